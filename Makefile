@@ -1,0 +1,62 @@
+# make demo   installs into .venv and runs the main job on examples/market, with no key
+# make test   installs, lints, type-checks and runs all tests
+# make clean  removes what the two made
+
+SHELL := /bin/sh
+BIN := .venv/bin
+DEMO := build/demo
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# The first interpreter that is new enough; another one by `make PYTHON=...`.
+PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+
+# The demo thinks with the offline model, whatever is set outside.
+KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types imports pytest clean
+.DELETE_ON_ERROR:
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+demo: .venv/installed
+	@mkdir -p $(DEMO)
+	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" \
+		--sources examples/market/sources --oversight on_the_loop --db $(DEMO)/baton.db
+
+test: lint types imports pytest
+
+lint: .venv/installed-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: .venv/installed-dev
+	@$(BIN)/mypy
+
+imports: .venv/installed-dev
+	@$(BIN)/lint-imports
+
+pytest: .venv/installed-dev
+	@$(BIN)/python -m pytest --cov --cov-report=term
+
+.venv/installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Baton into .venv (once; a minute or two)"
+	@$(PIP) -e .
+	@touch $@
+
+.venv/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Baton and its development tools into .venv (once; a minute or two)"
+	@$(PIP) -e '.[dev]'
+	@touch .venv/installed $@
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Baton needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "$(PYTHON) is not Python 3.11 or newer: name one that is: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "$(PYTHON) cannot make a virtual environment: install its venv package (Debian: python3-venv)" >&2; exit 1; }
+
+clean:
+	@rm -rf .venv build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .langgraph_api
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,70 @@
+"""The facade for code that is not async: the same verbs, run on an event loop in a thread of its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from nodes.runtime.journal import Json
+from state.event import Event
+from state.run import Run
+
+if TYPE_CHECKING:
+    from graph.supervisor import Supervisor
+
+
+class BlockingSupervisor:
+    """The verbs of `Supervisor`, each waiting for its result. Arguments and errors are the same."""
+
+    def __init__(self, portal: BlockingPortal, supervisor: "Supervisor") -> None:
+        self._portal = portal
+        self._supervisor = supervisor
+
+    def start(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.start`."""
+        return self._portal.call(partial(self._supervisor.start, *args, **kwargs))
+
+    def resume(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.resume`."""
+        return self._portal.call(partial(self._supervisor.resume, *args, **kwargs))
+
+    def answer(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.answer`."""
+        return self._portal.call(partial(self._supervisor.answer, *args, **kwargs))
+
+    def view(self, thread_id: str) -> Run:
+        """See `Supervisor.view`."""
+        return self._portal.call(self._supervisor.view, thread_id)
+
+    def runs(self) -> list[Run]:
+        """See `Supervisor.runs`."""
+        return self._portal.call(self._supervisor.runs)
+
+    def plan(self, thread_id: str) -> Json:
+        """See `Supervisor.plan`."""
+        return self._portal.call(self._supervisor.plan, thread_id)
+
+    def events(self, thread_id: str, after: int = 0) -> list[Event]:
+        """See `Supervisor.events`."""
+        return self._portal.call(self._supervisor.events, thread_id, after)
+
+    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Json]:
+        """See `Supervisor.stream`."""
+        events = self._supervisor.stream(*args, **kwargs)
+
+        async def following() -> Json | None:
+            return await anext(events, None)
+
+        while (event := self._portal.call(following)) is not None:
+            yield event
+
+
+@contextmanager
+def open_blocking(
+    opening: "Callable[[], AbstractAsyncContextManager[Supervisor]]",
+) -> Iterator[BlockingSupervisor]:
+    """A blocking supervisor around the async one that `opening` gives."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening()) as supervisor:
+        yield BlockingSupervisor(portal, supervisor)

@@ -1,0 +1,60 @@
+"""The composition root: from settings and what a caller hands in to the services that nodes are built from."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from langchain_core.language_models import BaseChatModel
+
+from graph.settings import Settings
+from nodes.agents.team import Team, open_team
+from nodes.intake import merged_policy
+from nodes.llm.choose import Models, make_models
+from nodes.runtime.clock import Clock, SystemClock
+from nodes.runtime.services import Services
+from state.agent import AgentSpec
+from state.errors import BadInput
+from state.policy import Policy
+from state.supervisor import Json
+
+TeamLike = Team | str | Path | Iterable[AgentSpec] | None
+PolicyLike = Policy | Json | None
+ModelLike = BaseChatModel | str | None
+
+
+def compose(
+    settings: Settings,
+    *,
+    team: TeamLike = None,
+    policy: PolicyLike = None,
+    model: ModelLike = None,
+    clock: Clock | None = None,
+    artifacts: Path | None = None,
+) -> Services:
+    """Services for one graph; what is not given comes from the settings.
+
+    Raises:
+        BadInput: a team, policy or model that cannot be used.
+    """
+    return Services(
+        team=open_team(team if team is not None else settings.team),
+        models=_models(settings, model),
+        policy=policy if isinstance(policy, Policy) else merged_policy(Policy(), policy),
+        clock=clock or SystemClock(),
+        artifacts=artifacts or settings.artifacts,
+        max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
+    )
+
+
+def _models(settings: Settings, model: ModelLike) -> Models:
+    name = model if isinstance(model, str) else settings.model
+    models = make_models(
+        api_key=settings.openai_api_key,
+        base_url=settings.openai_base_url,
+        model=name,
+        timeout_s=settings.model_timeout_s,
+    )
+    if isinstance(model, BaseChatModel):
+        return Models(model, models.for_agent)
+    if isinstance(model, str) and model != "offline" and models.is_offline:
+        raise BadInput(f"model {model!r} needs a server: set OPENAI_API_KEY or OPENAI_BASE_URL, or use `offline`")
+    return models

@@ -1,0 +1,90 @@
+"""One SQLite file for everything: LangGraph's checkpoints, and its Store."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiosqlite
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+from state.errors import DatabaseUnusable
+
+BUSY_TIMEOUT_MS = 10_000
+"""How long a write waits for another process's."""
+
+HEADER = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True)
+class Database:
+    """An open database."""
+
+    path: Path
+    checkpointer: AsyncSqliteSaver
+    store: AsyncSqliteStore
+
+
+@asynccontextmanager
+async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterator[Database]:
+    """Open or create the file; WAL, so that others can read while one writes.
+
+    Raises:
+        DatabaseUnusable: it is something else, its folder is missing or read-only, or the disk is full.
+    """
+    await asyncio.to_thread(_check, path)
+    with explained(path):
+        async with connect(path, synchronous) as first, connect(path, synchronous) as second:
+            database = Database(path, AsyncSqliteSaver(first), AsyncSqliteStore(second))
+            await database.checkpointer.setup()
+            await database.store.setup()
+            yield database
+
+
+@asynccontextmanager
+async def connect(path: Path, synchronous: str) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection set up the way every connection to the file is."""
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
+        await connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+        await connection.execute("PRAGMA journal_mode=WAL")
+        await connection.execute(f"PRAGMA synchronous={synchronous}")
+        yield connection
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """SQLite's errors in words that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise DatabaseUnusable(f"database {path} cannot be used: {error}; {_advice(error)}") from error
+
+
+def _advice(error: sqlite3.Error) -> str:
+    text = str(error)
+    if "full" in text:
+        return "free some space, then `baton resume` the run: what was finished is kept"
+    if "readonly" in text or "unable to open" in text:
+        return "give a file in a folder you can write to, with --db"
+    if "locked" in text:
+        return "another process holds it; try again when it is done"
+    return "give another file with --db"
+
+
+def _check(path: Path) -> None:
+    if path.is_dir():
+        raise DatabaseUnusable(f"{path} is a folder; give a file with --db")
+    if not path.parent.is_dir():
+        raise DatabaseUnusable(f"folder {path.parent} does not exist; make it, or give another file with --db")
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:
+        with path.open("rb") as file:
+            found = file.read(len(HEADER))
+    except OSError as error:
+        raise DatabaseUnusable(f"{path} cannot be read: {error.strerror}; give another file with --db") from error
+    if found != HEADER:
+        raise DatabaseUnusable(f"{path} is not a Baton database; give another file with --db")

@@ -1,0 +1,29 @@
+"""What `langgraph dev` gets from us: the same SQLite file as the command line, for checkpoints and for the Store."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.store.sqlite.aio import AsyncSqliteStore
+
+from graph.app import served
+from graph.persistence import open_database
+from graph.settings import read_settings
+
+
+@asynccontextmanager
+async def checkpointer() -> AsyncIterator[AsyncSqliteSaver]:
+    """The checkpointer, for `checkpointer.path`."""
+    settings = await asyncio.to_thread(read_settings)
+    await asyncio.to_thread(served)
+    async with open_database(settings.db, settings.synchronous) as database:
+        yield database.checkpointer
+
+
+@asynccontextmanager
+async def store() -> AsyncIterator[AsyncSqliteStore]:
+    """The Store, for `store.path`."""
+    settings = await asyncio.to_thread(read_settings)
+    async with open_database(settings.db, settings.synchronous) as database:
+        yield database.store

@@ -1,0 +1,109 @@
+"""A run as it is now: the last checkpoint, the board on top of it, and who runs it."""
+
+from collections.abc import Mapping
+
+from langgraph.types import StateSnapshot
+
+from nodes.approve import open_questions
+from nodes.finish import total_usage
+from nodes.runtime.journal import Json
+from state.artifact import Artifact
+from state.errors import ThreadUnknown
+from state.mode import Mode
+from state.phase import ENDS, Phase
+from state.record import TaskRecord
+from state.run import Run, RunStatus, TaskView
+from state.supervisor import SupervisorState, Terms
+
+
+def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], *, is_held: bool) -> Run:
+    """The run of a thread. `is_held`: a living process runs it.
+
+    Raises:
+        ThreadUnknown: the thread has no run.
+    """
+    state: SupervisorState = snapshot.values  # type: ignore[assignment]
+    if not snapshot.created_at:
+        raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
+    records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    status, error = _status(snapshot, state, is_held=is_held)
+    waiting = status == "waiting"
+    return Run(
+        thread_id=thread_id,
+        status=status,
+        phase=_phase(state, board, is_held=is_held),
+        query=state.get("goal") or state.get("query") or "",
+        report=state.get("report") or None,
+        tasks=[_task(record, board.get(f"task:{record.id}")) for record in records],
+        approvals=open_questions(state) if waiting else [],
+        artifacts=[Artifact.model_validate(artifact) for artifact in state.get("artifacts") or _artifacts(records)],
+        usage=total_usage(records, state),
+        mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
+        model=Terms.model_validate(state.get("terms") or {}).model,
+        iteration=state.get("iteration", 0),
+        error=error,
+        warnings=state.get("warnings", []),
+        started_at=state.get("started_at"),
+        finished_at=state.get("finished_at"),
+    )
+
+
+def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -> tuple[RunStatus, str | None]:
+    """The status, and the line that explains it."""
+    phase = state.get("phase", "")
+    if not snapshot.next and phase in ENDS:
+        return _ENDED[phase], state.get("error")
+    if is_held:
+        return "running", None
+    if any(task.interrupts for task in snapshot.tasks):
+        return "waiting", None
+    errors = [str(task.error) for task in snapshot.tasks if task.error]
+    if errors:
+        return "failed", _one_line(errors[0])
+    return "paused", "the process that ran it is gone; nothing is lost: resume it"
+
+
+_ENDED: dict[str, RunStatus] = {
+    Phase.complete.value: "complete",
+    Phase.failed.value: "failed",
+    Phase.cancelled.value: "cancelled",
+}
+
+
+def _phase(state: SupervisorState, board: Mapping[str, Json], *, is_held: bool) -> str:
+    row = board.get("run")
+    if is_held and row:
+        return str(row["phase"])
+    return str(state.get("phase") or Phase.decomposing.value)
+
+
+def _task(record: TaskRecord, row: Json | None) -> TaskView:
+    outcome = record.outcome
+    view = TaskView(
+        **record.task.model_dump(exclude={"tools"}),
+        agent=(outcome.agent if outcome else None) or record.agent,
+        status=record.status,
+        result=outcome.result if outcome else None,
+        confidence=outcome.confidence if outcome else None,
+        attempts=outcome.attempts if outcome else 0,
+        error=outcome.failure.message if outcome and outcome.failure else None,
+        started_at=outcome.started_at or None if outcome else None,
+        finished_at=outcome.finished_at or None if outcome else None,
+        tokens=outcome.usage.total_tokens if outcome else 0,
+        recruited_by=record.recruited_by,
+        route_reason=record.route.reason if record.route else "",
+    )
+    if record.status == "pending" and row:
+        return view.model_copy(update={key: value for key, value in row.items() if key in TaskView.model_fields})
+    return view
+
+
+def _artifacts(records: list[TaskRecord]) -> list[Artifact]:
+    return [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
+
+
+def _one_line(error: str) -> str:
+    """LangGraph keeps an error as `Type('message')`; people get the message."""
+    text = " ".join(error.split())
+    name, bracket, rest = text.partition("(")
+    return rest.rstrip(")").strip("'\"") if bracket and name.isidentifier() else text

@@ -1,0 +1,1 @@
+"""What happens: one file per node of the graph, and the rooms they draw on."""

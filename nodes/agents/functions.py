@@ -1,0 +1,74 @@
+"""Plain async functions as agents: `async def run(brief, desk) -> str | dict`."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, cast
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from nodes.agents.claims import claims_in
+from nodes.runtime.desk import Desk
+from nodes.tools.sources import Sources
+from state.agent import AgentSpec
+from state.brief import Brief
+from state.errors import AgentFailed
+from state.outcome import Outcome, as_text
+from state.usage import Usage
+
+OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
+"""A returned mapping with any of these is an outcome; any other is the result itself."""
+
+DEFECTS = (NotImplementedError, NameError, TypeError, AttributeError, ImportError, SyntaxError)
+"""Exceptions that another try of the same code will raise again."""
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+async def run_function(spec: AgentSpec, brief: Brief, desk: Desk, sources: Sources | None) -> Outcome:
+    """One try of a function agent.
+
+    Raises:
+        AgentFailed: the function raised, declared failure, or returned what is not an outcome.
+    """
+    try:
+        returned = spec.run(brief, desk)
+        if inspect.isawaitable(returned):
+            returned = await returned
+    except AgentFailed:
+        raise
+    except DEFECTS as error:
+        raise AgentFailed(f"{type(error).__name__}: {error}", "permanent") from error
+    except Exception as error:
+        raise AgentFailed(f"{type(error).__name__}: {error}", "transient") from error
+    return outcome_of(returned, spec.name, brief, sources)
+
+
+def outcome_of(returned: object, agent: str, brief: Brief, sources: Sources | None) -> Outcome:
+    """What a function returned, as an outcome.
+
+    Raises:
+        AgentFailed: it declared failure, returned nothing, or something that is not plain JSON.
+    """
+    is_outcome = isinstance(returned, Mapping) and OUTCOME_KEYS & set(returned)
+    fields: Mapping[str, Any] = cast(Mapping[str, Any], returned) if is_outcome else {"result": returned}
+    if reason := fields.get("failed"):
+        raise AgentFailed(str(reason), "declared")
+    result = fields.get("result")
+    if result is None and not fields.get("artifacts"):
+        raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
+    try:
+        plain = _JSON.validate_python(result if result is not None else "", strict=True)
+        outcome = Outcome(
+            task_id=brief.task.id,
+            agent=agent,
+            status="done",
+            result=plain,
+            confidence=fields.get("confidence"),
+            artifacts=fields.get("artifacts") or [],
+            usage=Usage(cost=fields.get("cost") or 0.0),
+            iteration=brief.iteration,
+        )
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'result'}: {e['msg']}" for e in error.errors()[:3])
+        raise AgentFailed(f"the agent returned what is not an outcome: {wrong}", "invalid") from error
+    return outcome.model_copy(update={"claims": claims_in(as_text(plain), brief.task.id, sources)})

@@ -1,0 +1,122 @@
+"""Run the tools the model asked for. A sensitive one waits for a human: the worker parks, the rest is done first."""
+
+import asyncio
+from typing import Any, Literal, cast
+
+from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from pydantic import ValidationError
+
+from nodes.agents.worker.bench import Bench, WorkerState
+from nodes.policy.oversight import is_sensitive, needs_approval
+from state.approval import Approval, Decision, Risk
+from state.errors import ToolRefused
+from state.supervisor import Update
+
+LONGEST_REPLY = 50_000
+"""Characters of a tool's answer that go into the conversation."""
+
+
+def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
+    """Where a worker starts: at its brief, or where its conversation ends."""
+    messages = state.get("messages")
+    if not messages:
+        return "brief"
+    calls, broken = open_calls(state)
+    return "act" if calls or broken else "think"
+
+
+async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
+    """Answer every open tool call, or say which ones wait for a human."""
+    bench = runtime.context
+    calls, broken = open_calls(state)
+    questions = {str(call["id"]): _question(call, bench) for call in calls}
+    waiting = [q for q in questions.values() if q and q.id not in bench.decisions]
+    ready = [call for call in calls if questions[str(call["id"])] not in waiting]
+    replies = await asyncio.gather(*(_answer(call, questions[str(call["id"])], bench) for call in ready))
+    return {
+        "messages": [*broken, *replies],
+        "questions": [question.model_dump(mode="json") for question in waiting],
+    }
+
+
+def after_act(state: WorkerState) -> Literal["think", "conclude"]:
+    """Park if something waits for a human, else go on."""
+    return "conclude" if state.get("questions") else "think"
+
+
+def open_calls(state: WorkerState) -> tuple[list[ToolCall], list[ToolMessage]]:
+    """The calls of the last reply that have no answer yet, and answers to those that could not even be parsed."""
+    messages = state["messages"]
+    last = max((n for n, message in enumerate(messages) if isinstance(message, AIMessage)), default=0)
+    answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
+    reply = cast(AIMessage, messages[last])
+    broken = [
+        ToolMessage(f"the arguments are not valid JSON: {call.get('args')}; call again", tool_call_id=str(call["id"]))
+        for call in reply.invalid_tool_calls
+        if call["id"] not in answered
+    ]
+    return [call for call in reply.tool_calls if call["id"] not in answered], broken
+
+
+def _question(call: ToolCall, bench: Bench) -> Approval | None:
+    """The approval that this call needs, if any."""
+    tool = bench.tool(call["name"])
+    if tool is None:
+        return None
+    marks = tool.metadata or {}
+    sensitive = bool(marks.get("sensitive")) or is_sensitive(tool.name, bench.run.policy)
+    risk = cast(Risk, marks.get("risk", "high" if sensitive else "low"))
+    cost = float(marks.get("cost", 0.0))
+    reason = needs_approval(sensitive=sensitive, risk=risk, cost=cost, policy=bench.run.policy)
+    if not reason:
+        return None
+    task = bench.brief.task
+    return Approval(
+        id=f"{task.id}.{bench.brief.iteration}.{call['id']}",
+        task_id=task.id,
+        agent=bench.spec.name,
+        action=tool.name,
+        args=call["args"],
+        risk=risk,
+        reason=reason,
+        description=f"**{bench.spec.name}** wants to call `{tool.name}` for task `{task.id}`: {task.description}",
+    )
+
+
+async def _answer(call: ToolCall, question: Approval | None, bench: Bench) -> ToolMessage:
+    decision = bench.decisions.get(question.id) if question else None
+    if decision and decision.type == "reject":
+        return _rejected(call, decision)
+    args = decision.args if decision and decision.type == "edit" and decision.args is not None else call["args"]
+    tool = bench.tool(call["name"])
+    if tool is None:
+        known = ", ".join(t.name for t in bench.tools) or "none"
+        return _failed(call, f"there is no tool {call['name']!r}; you have: {known}")
+    return await _run(tool, call, args)
+
+
+async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage:
+    """One tool call; what goes wrong goes back to the model in one line."""
+    try:
+        reply = await tool.ainvoke({"name": tool.name, "args": args, "id": call["id"], "type": "tool_call"})
+    except ToolRefused as error:
+        return _failed(call, str(error))
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        return _failed(call, f"{tool.name} cannot take these arguments: {wrong}")
+    except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
+        return _failed(call, f"{tool.name} failed: {type(error).__name__}: {error}")
+    if len(reply.content) > LONGEST_REPLY:
+        reply.content = reply.content[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
+    return cast(ToolMessage, reply)
+
+
+def _failed(call: ToolCall, why: str) -> ToolMessage:
+    return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
+
+
+def _rejected(call: ToolCall, decision: Decision) -> ToolMessage:
+    said = f": {decision.message}" if decision.message else ""
+    return _failed(call, f"{decision.by} did not allow this{said}; do not call it again, go on without it")

@@ -1,0 +1,97 @@
+"""Last step: from the conversation to an outcome."""
+
+import asyncio
+import re
+from typing import cast
+
+from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
+from langgraph.runtime import Runtime
+from pydantic import JsonValue
+
+from nodes.agents.claims import claims_in
+from nodes.agents.worker.bench import Bench, WorkerState
+from state.approval import Approval
+from state.artifact import Artifact
+from state.outcome import Failure, Outcome
+from state.supervisor import Update
+from state.usage import Usage
+
+_CONFIDENCE = re.compile(r"^\W*confidence\W*(?P<value>\d+(?:\.\d+)?)\s*(?P<percent>%?)\W*$", re.IGNORECASE)
+_FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)
+
+
+async def conclude(state: WorkerState, runtime: Runtime[Bench]) -> Update:
+    """The outcome of the task: done, failed as the agent declares, or parked with its conversation."""
+    bench = runtime.context
+    outcome = Outcome(
+        task_id=bench.brief.task.id,
+        agent=bench.spec.name,
+        status="done",
+        usage=Usage.model_validate(state.get("usage") or {}),
+        artifacts=_artifacts(state, bench.brief.task.id),
+        iteration=bench.brief.iteration,
+    )
+    if state.get("questions"):
+        questions = [Approval.model_validate(question) for question in state["questions"]]
+        changes: dict[str, object] = {"status": "parked", "approvals": questions, "conversation": conversation(state)}
+    elif state.get("failure"):
+        failure = Failure.model_validate(state["failure"])
+        changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
+    else:
+        changes = await _delivered(state, bench)
+    return {"outcome": outcome.model_copy(update=changes).model_dump(mode="json")}
+
+
+def conversation(state: WorkerState) -> list[JsonValue]:
+    """What was said so far, as plain data."""
+    return cast(list[JsonValue], messages_to_dict(state["messages"]))
+
+
+async def _delivered(state: WorkerState, bench: Bench) -> dict[str, object]:
+    text, confidence = split_confidence(state["messages"][-1].text)
+    if declared := _FAILED.match(text):
+        return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
+    if not text and not _artifacts(state, bench.brief.task.id):
+        return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
+    computed = _computed(state)
+    claims = await asyncio.to_thread(claims_in, text, bench.brief.task.id, bench.sources, computed)
+    if state.get("limited"):
+        confidence = min(confidence if confidence is not None else 1.0, 0.5)
+        text += f"\n\n(The agent stopped early: {state['limited']}.)"
+    return {"result": text, "claims": claims, "confidence": confidence}
+
+
+def split_confidence(text: str) -> tuple[str, float | None]:
+    """The answer without its last line `Confidence: 0.8`, and that number (percent allowed) if it is from 0 to 1."""
+    lines = text.strip().splitlines()
+    match = _CONFIDENCE.match(lines[-1]) if lines else None
+    if not match:
+        return text.strip(), None
+    value = float(match["value"]) / (100 if match["percent"] or float(match["value"]) > 1 else 1)
+    return "\n".join(lines[:-1]).strip(), value if value <= 1 else None
+
+
+def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:
+    """What its tools wrote, the last version of each name."""
+    found: dict[str, Artifact] = {}
+    for message in state["messages"]:
+        if isinstance(message, ToolMessage) and isinstance(message.artifact, dict) and "sha256" in message.artifact:
+            artifact = Artifact.model_validate({**message.artifact, "task_id": task_id})
+            found[artifact.name] = artifact
+    return list(found.values())
+
+
+def _computed(state: WorkerState) -> dict[str, str]:
+    """For each tool result, by its text, the SQL that made it: what a `#table` label stands for."""
+    sql = {
+        str(call["id"]): str(call["args"].get("sql", ""))
+        for message in state["messages"]
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["name"] == "query"
+    }
+    return {
+        message.text: sql[message.tool_call_id]
+        for message in state["messages"]
+        if isinstance(message, ToolMessage) and message.status != "error" and message.tool_call_id in sql
+    }

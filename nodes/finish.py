@@ -1,0 +1,57 @@
+"""Finish: the end of a run, whichever it is: the final phase, what was used, and the answer as a message."""
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage
+from langgraph.runtime import Runtime
+
+from nodes.runtime.context import open_context
+from nodes.runtime.node import Node
+from nodes.runtime.services import Services
+from state.phase import Phase
+from state.record import TaskRecord
+from state.supervisor import SupervisorState, Update
+from state.usage import Usage
+
+
+def make_finish(services: Services) -> Node:
+    """The node."""
+
+    async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
+        """Close the run."""
+        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+        phase, error = verdict(records, state.get("error"))
+        run = open_context(services, state, runtime, phase)
+        used = total_usage(records, state)
+        now = services.clock.now()
+        row = run.journal.row("run", {"phase": phase.value, "at": now})
+        await run.emit(
+            "run_finished", also=[row], status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
+        )
+        artifacts = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
+        return {
+            "phase": phase.value,
+            "error": error,
+            "usage": used.model_dump(mode="json"),
+            "artifacts": [artifact.model_dump(mode="json") for artifact in artifacts],
+            "messages": [AIMessage(state.get("report") or error or "")],
+            "finished_at": now,
+        }
+
+    return finish
+
+
+def verdict(records: Sequence[TaskRecord], error: str | None) -> tuple[Phase, str | None]:
+    """How the run ended: failed if it gave up or nothing was delivered, else complete."""
+    if error:
+        return Phase.failed, error
+    if any(record.status == "done" for record in records):
+        return Phase.complete, None
+    reasons = [r.outcome.failure.message for r in records if r.outcome and r.outcome.failure]
+    return Phase.failed, "no task delivered a result" + (f": {reasons[0]}" if reasons else "")
+
+
+def total_usage(records: Sequence[TaskRecord], state: SupervisorState) -> Usage:
+    """All that the run has used: its tasks, and the supervisor itself."""
+    own = Usage.model_validate(state.get("spent") or {})
+    return sum((record.outcome.usage for record in records if record.outcome), own)

@@ -1,0 +1,128 @@
+"""Intake: what is asked, with what, under which policy. Text that arrives while work is in flight becomes a note."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import ValidationError
+
+from nodes.runtime.context import open_context
+from nodes.runtime.node import Node
+from nodes.runtime.services import Services
+from state.errors import BadInput, PolicyInvalid
+from state.phase import ENDS, Phase
+from state.policy import Policy
+from state.supervisor import Json, SupervisorState, Terms, Update
+
+LONGEST_QUERY = 100_000
+"""Characters; what is longer belongs into a source."""
+
+Goto = Command[Literal["decompose", "route", "execute", "review", "assemble"]]
+
+_RESUMES: dict[str, Literal["decompose", "route", "execute", "review", "assemble"]] = {
+    Phase.decomposing: "decompose",
+    Phase.routing: "route",
+    Phase.executing: "execute",
+    Phase.reviewing: "review",
+    Phase.assembling: "assemble",
+    Phase.handed_over: "execute",
+}
+
+
+def make_intake(services: Services) -> Node:
+    """The node."""
+
+    async def intake(state: SupervisorState, runtime: Runtime[None]) -> Goto:
+        """Start a run, or take a note for the one in flight."""
+        phase = state.get("phase")
+        if phase and phase not in ENDS:
+            return _note(state, phase)
+        update = opened(state, services)
+        run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
+        sources = await run.sources()
+        skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
+        await run.enter()
+        listed = {"query": update["goal"], "started_at": update["started_at"]}
+        await run.store.aput(("runs",), run.thread_id, listed)
+        return Command(update={**update, "warnings": skipped}, goto="decompose")
+
+    return intake
+
+
+def opened(state: SupervisorState, services: Services) -> Update:
+    """The state of a run that starts now.
+
+    Raises:
+        BadInput: no request, or one that is too long.
+        PolicyInvalid: unknown or out-of-range policy fields.
+    """
+    terms = Terms(
+        policy=merged_policy(services.policy, state.get("policy")),
+        sources=list(state.get("sources") or []),
+        model=services.models.name,
+    )
+    goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
+    said = [] if state.get("messages") else [HumanMessage(goal)]
+    return {
+        "messages": said,
+        "query": "",
+        "goal": goal,
+        "terms": terms.model_dump(mode="json"),
+        "phase": Phase.decomposing.value,
+        "tasks": [],
+        "draft": None,
+        "mode": None,
+        "iteration": 0,
+        "decisions": {},
+        "unread": "",
+        "notes": [],
+        "spent": {},
+        "artifacts": [],
+        "usage": {},
+        "report": "",
+        "error": None,
+        "started_at": services.clock.now(),
+        "finished_at": None,
+    }
+
+
+def checked_goal(text: str | None) -> str:
+    """The request, if it is one.
+
+    Raises:
+        BadInput: it is empty or too long.
+    """
+    goal = (text or "").strip()
+    if not goal:
+        raise BadInput("the request is empty; say what is to be done")
+    if len(goal) > LONGEST_QUERY:
+        raise BadInput(f"the request has {len(goal)} characters; give at most {LONGEST_QUERY}, the rest as a source")
+    return goal
+
+
+def merged_policy(policy: Policy, changes: Json | None) -> Policy:
+    """`policy` with some fields changed.
+
+    Raises:
+        PolicyInvalid: names the fields that are unknown or out of range.
+    """
+    try:
+        return Policy.model_validate({**policy.model_dump(mode="json"), **(changes or {})})
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise PolicyInvalid(f"the policy cannot be used: {wrong}") from error
+
+
+def last_human(messages: Sequence[AnyMessage]) -> str:
+    """The text of the last human message, or an empty string."""
+    return next((message.text for message in reversed(messages) if message.type == "human"), "")
+
+
+def _note(state: SupervisorState, phase: str) -> Goto:
+    """Keep what was said for agents that start from now on, and go on where the run is."""
+    text = (state.get("query") or last_human(state.get("messages") or [])).strip()
+    notes = [*state.get("notes", []), text] if text and text != state.get("goal") else state.get("notes", [])
+    answer = AIMessage("Work on this thread is still in flight; this was passed on as a note. Nothing was restarted.")
+    return Command(update={"query": "", "notes": notes, "messages": [answer]}, goto=_RESUMES[phase])

@@ -1,0 +1,99 @@
+"""Reading a human's answer, whatever page or program it came from.
+
+Agent Chat UI sends `{"decisions": [...]}` by position; Agent Inbox a list for the first action, with values as
+strings; Studio whatever a person typed; code a mapping by approval id. What cannot be read stays open, with the reason.
+"""
+
+import json
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from state.approval import Answer, Approval, Decision
+
+_WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
+    **dict.fromkeys(("reject", "rejected", "deny", "denied", "ignore", "no", "n", "false", "response"), "reject"),
+    **dict.fromkeys(("edit", "edited", "modify", "change"), "edit"),
+}
+
+
+def read_answers(
+    raw: JsonValue, open_approvals: Sequence[Approval], by: str = "human"
+) -> tuple[dict[str, Decision], list[str]]:
+    """The decisions in `raw`, by approval id, and what could not be read, in words."""
+    if isinstance(raw, str):
+        raw = _unwrapped(raw)
+    pairs, problems = _pairs(raw, open_approvals)
+    decisions: dict[str, Decision] = {}
+    for approval, answer in pairs:
+        decision, problem = _decision(answer, by)
+        if decision:
+            decisions[approval.id] = decision
+        else:
+            problems.append(f"{approval.id}: {problem}")
+    return decisions, problems
+
+
+def _unwrapped(text: str) -> JsonValue:
+    try:
+        value: JsonValue = json.loads(text)
+    except ValueError:
+        return text
+    return value
+
+
+def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Approval, JsonValue]], list[str]]:
+    """Which answer belongs to which question."""
+    if isinstance(raw, dict) and isinstance(raw.get("decisions"), list):
+        raw = raw["decisions"]
+    if isinstance(raw, list):
+        extra = [f"there are {len(raw)} answers to {len(approvals)} questions"] if len(raw) > len(approvals) else []
+        return list(zip(approvals, raw, strict=False)), extra
+    if isinstance(raw, dict) and "type" not in raw and "approved" not in raw:
+        by_id = {approval.id: approval for approval in approvals}
+        unknown = [f"no open question is called {key!r}" for key in raw if key not in by_id]
+        return [(by_id[key], value) for key, value in raw.items() if key in by_id], unknown
+    if len(approvals) > 1 and not isinstance(raw, bool | str):
+        return [], [f"{len(approvals)} questions are open: answer by id, or with one decision for each"]
+    return [(approval, raw) for approval in approvals], []
+
+
+def _decision(answer: JsonValue, by: str) -> tuple[Decision | None, str]:
+    if isinstance(answer, bool):
+        answer = "approve" if answer else "reject"
+    if isinstance(answer, str):
+        word, _, message = answer.strip().partition(" ")
+        answer = {"type": word.strip(":,.").lower(), "message": message.strip()}
+    if not isinstance(answer, dict):
+        return None, f"{json.dumps(answer)} is not an answer; say approve, reject or edit"
+    if "type" not in answer and isinstance(answer.get("approved"), bool):
+        answer = {**answer, "type": "approve" if answer["approved"] else "reject"}
+    kind = _WORDS.get(str(answer.get("type", "")).lower())
+    if kind is None:
+        return None, f"{answer.get('type')!r} is not an answer; say approve, reject or edit"
+    message = _message(answer)
+    who = str(answer.get("by") or answer.get("approver") or by)
+    if kind != "edit":
+        return Decision(type=kind, message=message, by=who), ""
+    args = _edited(answer)
+    if args is None:
+        return None, 'an edit needs the new arguments: {"type": "edit", "args": {...}}'
+    return Decision(type="edit", args=args, message=message, by=who), ""
+
+
+def _message(answer: dict[str, JsonValue]) -> str:
+    for key in ("message", "comment", "feedback", "args"):
+        value = answer.get(key)
+        if isinstance(value, str) and value:
+            return value
+    return ""
+
+
+def _edited(answer: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
+    """The new arguments, in any of the dialects."""
+    holder = answer.get("edited_action", answer)
+    args = holder.get("args") if isinstance(holder, dict) else None
+    if isinstance(args, dict) and isinstance(args.get("args"), dict) and "action" in args:
+        args = args["args"]
+    return args if isinstance(args, dict) else None

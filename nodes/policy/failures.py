@@ -1,0 +1,44 @@
+"""What failing means (chapter 15.5): which failures are tried again, when, and when a run gives up."""
+
+from collections import Counter
+from collections.abc import Iterable
+from math import floor
+
+from state.errors import FailureClass
+from state.policy import Policy
+from state.record import TaskRecord
+
+RETRIED: frozenset[FailureClass] = frozenset({"transient", "timeout", "declared", "invalid"})
+"""Classes that another try may cure. `permanent` is not, `limit` is not."""
+
+FIRST_DELAY_S = 0.5
+LONGEST_DELAY_S = 30.0
+
+
+def retry_delay(attempt: int, jitter: float) -> float:
+    """Seconds to wait after the `attempt`-th try (from 1): 0.5, 1, 2 … up to 30, times 0.5 to 1.5 by `jitter`."""
+    return min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(attempt - 1, 10)) * (0.5 + jitter)
+
+
+def most_failures(count: int, share: float) -> int:
+    """Failures at which `count` tasks of a kind count as lost: floor(count x share) + 1 (15.5: 6 at 0.5 give 4)."""
+    return floor(count * share + 1e-9) + 1
+
+
+def abort_reason(records: Iterable[TaskRecord], policy: Policy) -> str | None:
+    """Why the run cannot go on, or None. Kinds without a threshold of their own count together."""
+    records = list(records)
+    buckets = [_bucket(record, policy) for record in records]
+    totals = Counter(buckets)
+    failed = Counter(bucket for record, bucket in zip(records, buckets, strict=True) if record.status == "failed")
+    for bucket, count in failed.items():
+        share = policy.failure_threshold[bucket]
+        limit = most_failures(totals[bucket], share)
+        if count >= limit:
+            what = "tasks" if bucket == "default" else f"{bucket} tasks"
+            return f"{count} of {totals[bucket]} {what} failed; at {limit} the run stops (threshold {share:.0%})"
+    return None
+
+
+def _bucket(record: TaskRecord, policy: Policy) -> str:
+    return record.task.kind if record.task.kind in policy.failure_threshold else "default"

@@ -1,0 +1,160 @@
+"""From what somebody proposed to a plan that can run: parse what people give, repair what models give.
+
+People get told what is wrong. Models, weak ones above all, are met half-way: they depend on roles instead of ids, on
+themselves, on each other, and give one title three times; all of that has one sensible reading.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import ValidationError
+from rapidfuzz import fuzz, process
+
+from state.errors import PlanInvalid
+from state.plan import ID_PATTERN, Plan, Task, in_cycles
+from state.replies import PlanDraft, TaskDraft
+
+MAX_PROPOSED = 50
+"""A model that proposes more tasks than this is asked again; people may give up to `state.plan.MAX_TASKS`."""
+
+SAME = 97.0
+"""Two descriptions this alike (0 to 100, rapidfuzz `ratio`) are one task given twice."""
+
+
+def parse_plan(raw: object) -> Plan:
+    """A plan from plain data (a file, an API); a bare list is taken as the tasks.
+
+    Raises:
+        PlanInvalid: with all that is wrong, in one line.
+    """
+    if isinstance(raw, Plan):
+        return raw
+    if isinstance(raw, list):
+        raw = {"tasks": raw}
+    if not isinstance(raw, dict):
+        raise PlanInvalid(f"a plan is a mapping with `tasks`, not {type(raw).__name__}; see `baton status --plan`")
+    try:
+        return Plan.model_validate(raw)
+    except ValidationError as error:
+        raise PlanInvalid("the plan cannot be used: " + "; ".join(_in_words(error))) from error
+
+
+def _in_words(error: ValidationError, most: int = 8) -> list[str]:
+    problems = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"])
+        problem = item["msg"].removeprefix("Value error, ")
+        problems.append(f"{where}: {problem}" if where else problem)
+    return problems[:most] + ([f"and {len(problems) - most} more"] if len(problems) > most else [])
+
+
+def complaints(draft: PlanDraft) -> list[str]:
+    """What makes a draft useless even after repair; empty when it can be repaired."""
+    if not any(task.description.strip() for task in draft.tasks):
+        return ["the plan has no task with a description; give at least one"]
+    if len(draft.tasks) > MAX_PROPOSED:
+        return [f"the plan has {len(draft.tasks)} tasks; give at most {MAX_PROPOSED}"]
+    return []
+
+
+def repair(draft: PlanDraft, roles: Iterable[str]) -> tuple[Plan, list[str]]:
+    """A valid plan from a model's draft, and what was changed, in words. `roles`: the team's roles and agent names."""
+    notes: list[str] = []
+    drafts = _named(_distinct(draft.tasks, notes), notes)
+    tasks = [_task(item, drafts, tuple(roles), notes) for item in drafts]
+    tasks = _acyclic(tasks, notes)
+    complexity = min(1.0, max(0.0, draft.complexity))
+    return Plan(tasks=tasks, complexity=complexity, dynamic=draft.dynamic, communicates=draft.communicates), notes
+
+
+def _distinct(drafts: Sequence[TaskDraft], notes: list[str]) -> list[TaskDraft]:
+    kept: list[TaskDraft] = []
+    for draft in drafts:
+        text = draft.description.strip()
+        if not text:
+            notes.append(f"left out task {draft.id or '?'!r}: it says nothing to do")
+        elif any(_same(draft, other) for other in kept):
+            notes.append(f"left out task {draft.id or '?'!r}: it repeats another")
+        else:
+            kept.append(draft)
+    return kept
+
+
+def _same(one: TaskDraft, other: TaskDraft) -> bool:
+    return fuzz.ratio(one.description.strip().lower(), other.description.strip().lower()) >= SAME
+
+
+def _named(drafts: list[TaskDraft], notes: list[str]) -> list[TaskDraft]:
+    """Each draft with a unique, valid id; what already is one stays."""
+    taken: set[str] = set()
+    named = []
+    for number, draft in enumerate(drafts, 1):
+        wanted = draft.id.strip().replace(" ", "-")
+        name = wanted if ID_PATTERN.fullmatch(wanted) and wanted not in taken else f"t{number}"
+        while name in taken:
+            name += "'"
+        if name != draft.id:
+            notes.append(f"task {draft.id!r} is called {name!r}")
+        taken.add(name)
+        named.append(draft.model_copy(update={"id": name}))
+    return named
+
+
+def _task(draft: TaskDraft, drafts: list[TaskDraft], roles: tuple[str, ...], notes: list[str]) -> Task:
+    return Task(
+        id=draft.id,
+        description=draft.description.strip()[:20_000],
+        role=_known(draft.role, roles, notes),
+        kind=draft.kind.strip().lower()[:64] or "general",
+        depends_on=_dependencies(draft, drafts, notes),
+        required=draft.required,
+        action=draft.action.strip()[:200] or None,
+        tools=draft.needs_tools,
+    )
+
+
+def _known(role: str, roles: tuple[str, ...], notes: list[str]) -> str:
+    wanted = role.strip()
+    if wanted in roles:
+        return wanted
+    best = process.extractOne(wanted.lower(), roles, score_cutoff=80) if wanted else None
+    found = str(best[0]) if best else "generalist"
+    notes.append(f"role {role!r} is not in the team; {found!r} is asked")
+    return found
+
+
+def _dependencies(draft: TaskDraft, drafts: list[TaskDraft], notes: list[str]) -> list[str]:
+    found: list[str] = []
+    for wanted in draft.depends_on:
+        meant = [other for other in _meant(wanted, drafts) if other != draft.id]
+        if not meant:
+            notes.append(f"task {draft.id!r} does not depend on {wanted!r}: no other task is called that")
+        elif meant != [wanted]:
+            notes.append(f"task {draft.id!r} depends on {', '.join(meant)}, called {wanted!r}")
+        found += meant
+    return list(dict.fromkeys(found))
+
+
+def _meant(wanted: str, drafts: list[TaskDraft]) -> list[str]:
+    """The ids that `wanted` can mean: an id, a position, a role, or the words of a description."""
+    key = wanted.strip().lower().replace(" ", "-")
+    if ids := [d.id for d in drafts if d.id.lower() == key]:
+        return ids
+    digits = key.removeprefix("task").strip("-#.")
+    if digits.isdigit() and 1 <= int(digits) <= len(drafts):
+        return [drafts[int(digits) - 1].id]
+    if by_role := [d.id for d in drafts if d.role.strip().lower().replace(" ", "-") == key]:
+        return by_role
+    return [d.id for d in drafts if len(key) > 3 and fuzz.ratio(d.description.lower(), wanted.lower()) >= 80]
+
+
+def _acyclic(tasks: list[Task], notes: list[str]) -> list[Task]:
+    """`tasks` without cycles: of those that wait for each other, none waits for a later one."""
+    stuck = set(in_cycles(tasks))
+    position = {task.id: n for n, task in enumerate(tasks)}
+    mended = []
+    for task in tasks:
+        keep = [d for d in task.depends_on if not (task.id in stuck and d in stuck and position[d] > position[task.id])]
+        if keep != task.depends_on:
+            notes.append(f"task {task.id!r} does not wait for later tasks: they wait for it")
+        mended.append(task.model_copy(update={"depends_on": keep}))
+    return mended

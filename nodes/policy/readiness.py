@@ -1,0 +1,52 @@
+"""Which tasks may run, and which have to run again."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from state.outcome import Outcome
+from state.plan import Task, dependents_of
+from state.record import TaskRecord
+
+Readiness = Literal["ready", "blocked", "hopeless"]
+
+
+def readiness(task: Task, inputs: Mapping[str, Outcome]) -> Readiness:
+    """What the outcomes of a task's dependencies mean for it.
+
+    `blocked`: one of them waits (for a human, or for one that does). `hopeless`: it has dependencies and none of them
+    delivered. A task that got some of its inputs is `ready`: it works with what there is, and says so.
+    """
+    statuses = [inputs[other].status for other in task.depends_on]
+    if any(status in ("parked", "blocked") for status in statuses):
+        return "blocked"
+    if statuses and "done" not in statuses:
+        return "hopeless"
+    return "ready"
+
+
+def downstream(tasks: Iterable[Task], changed: Iterable[str]) -> set[str]:
+    """Ids of all tasks that build, directly or not, on `changed`; without those themselves unless they do too."""
+    dependents = dependents_of(tasks)
+    found: set[str] = set()
+    todo = [other for task_id in changed for other in dependents.get(task_id, [])]
+    while todo:
+        task_id = todo.pop()
+        if task_id not in found:
+            found.add(task_id)
+            todo += dependents[task_id]
+    return found
+
+
+def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str]) -> list[TaskRecord]:
+    """`records` with the tasks in `feedback` to be done again, and all that was built on them stale (row M21)."""
+    records = list(records)
+    stale = downstream([record.task for record in records], feedback)
+    result = []
+    for record in records:
+        if record.id in feedback:
+            result.append(record.model_copy(update={"status": "pending", "feedback": feedback[record.id]}))
+        elif record.id in stale:
+            result.append(record.model_copy(update={"status": "pending", "feedback": ""}))
+        else:
+            result.append(record)
+    return result

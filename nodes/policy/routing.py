@@ -1,0 +1,81 @@
+"""Who does a task (supervisor guide, "routing: task to agent")."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from state.agent import AgentSpec
+from state.plan import Task
+from state.record import Route, Score
+
+SELF_SHARE = 0.6
+KEYWORD_SHARE = 0.4
+STANDS_FROM = 0.5
+"""The plan's suggestion stands only if it scores at least this."""
+FALLBACK_FROM = 0.3
+"""An agent that scores less is no substitute for one that failed."""
+
+UNSKILLED = 0.1
+"""Self-assessment for a kind of task that an agent does not list."""
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def self_assessment(task: Task, agent: AgentSpec) -> float:
+    """The agent's own estimate for this kind of task; one that lists none is sure of its own role only."""
+    kinds = agent.skills.kinds
+    if not kinds:
+        return 1.0 if _suggested(task, agent) else UNSKILLED
+    return kinds.get(task.kind, kinds.get("general", UNSKILLED))
+
+
+def keyword_match(task: Task, agent: AgentSpec) -> float:
+    """How much of the agent's vocabulary is in the description: 0, 0.5, 0.75 … for 0, 1, 2 … matching words."""
+    vocabulary = _stems(f"{agent.role} {agent.specialty} {' '.join(agent.skills.keywords)}")
+    hits = len(vocabulary & _stems(task.description))
+    return 1.0 - 0.5**hits
+
+
+def score(task: Task, agent: AgentSpec) -> Score:
+    """Both parts and their weighted sum, rounded to three digits."""
+    own, words = self_assessment(task, agent), keyword_match(task, agent)
+    total = SELF_SHARE * own + KEYWORD_SHARE * words
+    return Score(agent=agent.name, self_assessment=round(own, 3), keywords=round(words, 3), total=round(total, 3))
+
+
+def route(task: Task, team: Sequence[AgentSpec]) -> Route:
+    """The agent for `task`: the suggested role if it scores enough, else the best score. `team` is not empty."""
+    scores = sorted((score(task, agent) for agent in team), key=lambda s: -s.total)
+    suggested = {agent.name for agent in team if _suggested(task, agent)}
+    best = next((s for s in scores if s.agent in suggested), None)
+    if best and best.total >= STANDS_FROM:
+        return Route(agent=best.agent, reason=f"suggested as {task.role}, scores {best.total:.2f}", scores=scores)
+    top = scores[0]
+    why = f"{task.role} scores only {best.total:.2f}" if best else f"nobody is {task.role}"
+    return Route(agent=top.agent, reason=f"best score {top.total:.2f}; {why}", scores=scores)
+
+
+def fallbacks(route: Route, unavailable: Collection[str]) -> list[str]:
+    """Who may take over when the chosen agent fails: the rest by score, as far as they are any good at it."""
+    others = [s for s in route.scores if s.agent != route.agent and s.agent not in unavailable]
+    return [s.agent for s in others if s.total >= FALLBACK_FROM]
+
+
+def _suggested(task: Task, agent: AgentSpec) -> bool:
+    return task.role.lower() in (agent.role.lower(), agent.name.lower())
+
+
+def _stems(text: str) -> set[str]:
+    return {_stem(word) for word in _WORD.findall(text.lower()) if len(word) > 3}
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ies", "ers", "ed", "es", "er", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def roles_of(team: Iterable[AgentSpec]) -> list[str]:
+    """All names by which a plan may ask for somebody: roles first, then agents."""
+    specs = list(team)
+    return list(dict.fromkeys([s.role for s in specs] + [s.name for s in specs]))

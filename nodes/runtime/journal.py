@@ -1,0 +1,99 @@
+"""The journal of a thread: its numbered events, and the board that says what is true now.
+
+Both live in the Store, because another process must be able to watch: LangGraph's own `get_state` does not see work
+in flight. An event and what it changes on the board are written in one transaction, before `emit` returns.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
+from pydantic import JsonValue
+
+from nodes.runtime.clock import Clock
+from nodes.runtime.rows import read_all, space
+from state.event import Event, EventKind
+
+Json = dict[str, JsonValue]
+Writer = Callable[[Json], None]
+PAGE = 500
+"""Rows read from the Store at once."""
+
+
+class Journal:
+    """Events and board of one thread. One process writes at a time: the one that holds the thread's lease."""
+
+    def __init__(self, store: BaseStore, thread_id: str, clock: Clock) -> None:
+        self.store = store
+        self.thread_id = thread_id
+        self.clock = clock
+        self.writer: Writer = _nobody
+        self._seq: int | None = None
+        self._lock = asyncio.Lock()
+
+    async def emit(
+        self,
+        kind: EventKind,
+        *,
+        phase: str,
+        task_id: str | None = None,
+        agent: str | None = None,
+        data: Json | None = None,
+        also: Sequence[PutOp] = (),
+    ) -> Event:
+        """Number an event, store it together with the rows in `also`, and stream it."""
+        async with self._lock:
+            if self._seq is None:
+                self._seq = await self._last_seq()
+            event = Event(
+                seq=self._seq + 1,
+                thread_id=self.thread_id,
+                kind=kind,
+                phase=phase,
+                task_id=task_id,
+                agent=agent,
+                ts=self.clock.now(),
+                data=data or {},
+            )
+            value = event.model_dump(mode="json")
+            head = PutOp(space("journal", self.thread_id), "head", {"seq": event.seq})
+            row = PutOp(space("events", self.thread_id), event_key(event.seq), value)
+            await self.store.abatch([row, head, *also])
+            self._seq = event.seq
+        self.writer(value)
+        return event
+
+    def row(self, name: str, value: Json) -> PutOp:
+        """A row of the board: `run`, or `task:ID`."""
+        return PutOp(space("board", self.thread_id), name, value)
+
+    async def _last_seq(self) -> int:
+        item = await self.store.aget(space("journal", self.thread_id), "head")
+        return int(item.value["seq"]) if item else 0
+
+
+async def read_events(store: BaseStore, thread_id: str, after: int = 0) -> list[Event]:
+    """The events of a thread with a `seq` above `after`, in order."""
+    found: list[Event] = []
+    while True:
+        keys = [event_key(after + n) for n in range(1, PAGE + 1)]
+        ops: list[Op] = [GetOp(space("events", thread_id), key) for key in keys]
+        rows = [item for item in await store.abatch(ops) if isinstance(item, Item)]
+        found += [Event.model_validate(item.value) for item in rows]
+        if len(rows) < PAGE:
+            return found
+        after += PAGE
+
+
+async def read_board(store: BaseStore, thread_id: str) -> dict[str, Json]:
+    """The rows of the board, by name."""
+    return {item.key: item.value for item in await read_all(store, space("board", thread_id))}
+
+
+def event_key(seq: int) -> str:
+    """The key of an event: sorts by number."""
+    return f"{seq:012d}"
+
+
+def _nobody(event: Json) -> None:
+    """The writer when nobody streams."""

@@ -1,0 +1,30 @@
+"""What a graph is built from. Made once, in the composition root, and handed to the nodes."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from langgraph.store.base import BaseStore
+from langgraph.store.memory import InMemoryStore
+
+from nodes.agents.team import Team
+from nodes.llm.choose import Models
+from nodes.runtime.clock import Clock, SystemClock
+from state.policy import Policy
+
+MAX_SOURCE_BYTES = 50 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything from outside that nodes need."""
+
+    team: Team
+    models: Models
+    policy: Policy = field(default_factory=Policy)
+    clock: Clock = field(default_factory=SystemClock)
+    artifacts: Path = Path("artifacts")
+    """Folder below which each thread gets its own."""
+    max_source_bytes: int = MAX_SOURCE_BYTES
+    """Bytes over which a source file is left out."""
+    fallback_store: BaseStore = field(default_factory=InMemoryStore)
+    """Used where the graph runs without a store: then nothing outside this process can watch or steer."""

@@ -1,0 +1,1 @@
+"""What agents can do: search and read the sources, query their tables, calculate, write and publish."""

@@ -1,0 +1,80 @@
+"""CSV and TSV: rows, numbered from 1 after the header. A file that is no table is read as text."""
+
+import csv
+from collections.abc import Sequence
+
+from nodes.tools.document import Document, Grid, TableDocument
+from nodes.tools.readers.decoding import decode, lines_of
+from nodes.tools.readers.plain import text_document
+
+DELIMITERS = ",;\t|"
+SAMPLE_LINES = 50
+ROW_LINES = 200
+"""A row of more lines is an open quote, not a row."""
+COLUMNS = 500
+
+
+def read_delimited(file: str, data: bytes) -> Document:
+    """A table, or a text document when it is not one.
+
+    Raises:
+        Unreadable: it is not text, or there is nothing in it.
+    """
+    text = decode(data)
+    return _table(file, lines_of(text)) or text_document(file, text)
+
+
+def _table(file: str, lines: Sequence[str]) -> TableDocument | None:
+    try:
+        parsed = _rows(lines, _delimiter(lines))
+    except csv.Error:
+        return None
+    if len(parsed) < 2 or not _is_regular([cells for _, cells in parsed]):
+        return None
+    (head, names), *body = parsed
+    width = max(len(cells) for _, cells in parsed)
+    header = [_name(names, column) for column in range(width)]
+    rows = [_padded(cells, width) for _, cells in body]
+    return TableDocument(file, "table", "r", [raw for raw, _ in body], (), Grid(header, rows), head=head)
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The delimiter that gives the most lines as many columns as the first, and more than one."""
+
+    def agreement(delimiter: str) -> tuple[int, int]:
+        widths = [len(cells) for cells in csv.reader(lines[:SAMPLE_LINES], delimiter=delimiter) if cells]
+        return (widths.count(widths[0]), widths[0]) if widths and widths[0] > 1 else (0, 0)
+
+    return max(DELIMITERS, key=agreement)
+
+
+def _rows(lines: Sequence[str], delimiter: str) -> list[tuple[str, list[str]]]:
+    """Each row that is not blank, with the lines it stands on."""
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    found: list[tuple[str, list[str]]] = []
+    before = 0
+    for cells in reader:
+        raw = "".join(lines[before : reader.line_num])
+        if reader.line_num - before > ROW_LINES or len(cells) > COLUMNS:
+            raise csv.Error("not a row")
+        before = reader.line_num
+        if any(cell.strip() for cell in cells):
+            found.append((raw, cells))
+    if found and found[-1][0].count('"') % 2:
+        raise csv.Error("a quote is not closed")
+    return found
+
+
+def _is_regular(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether most rows have as many cells as the header: prose with commas in it does not."""
+    width = len(rows[0])
+    return sum(len(cells) == width for cells in rows) * 2 > len(rows)
+
+
+def _name(names: Sequence[str], column: int) -> str:
+    name = " ".join(names[column].split()) if column < len(names) else ""
+    return name or f"column_{column + 1}"
+
+
+def _padded(cells: Sequence[str], width: int) -> list[str | None]:
+    return [*(cell.strip() or None for cell in cells), *[None] * (width - len(cells))]

@@ -1,0 +1,73 @@
+"""Text, Markdown and reStructuredText: lines, with the headings found among them."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from nodes.tools.document import Document, Grid, Kind
+from nodes.tools.passages import Heading, cut_lines
+from nodes.tools.readers.decoding import Unreadable, decode, lines_of
+
+HASHES = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")
+UNDERLINE = re.compile(r"(?P<mark>[=\-~^*+\"])(?P=mark){2,}\s*$")
+LEVELS = '=-~^*+"'
+"""Which underline is above which."""
+
+
+def read_text(file: str, data: bytes) -> Document:
+    """A text file.
+
+    Raises:
+        Unreadable: it is not text, or there is nothing in it.
+    """
+    return text_document(file, decode(data))
+
+
+def text_document(file: str, text: str, kind: Kind = "text", grid: Grid | None = None) -> Document:
+    """A document of numbered lines, cut into passages.
+
+    Raises:
+        Unreadable: there is nothing in it.
+    """
+    lines = lines_of(text)
+    headings = headings_in(lines) if kind == "text" else {}
+    return line_document(file, lines, headings, kind, grid)
+
+
+def line_document(
+    file: str, lines: Sequence[str], headings: Mapping[int, Heading], kind: Kind, grid: Grid | None = None
+) -> Document:
+    """A document of lines whose headings are known.
+
+    Raises:
+        Unreadable: there is nothing in it.
+    """
+    passages = list(cut_lines(file, lines, headings))
+    if not passages:
+        raise Unreadable("there is no text in it; nothing to do")
+    return Document(file, kind, "L", lines, passages, grid)
+
+
+def headings_in(lines: Sequence[str]) -> dict[int, Heading]:
+    """Headings by line number: `# hashes`, or a line after a blank one that is underlined. Not inside fenced blocks."""
+    found: dict[int, Heading] = {}
+    fenced = False
+    for number, line in enumerate(lines, start=1):
+        bare = line.strip()
+        if bare.startswith(("```", "~~~")) and not UNDERLINE.match(bare):
+            fenced = not fenced
+        elif fenced or not bare:
+            continue
+        elif hashes := HASHES.match(line.rstrip()):
+            found[number] = Heading(len(hashes[1]), hashes[2])
+        elif underline := _underline(lines, number):
+            found[number] = Heading(LEVELS.index(underline) + 1, bare)
+    return found
+
+
+def _underline(lines: Sequence[str], number: int) -> str | None:
+    """The character that underlines line `number`, if one does."""
+    after_blank = number == 1 or not lines[number - 2].strip()
+    if not after_blank or number >= len(lines) or UNDERLINE.match(lines[number - 1]):
+        return None
+    match = UNDERLINE.match(lines[number])
+    return match["mark"] if match else None

@@ -1,0 +1,41 @@
+"""What an agent gets to know about its task, and no more (supervisor guide, "context assembly")."""
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from state.plan import Task
+
+
+class Mail(BaseModel):
+    """A message to an agent."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sender: str
+    to: str
+    text: str
+    at: float = 0.0
+
+
+class Brief(BaseModel):
+    """The scoped context of one task."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: str
+    """The user's request."""
+    task: Task
+    inputs: dict[str, JsonValue] = {}
+    """Results of the tasks it depends on, by task id."""
+    missing: list[str] = []
+    """Ids of inputs that failed or were skipped: it works without them and should say so."""
+    mail: list[Mail] = []
+    feedback: str = ""
+    """What a reviewer or a human said to the last version; empty the first time."""
+    previous: JsonValue = ""
+    """The last version of its own result, where it is asked to do it again."""
+    iteration: int = 0
+    """Review round, from 0."""
+    artifacts: int = 0
+    """How many artifacts the run has so far."""
+    sources: list[str] = []
+    """Names of the files the user gave."""

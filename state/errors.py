@@ -1,0 +1,99 @@
+"""Every error Baton raises on purpose.
+
+    BatonError
+    +-- BadInput (ValueError)             what was given cannot be used; exit code 2
+    |   +-- PlanInvalid                   a plan that is not a bounded DAG of unique tasks
+    |   +-- TeamInvalid                   a team file or list that cannot be a team
+    |   +-- PolicyInvalid                 a policy with unknown or out-of-range values
+    |   +-- SourcesInvalid                sources that are missing, empty or unreadable
+    |   +-- ThreadUnknown                 no run of that name in this database
+    |   +-- ThreadBusy                    another process runs that thread, or work is in flight on it
+    |   +-- DatabaseUnusable              not a database, read-only, locked or full
+    |   +-- SettingsInvalid               an environment variable that cannot be understood
+    +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
+    |   +-- ModelUnavailable              transient: busy, time-out, 5xx, connection; worth another try
+    |   +-- ModelRejected                 permanent: wrong key, unknown model, bad request
+    |   +-- ReplyUnusable                 it answered, but not with what was asked for, also after re-asking
+    +-- ToolRefused (ValueError)          a tool will not do that; the message is for the agent
+    +-- AgentFailed (RuntimeError)        an agent did not deliver; carries the class of the failure
+
+Each one subclasses the builtin it means: LangGraph's server keeps the message of builtin errors only.
+"""
+
+from typing import Literal
+
+FailureClass = Literal["transient", "permanent", "rejected", "declared", "timeout", "limit", "invalid"]
+"""Why an agent failed: something that may pass, a defect, the model's provider refusing, the agent's own word, too
+slow, a limit used up, or an answer that is none."""
+
+
+class BatonError(Exception):
+    """Anything Baton refuses or gives up on. The message is one line: what was wrong, and what to do."""
+
+    exit_code = 1
+
+
+class BadInput(BatonError, ValueError):
+    """What was given cannot be used."""
+
+    exit_code = 2
+
+
+class PlanInvalid(BadInput):
+    """A plan that is not a bounded DAG of unique tasks with known dependencies."""
+
+
+class TeamInvalid(BadInput):
+    """A team file or list that cannot be a team."""
+
+
+class PolicyInvalid(BadInput):
+    """A policy with unknown or out-of-range values."""
+
+
+class SourcesInvalid(BadInput):
+    """Sources that are missing, empty or unreadable."""
+
+
+class ThreadUnknown(BadInput):
+    """No run of that name in this database."""
+
+
+class ThreadBusy(BadInput):
+    """Another process runs that thread, or work is in flight on it."""
+
+
+class DatabaseUnusable(BadInput):
+    """Not a database, read-only, locked or full."""
+
+
+class SettingsInvalid(BadInput):
+    """An environment variable that cannot be understood."""
+
+
+class ModelFailed(BatonError, RuntimeError):
+    """The chat model could not be used."""
+
+
+class ModelUnavailable(ModelFailed):
+    """Transient: busy, time-out, 5xx, connection. Worth another try."""
+
+
+class ModelRejected(ModelFailed):
+    """Permanent: wrong key, unknown model, bad request. Another try changes nothing."""
+
+
+class ReplyUnusable(ModelFailed):
+    """The model answered, but not with what was asked for, also after re-asking."""
+
+
+class ToolRefused(BatonError, ValueError):
+    """A tool will not do that. The message goes back to the agent that called it."""
+
+
+class AgentFailed(BatonError, RuntimeError):
+    """An agent did not deliver. `failure` is the class that decides whether it is tried again."""
+
+    def __init__(self, message: str, failure: FailureClass = "transient") -> None:
+        super().__init__(message)
+        self.failure: FailureClass = failure

@@ -1,0 +1,66 @@
+"""What a run may do. Frozen into the run's state when it starts: a policy that changes later changes new runs only."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Oversight = Literal["auto", "in_command", "in_the_loop", "on_the_loop"]
+Timeout = Literal["approve", "reject", "escalate"]
+Share = Field(ge=0, le=1)
+
+
+class Policy(BaseModel):
+    """What a run may do, and when it asks. Unknown or out-of-range values are refused by name.
+
+    Sources: thresholds and limits from the book's chapter 15 (15.5, 15.10, 15.12.2, 15.12.5) and the supervisor guide.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    oversight: Oversight = "in_the_loop"
+    """How closely a human watches (15.12.3); `auto` takes it from each agent's trust."""
+    max_parallel: int = Field(default=10, ge=1, le=1000)
+    """Tasks at work at the same time."""
+    max_team_size: int = Field(default=10, ge=1, le=1000)
+    """Agents at work or waiting in one run, recruits included (15.10)."""
+    max_attempts: int = Field(default=3, ge=1, le=20)
+    """Tries of one task by one agent (15.5)."""
+    failure_threshold: dict[str, float] = {"default": 0.5, "analysis": 0.2, "critical": 0.0}
+    """By kind of task: the run aborts when floor(N x share) + 1 of its N tasks of that kind have failed (15.5)."""
+    max_iterations: int = Field(default=2, ge=0, le=20)
+    """Rounds in which review may send work back."""
+    approval_timeout_s: float = Field(default=1800, gt=0)
+    """Seconds a human has to answer (15.12.5: thirty minutes)."""
+    on_timeout: dict[str, Timeout] = {"low": "approve", "default": "reject"}
+    """By risk: what happens when nobody answers. Critical always rejects."""
+    confidence_threshold: float = Field(default=0.6, ge=0, le=1)
+    """Below this a result counts as uncertain (15.12.2)."""
+    cost_limit: float = Field(default=1.0, ge=0)
+    """US dollars a single action may cost without a human (15.12.2)."""
+    sensitive_actions: list[str] = ["delete", "publish", "pay", "send", "share"]
+    """Actions whose name contains one of these ask a human first (15.12.8)."""
+    consecutive_failures: int = Field(default=3, ge=1)
+    """Failures of one agent in a row that call a human (15.12.2)."""
+    token_budget: int | None = Field(default=None, ge=1)
+    """Tokens, input and output together, that the run may use; None: no limit."""
+    max_agent_iterations: int = Field(default=200, ge=1)
+    """Model calls of all agents of a run together."""
+    max_delegation_depth: int = Field(default=2, ge=0, le=20)
+    """How deep an agent's workers may have workers of their own."""
+    delegation: Literal["allowed", "needs_approval", "forbidden"] = "allowed"
+
+    @field_validator("failure_threshold")
+    @classmethod
+    def _shares(cls, value: dict[str, float]) -> dict[str, float]:
+        for kind, share in value.items():
+            if not 0 <= share <= 1:
+                raise ValueError(f"failure_threshold[{kind!r}] is {share}; give a share from 0 to 1")
+        return {"default": 0.5, **value}
+
+    @field_validator("on_timeout")
+    @classmethod
+    def _risks(cls, value: dict[str, Timeout]) -> dict[str, Timeout]:
+        known = {"low", "medium", "high", "critical", "default"}
+        if unknown := sorted(set(value) - known):
+            raise ValueError(f"on_timeout has unknown risks {unknown}; known are {sorted(known)}")
+        return {"default": "reject", **value}

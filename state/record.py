@@ -1,0 +1,58 @@
+"""A task together with what became of it: the form in which `tasks` stand in the state of a run."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from state.outcome import Outcome
+from state.plan import Task
+
+TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
+FINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "skipped", "cancelled"})
+
+
+class Score(BaseModel):
+    """How well one agent fits one task: 60 % its own assessment, 40 % keywords (supervisor guide, "routing")."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent: str
+    self_assessment: float
+    keywords: float
+    total: float
+
+
+class Route(BaseModel):
+    """Who got the task, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent: str
+    reason: str
+    scores: list[Score]
+    """All candidates, best first."""
+
+
+class TaskRecord(BaseModel):
+    """A task, its route, and its outcome."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task: Task
+    route: Route | None = None
+    status: TaskStatus = "pending"
+    outcome: Outcome | None = None
+    feedback: str = ""
+    """Why it is to be done again; empty otherwise."""
+    recruited_by: str | None = None
+    """The task (or `human`) that asked for it, where it was not in the plan."""
+
+    @property
+    def id(self) -> str:
+        """The task's id."""
+        return self.task.id
+
+    @property
+    def agent(self) -> str | None:
+        """Who it is assigned to."""
+        return self.route.agent if self.route else None

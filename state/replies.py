@@ -1,0 +1,53 @@
+"""What a model is asked to reply with, loosely typed on purpose: weak models leave fields out and mix up names.
+
+These are drafts. `nodes.policy.plans` repairs a draft into a `Plan`, or says what is wrong with it.
+"""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TaskDraft(BaseModel):
+    """A task as a model proposes it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str = Field(default="", description="Short unique id, such as t1")
+    description: str = Field(default="", description="What is to be done, in one or two sentences")
+    role: str = Field(default="generalist", description="A role or an agent's name from the team")
+    kind: str = Field(
+        default="general",
+        description="research, analysis, strategy, implementation, writing, review, action, critical or general",
+    )
+    depends_on: list[str] = Field(default_factory=list, description="Ids of the tasks whose results this one needs")
+    required: bool = Field(default=True, description="False if the request can be answered without it")
+    action: str = Field(default="", description="publish, send, delete … if it changes the outside world, else empty")
+    needs_tools: bool = Field(default=True, description="False if it can be answered without tools and sources")
+
+
+class PlanDraft(BaseModel):
+    """A plan: the tasks that together answer the request."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    tasks: list[TaskDraft] = Field(default_factory=list, description="The tasks, in a sensible order")
+    complexity: float = Field(default=0.5, description="How hard the request is: 0 trivial, 1 very hard")
+    dynamic: bool = Field(default=False, description="True if more tasks will probably turn up on the way")
+    communicates: bool = Field(default=False, description="True if agents must talk to each other while they work")
+
+
+class Verdict(BaseModel):
+    """What a reviewer thinks of one task's result."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    task_id: str = Field(default="", description="The task")
+    accept: bool = Field(default=True, description="False if it must be done again")
+    feedback: str = Field(default="", description="What to do better, in one or two sentences; empty if accepted")
+
+
+class Review(BaseModel):
+    """What a reviewer thinks of the results."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    verdicts: list[Verdict] = Field(default_factory=list, description="One for each task that was shown")

@@ -1,0 +1,80 @@
+"""The state of the supervisor graph: plain JSON in LangGraph channels.
+
+Nodes run one at a time, so a channel takes the last value; only `messages` merges. `typing_extensions.TypedDict`:
+the one in `typing` makes LangGraph's input schema null on Python 3.11.
+"""
+
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+from pydantic import BaseModel, ConfigDict, JsonValue
+from typing_extensions import TypedDict
+
+from state.policy import Policy
+
+Json = dict[str, JsonValue]
+
+
+class Terms(BaseModel):
+    """What a run works under from start to end, whatever changes around it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    policy: Policy = Policy()
+    sources: list[str] = []
+    model: str = ""
+
+
+class SupervisorInput(TypedDict, total=False):
+    """What a run starts from: a query, or messages whose last human one is the goal."""
+
+    query: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    sources: list[str]
+    """Files and folders the agents may read."""
+    plan: Json | None
+    """A plan to use instead of making one."""
+    policy: Json | None
+    """Policy fields for this run; the others as the graph was built."""
+
+
+class SupervisorOutput(TypedDict, total=False):
+    """What a run ends with."""
+
+    report: str
+    messages: Annotated[list[AnyMessage], add_messages]
+    tasks: list[Json]
+    artifacts: list[Json]
+    phase: str
+    usage: Json
+
+
+class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
+    """All that is true of a run (supervisor guide, "state management")."""
+
+    goal: str
+    """The request being worked on: from `query` or from `messages`."""
+    terms: Json
+    """Frozen at intake: the run's policy, sources and model (see `Terms`)."""
+    draft: Json | None
+    """The validated plan that `tasks` were made from."""
+    mode: Json | None
+    iteration: int
+    """Review rounds made."""
+    decisions: dict[str, Json]
+    """Answers by approval id."""
+    unread: str
+    """Why the last answer could not be read; empty otherwise."""
+    notes: list[str]
+    """What the user said while the work was in flight, and what was said to a rejected plan."""
+    spent: Json
+    """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
+    warnings: list[str]
+    error: str | None
+    started_at: float
+    finished_at: float | None
+
+
+Update = dict[str, Any]
+"""What a node returns: the changed channels only."""
