@@ -7,9 +7,10 @@ BIN := .venv/bin
 DEMO := build/demo
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-# The first interpreter that is new enough; another one by `make PYTHON=...`.
+# The first interpreter that is new enough and can make a virtual environment; another one by `make PYTHON=...`.
+USABLE := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
 PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
-	if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$p; break; fi; done)
+	if $$p -c '$(USABLE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
 # The demo thinks with the offline model, whatever is set outside.
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
@@ -52,10 +53,9 @@ pytest: .venv/installed-dev
 	@touch .venv/installed $@
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "Baton needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python" >&2; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "$(PYTHON) is not Python 3.11 or newer: name one that is: make PYTHON=/path/to/python" >&2; exit 1; }
-	@$(PYTHON) -m venv .venv || { rm -rf .venv; echo "$(PYTHON) cannot make a virtual environment: install its venv package (Debian: python3-venv)" >&2; exit 1; }
+	@test -n "$(PYTHON)" && $(PYTHON) -c '$(USABLE)' >/dev/null 2>&1 || { echo "Baton needs Python 3.11 or newer with its venv\
+ package (Debian: python3-venv): install it, or name one: make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }
 
 clean:
 	@rm -rf .venv build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .langgraph_api

@@ -3,40 +3,51 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from nodes.runtime.journal import Json
+from state.directory import Member
 from state.event import Event
 from state.run import Run
-
-if TYPE_CHECKING:
-    from graph.supervisor import Supervisor
 
 
 class BlockingSupervisor:
     """The verbs of `Supervisor`, each waiting for its result. Arguments and errors are the same."""
 
-    def __init__(self, portal: BlockingPortal, supervisor: "Supervisor") -> None:
+    def __init__(self, portal: BlockingPortal, supervisor: Any) -> None:
         self._portal = portal
         self._supervisor = supervisor
 
     def start(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.start`."""
-        return self._portal.call(partial(self._supervisor.start, *args, **kwargs))
+        run: Run = self._portal.call(partial(self._supervisor.start, *args, **kwargs))
+        return run
 
     def resume(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.resume`."""
-        return self._portal.call(partial(self._supervisor.resume, *args, **kwargs))
+        run: Run = self._portal.call(partial(self._supervisor.resume, *args, **kwargs))
+        return run
 
     def answer(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.answer`."""
-        return self._portal.call(partial(self._supervisor.answer, *args, **kwargs))
+        run: Run = self._portal.call(partial(self._supervisor.answer, *args, **kwargs))
+        return run
+
+    def signal(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.signal`."""
+        run: Run = self._portal.call(partial(self._supervisor.signal, *args, **kwargs))
+        return run
+
+    def team(self, thread_id: str) -> list[Member]:
+        """See `Supervisor.team`."""
+        return self._portal.call(self._supervisor.team, thread_id)
 
     def view(self, thread_id: str) -> Run:
         """See `Supervisor.view`."""
-        return self._portal.call(self._supervisor.view, thread_id)
+        run: Run = self._portal.call(self._supervisor.view, thread_id)
+        return run
 
     def runs(self) -> list[Run]:
         """See `Supervisor.runs`."""
@@ -63,7 +74,7 @@ class BlockingSupervisor:
 
 @contextmanager
 def open_blocking(
-    opening: "Callable[[], AbstractAsyncContextManager[Supervisor]]",
+    opening: Callable[[], AbstractAsyncContextManager[Any]],
 ) -> Iterator[BlockingSupervisor]:
     """A blocking supervisor around the async one that `opening` gives."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening()) as supervisor:

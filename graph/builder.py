@@ -14,6 +14,7 @@ from nodes.agents.worker.conclude import conclude
 from nodes.agents.worker.think import after_think, think
 from nodes.approve import make_approve
 from nodes.assemble import make_assemble
+from nodes.control import make_control
 from nodes.decompose import make_decompose
 from nodes.execute import make_execute
 from nodes.finish import make_finish
@@ -49,6 +50,7 @@ def build_graph(services: Services, *, checkpointer: Checkpointer = None, store:
     graph.add_node("route", make_route(services))
     graph.add_node("execute", make_execute(services, build_worker()))
     graph.add_node("approve", make_approve(services))
+    graph.add_node("control", make_control(services))
     graph.add_node("review", make_review(services))
     graph.add_node("assemble", make_assemble(services))
     graph.add_node("finish", make_finish(services))

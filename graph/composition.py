@@ -6,7 +6,7 @@ from pathlib import Path
 from langchain_core.language_models import BaseChatModel
 
 from graph.settings import Settings
-from nodes.agents.team import Team, open_team
+from nodes.agents.team import open_team
 from nodes.intake import merged_policy
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, SystemClock
@@ -15,6 +15,7 @@ from state.agent import AgentSpec
 from state.errors import BadInput
 from state.policy import Policy
 from state.supervisor import Json
+from state.team import Team
 
 TeamLike = Team | str | Path | Iterable[AgentSpec] | None
 PolicyLike = Policy | Json | None

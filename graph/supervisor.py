@@ -1,48 +1,59 @@
 """The facade: everything a program or a person does with runs, as a handful of verbs."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
-from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.blocking import BlockingSupervisor, open_blocking
-from graph.builder import build_graph
+from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.lease import Leases
-from graph.persistence import Database, connect, explained, open_database
+from graph.persistence import connect, open_database
+from graph.runs import Runs
 from graph.settings import read_settings
-from graph.views import view_of
+from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
 from nodes.policy.answers import read_answers
+from nodes.policy.directory import directory
 from nodes.policy.plans import parse_plan
 from nodes.runtime.clock import Clock
-from nodes.runtime.journal import Json, read_board, read_events
-from nodes.runtime.rows import read_all
+from nodes.runtime.journal import Json
 from nodes.runtime.services import Services
-from nodes.tools.sources import open_sources
-from state.errors import BadInput, ModelFailed, ThreadBusy, ThreadUnknown
+from nodes.runtime.steering import Steering
+from state.directory import Member
+from state.errors import BadInput, ThreadBusy, ThreadUnknown
 from state.event import Event
 from state.plan import Plan
+from state.record import TaskRecord
 from state.run import Run
+from state.signal import Decide, Resume, Signal
 
 OnEvent = Callable[[Json], None]
 Answers = Mapping[str, JsonValue]
+
+ENDED = ("complete", "failed", "cancelled")
 
 
 class Supervisor:
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
-    def __init__(self, services: Services, database: Database, leases: Leases) -> None:
-        self.services = services
-        self._database = database
-        self._leases = leases
-        self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    @property
+    def services(self) -> Services:
+        """What the graph is built from."""
+        return self._runs.services
+
+    @property
+    def graph(self) -> Graph:
+        """The compiled LangGraph underneath."""
+        return self._runs.graph
 
     @staticmethod
     def open(
@@ -71,7 +82,7 @@ class Supervisor:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        return await self._last(self._starting(query, sources, thread_id or new_thread(), plan, policy), on_event)
+        return await _last(self._starting(query, sources, thread_id or new_thread(), plan, policy), on_event)
 
     async def stream(
         self,
@@ -82,22 +93,25 @@ class Supervisor:
         plan: Plan | Json | None = None,
         policy: Json | None = None,
     ) -> AsyncIterator[Json]:
-        """The events of a run, as they happen; the last one is `run_finished` or `approval_requested`."""
+        """The events of a run, as they happen."""
         async for item in self._starting(query, sources, thread_id or new_thread(), plan, policy):
             if not isinstance(item, Run):
                 yield item
 
     async def resume(self, thread_id: str, *, on_event: OnEvent | None = None) -> Run:
-        """Go on after a crash or a failure; a run that has ended or waits for an answer is returned as it is.
+        """Go on after a crash, a pause or a failure; one that has ended or waits for an answer is returned as it is.
 
         Raises:
             ThreadUnknown: no such thread.
             ThreadBusy: another process runs it.
         """
         run = await self.view(thread_id)
-        if run.status in ("complete", "cancelled", "waiting") or (run.status == "failed" and run.phase == "failed"):
+        if run.status == "waiting" or has_ended(run):
             return run
-        return await self._last(self._drive(thread_id, None), on_event)
+        snapshot = await self._runs.snapshot(thread_id)
+        if any(task.interrupts for task in snapshot.tasks):
+            return await self.signal(thread_id, Resume(), on_event=on_event)
+        return await _last(self._runs.drive(thread_id, None), on_event)
 
     async def answer(
         self, thread_id: str, answers: Answers | JsonValue, by: str = "human", *, on_event: OnEvent | None = None
@@ -105,18 +119,41 @@ class Supervisor:
         """Answer open questions, all or some, and go on.
 
         Raises:
-            BadInput: nothing is open, or none of the answers can be read; the questions stay open.
+            BadInput: nothing is open, or an answer cannot be read; the questions stay open.
         """
         run = await self.view(thread_id)
-        if run.status == "running":
-            raise ThreadBusy(f"thread {thread_id} is being run by another process; answer when it waits")
         if not run.approvals:
             raise BadInput(f"thread {thread_id} has no open question (it is {run.status})")
-        decisions, problems = read_answers(_plain(answers), run.approvals, by)
+        plain: JsonValue = dict(answers) if isinstance(answers, Mapping) else answers
+        decisions, problems = read_answers(plain, run.approvals, by)
         if problems:
             raise BadInput("; ".join(problems))
+        if run.status != "waiting":
+            for key, decision in decisions.items():
+                await self._runs.signal(thread_id, Decide(approval=key, decision=decision, by=by))
+            return await self.view(thread_id)
         resume = {key: decision.model_dump(mode="json") for key, decision in decisions.items()}
-        return await self._last(self._drive(thread_id, Command(resume=resume)), on_event)
+        return await _last(self._runs.drive(thread_id, Command(resume=resume)), on_event)
+
+    async def signal(self, thread_id: str, signal: Signal, *, on_event: OnEvent | None = None) -> Run:
+        """Send a signal. A run that executes takes it up at once; one that does not is resumed from here to do so.
+
+        Raises:
+            ThreadUnknown: no such thread.
+            BadInput: the run has ended.
+        """
+        run = await self.view(thread_id)
+        if has_ended(run):
+            raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
+        await self._runs.signal(thread_id, signal)
+        if await self._runs.is_held(thread_id):
+            return await self.view(thread_id)
+        snapshot = await self._runs.snapshot(thread_id)
+        waits = any(task.interrupts for task in snapshot.tasks)
+        try:
+            return await _last(self._runs.drive(thread_id, Command(resume=LOOK) if waits else None), on_event)
+        except ThreadBusy:  # somebody took it up in the meantime, and the signal with it
+            return await self.view(thread_id)
 
     async def view(self, thread_id: str) -> Run:
         """What is true of a run now, also while another process runs it.
@@ -124,17 +161,27 @@ class Supervisor:
         Raises:
             ThreadUnknown: no such thread.
         """
-        with explained(self._database.path):
-            snapshot = await self.graph.aget_state(_config(thread_id))
-            board = await read_board(self._database.store, thread_id)
-            holder = await self._leases.holder(thread_id)
-        return view_of(thread_id, snapshot, board, is_held=holder is not None)
+        return await self._runs.view(thread_id)
+
+    async def team(self, thread_id: str) -> list[Member]:
+        """The directory of a run: every agent, what it is doing, and whether it was recruited.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        run = await self.view(thread_id)
+        steering = Steering(self._runs.database.store, thread_id)
+        await steering.load({})
+        state = (await self._runs.snapshot(thread_id)).values
+        records = {task["task"]["id"]: TaskRecord.model_validate(task) for task in state.get("tasks") or []}
+        records.update({record.id: records.get(record.id, record) for record in steering.recruits})
+        now = {task.id: task for task in run.tasks}
+        current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
+        return directory(current, self.services.team, steering.retired)
 
     async def runs(self) -> list[Run]:
         """All runs in the database, newest first."""
-        rows = await read_all(self._database.store, ("runs",))
-        found = [await self.view(item.key) for item in rows]
-        return sorted(found, key=lambda run: -(run.started_at or 0))
+        return await self._runs.all()
 
     async def plan(self, thread_id: str) -> Json:
         """The plan a run uses, in the form in which one can be given.
@@ -142,15 +189,14 @@ class Supervisor:
         Raises:
             ThreadUnknown: no such thread, or it has no plan yet.
         """
-        snapshot = await self.graph.aget_state(_config(thread_id))
-        draft = snapshot.values.get("draft")
+        draft = (await self._runs.snapshot(thread_id)).values.get("draft")
         if not draft:
             raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
         return dict(draft)
 
     async def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """The recorded events of a thread with a `seq` above `after`."""
-        return await read_events(self._database.store, thread_id, after)
+        return await self._runs.events(thread_id, after)
 
     def _starting(
         self,
@@ -160,6 +206,7 @@ class Supervisor:
         plan: Plan | Json | None,
         policy: Json | None,
     ) -> AsyncIterator[Json | Run]:
+        merged_policy(self.services.policy, policy)
         paths = [str(Path(path).absolute()) for path in sources]
         given: Json = {
             "query": checked_goal(query),
@@ -167,44 +214,7 @@ class Supervisor:
             "plan": parse_plan(plan).model_dump(mode="json") if plan is not None else None,
             "policy": policy,
         }
-        merged_policy(self.services.policy, policy)
-        return self._drive(checked_thread(thread_id), given)
-
-    async def _last(self, items: AsyncIterator[Json | Run], on_event: OnEvent | None) -> Run:
-        """The run at the end of `items`; events on the way go to `on_event`."""
-        last: Run | None = None
-        async for item in items:
-            if isinstance(item, Run):
-                last = item
-            elif on_event:
-                on_event(item)
-        if last is None:
-            raise RuntimeError("a run ended without its result")
-        return last
-
-    async def _drive(self, thread_id: str, given: Json | Command[Any] | None) -> AsyncIterator[Json | Run]:
-        """Run the graph under the thread's lease: its events, and at the end the run."""
-        with explained(self._database.path):
-            async with self._leases.hold(thread_id):
-                if isinstance(given, dict):
-                    await self._prepare(thread_id, given)
-                try:
-                    async for event in self.graph.astream(given, _config(thread_id), stream_mode="custom"):  # type: ignore[arg-type]
-                        yield event
-                except ModelFailed:
-                    pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
-            yield await self.view(thread_id)
-
-    async def _prepare(self, thread_id: str, given: Json) -> None:
-        """Refuse what cannot be started before anything is written."""
-        snapshot = await self.graph.aget_state(_config(thread_id))
-        if snapshot.next:
-            raise ThreadBusy(
-                f"thread {thread_id} has work in flight; `baton resume {thread_id}` goes on with it, "
-                "or use another --thread"
-            )
-        if paths := [str(path) for path in cast(list[JsonValue], given["sources"])]:
-            await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
+        return self._runs.drive(checked_thread(thread_id), given)
 
 
 @asynccontextmanager
@@ -224,10 +234,15 @@ async def open_supervisor(
     """
     settings = read_settings()
     path = Path(db) if db is not None else settings.db
-    folder = Path(artifacts) if artifacts is not None else _artifacts(path, settings.artifacts)
+    folder = Path(artifacts) if artifacts is not None else _beside(path, settings.artifacts)
     services = compose(settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder)
     async with open_database(path, settings.synchronous) as database, connect(path, settings.synchronous) as third:
-        yield Supervisor(services, database, Leases(third, services.clock))
+        yield Supervisor(Runs(services, database, Leases(third, services.clock)))
+
+
+def has_ended(run: Run) -> bool:
+    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
+    return run.status in ENDED and run.phase in ENDED
 
 
 def new_thread() -> str:
@@ -246,14 +261,19 @@ def checked_thread(thread_id: str) -> str:
     return thread_id
 
 
-def _artifacts(db: Path, configured: Path) -> Path:
-    """Beside the database, unless an absolute folder is configured."""
-    return configured if configured.is_absolute() else db.absolute().parent / configured
+async def _last(items: AsyncIterator[Json | Run], on_event: OnEvent | None) -> Run:
+    """The run at the end of `items`; events on the way go to `on_event`."""
+    last: Run | None = None
+    async for item in items:
+        if isinstance(item, Run):
+            last = item
+        elif on_event:
+            on_event(item)
+    if last is None:
+        raise RuntimeError("a run ended without its result")
+    return last
 
 
-def _config(thread_id: str) -> RunnableConfig:
-    return {"configurable": {"thread_id": thread_id}}
-
-
-def _plain(answers: Answers | JsonValue) -> JsonValue:
-    return dict(answers) if isinstance(answers, Mapping) else answers
+def _beside(db: Path, folder: Path) -> Path:
+    """The folder beside the database, unless it is absolute."""
+    return folder if folder.is_absolute() else db.absolute().parent / folder

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from langgraph.types import StateSnapshot
 
 from nodes.approve import open_questions
-from nodes.finish import total_usage
 from nodes.runtime.journal import Json
 from state.artifact import Artifact
 from state.errors import ThreadUnknown
@@ -14,10 +13,11 @@ from state.phase import ENDS, Phase
 from state.record import TaskRecord
 from state.run import Run, RunStatus, TaskView
 from state.supervisor import SupervisorState, Terms
+from state.usage import Usage
 
 
-def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], *, is_held: bool) -> Run:
-    """The run of a thread. `is_held`: a living process runs it.
+def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], ledger: Usage, *, is_held: bool) -> Run:
+    """The run of a thread. `ledger`: what its tasks have used. `is_held`: a living process runs it.
 
     Raises:
         ThreadUnknown: the thread has no run.
@@ -27,7 +27,7 @@ def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], 
         raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
     records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
     status, error = _status(snapshot, state, is_held=is_held)
-    waiting = status == "waiting"
+    approvals = open_questions(state) if status in ("waiting", "paused", "handed_over") and records else []
     return Run(
         thread_id=thread_id,
         status=status,
@@ -35,9 +35,9 @@ def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], 
         query=state.get("goal") or state.get("query") or "",
         report=state.get("report") or None,
         tasks=[_task(record, board.get(f"task:{record.id}")) for record in records],
-        approvals=open_questions(state) if waiting else [],
+        approvals=approvals,
         artifacts=[Artifact.model_validate(artifact) for artifact in state.get("artifacts") or _artifacts(records)],
-        usage=total_usage(records, state),
+        usage=Usage.model_validate(state.get("spent") or {}) + ledger,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
@@ -55,8 +55,9 @@ def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -
         return _ENDED[phase], state.get("error")
     if is_held:
         return "running", None
-    if any(task.interrupts for task in snapshot.tasks):
-        return "waiting", None
+    for interrupt in (interrupt for task in snapshot.tasks for interrupt in task.interrupts):
+        driving = interrupt.value.get("control") if isinstance(interrupt.value, dict) else None
+        return (driving or "waiting"), None
     errors = [str(task.error) for task in snapshot.tasks if task.error]
     if errors:
         return "failed", _one_line(errors[0])

@@ -6,6 +6,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
+from nodes.control import LOOK
 from nodes.policy.answers import read_answers
 from nodes.policy.plans import parse_plan
 from nodes.runtime.context import open_context
@@ -28,6 +29,8 @@ def make_approve(services: Services) -> Node:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
         answers = interrupt(payload(questions, state.get("unread", "")))
+        if answers == LOOK:
+            return Command(goto="approve" if state["phase"] == Phase.decomposing else "execute")
         decisions, problems = read_answers(answers, questions)
         run = open_context(services, state, runtime, Phase(state["phase"]))
         for key, decision in decisions.items():

@@ -36,7 +36,8 @@ def make_assemble(services: Services) -> Node:
         run = open_context(services, state, runtime, Phase.assembling)
         await run.enter()
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        answer, used = await _answer(run, state["goal"], sinks(records))
+        is_cut = state.get("error") is not None or state["phase"] == Phase.cancelled
+        answer, used = await _answer(run, state["goal"], sinks(records), ask_model=not is_cut)
         report = write_report(
             state["goal"],
             answer,
@@ -52,9 +53,9 @@ def make_assemble(services: Services) -> Node:
     return assemble
 
 
-async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord]) -> tuple[str, Usage]:
+async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], *, ask_model: bool) -> tuple[str, Usage]:
     """The text that answers the request: the one final result, or several put together by the model that made them."""
-    if len(last) <= 1 or not all(is_by_model(record, run) for record in last):
+    if not ask_model or len(last) <= 1 or not all(is_by_model(record, run) for record in last):
         return joined(last), Usage()
     sections = [Section("request", goal)]
     for record in last:

@@ -6,17 +6,20 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from nodes.agents.assignment import Assignment
 from nodes.agents.attempts import Attempts, Worker
 from nodes.agents.dispatch import Dispatcher
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import Floor, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
-from state.approval import Decision
+from state.mode import Mode
 from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import SupervisorState, Update
+from state.usage import Usage
 
-Goto = Command[Literal["approve", "review", "assemble"]]
+Goto = Command[Literal["approve", "control", "execute", "review", "assemble"]]
 
 
 def make_execute(services: Services, worker: Worker) -> Node:
@@ -25,15 +28,23 @@ def make_execute(services: Services, worker: Worker) -> Node:
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
-        dispatcher = Dispatcher(
-            Attempts(run, worker),
-            [TaskRecord.model_validate(task) for task in state["tasks"]],
+        await run.enter()
+        floor = open_floor(run)
+        await floor.steering.load(state.get("decisions") or {})
+        await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
+        records = (TaskRecord.model_validate(task) for task in state["tasks"])
+        floor.records.update((record.id, record) for record in records)
+        assignment = Assignment(
+            floor,
+            Attempts(floor, worker, Mode.model_validate(state["mode"]).name),
             query=state["goal"],
-            decisions={key: Decision.model_validate(value) for key, value in (state.get("decisions") or {}).items()},
             iteration=state.get("iteration", 0),
             sources=await _files(run),
+            notes=state.get("notes", []),
         )
-        return _after(await dispatcher.work(), dispatcher.abort)
+        dispatcher = Dispatcher(floor, assignment)
+        await dispatcher.work()
+        return _after(floor, dispatcher.abort)
 
     return execute
 
@@ -43,11 +54,23 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(records: list[TaskRecord], abort: str | None) -> Goto:
-    """Where the run goes: to the human who is asked, to what there is after giving up, or on to review."""
-    update: Update = {"tasks": [record.model_dump(mode="json") for record in records]}
-    if abort:
-        return Command(update={**update, "error": abort, "phase": Phase.assembling}, goto="assemble")
+def _after(floor: Floor, abort: str | None) -> Goto:
+    """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
+    records = list(floor.records.values())
+    update: Update = {
+        "tasks": [record.model_dump(mode="json") for record in records],
+        "decisions": {key: decision.model_dump(mode="json") for key, decision in floor.steering.decisions.items()},
+    }
+    driving = floor.steering.control.driving
+    if driving == "cancelled":
+        return Command(update={**update, "phase": Phase.cancelled.value}, goto="assemble")
+    if error := abort or floor.meter.exhausted:
+        return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
+    if driving != "running":
+        phase = Phase.handed_over if driving == "handed_over" else Phase.executing
+        return Command(update={**update, "phase": phase.value}, goto="control")
     if any(record.status == "parked" for record in records):
         return Command(update=update, goto="approve")
-    return Command(update={**update, "phase": Phase.reviewing}, goto="review")
+    if any(record.status == "pending" for record in records):
+        return Command(update=update, goto="execute")
+    return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")

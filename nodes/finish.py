@@ -6,6 +6,7 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.runtime.context import open_context
+from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from state.phase import Phase
@@ -20,9 +21,11 @@ def make_finish(services: Services) -> Node:
     async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Close the run."""
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        phase, error = verdict(records, state.get("error"))
+        phase, error = verdict(records, state.get("error"), state["phase"])
         run = open_context(services, state, runtime, phase)
-        used = total_usage(records, state)
+        used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
+            RUN, Usage()
+        )
         now = services.clock.now()
         row = run.journal.row("run", {"phase": phase.value, "at": now})
         await run.emit(
@@ -41,17 +44,13 @@ def make_finish(services: Services) -> Node:
     return finish
 
 
-def verdict(records: Sequence[TaskRecord], error: str | None) -> tuple[Phase, str | None]:
-    """How the run ended: failed if it gave up or nothing was delivered, else complete."""
+def verdict(records: Sequence[TaskRecord], error: str | None, phase: str) -> tuple[Phase, str | None]:
+    """How the run ended: cancelled, failed if it gave up or nothing was delivered, else complete."""
+    if phase == Phase.cancelled:
+        return Phase.cancelled, None
     if error:
         return Phase.failed, error
     if any(record.status == "done" for record in records):
         return Phase.complete, None
     reasons = [r.outcome.failure.message for r in records if r.outcome and r.outcome.failure]
     return Phase.failed, "no task delivered a result" + (f": {reasons[0]}" if reasons else "")
-
-
-def total_usage(records: Sequence[TaskRecord], state: SupervisorState) -> Usage:
-    """All that the run has used: its tasks, and the supervisor itself."""
-    own = Usage.model_validate(state.get("spent") or {})
-    return sum((record.outcome.usage for record in records if record.outcome), own)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from nodes.runtime.context import open_context
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
+from nodes.runtime.steering import clear
 from state.errors import BadInput, PolicyInvalid
 from state.phase import ENDS, Phase
 from state.policy import Policy
@@ -43,6 +44,7 @@ def make_intake(services: Services) -> Node:
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
+        await clear(run.store, run.thread_id)
         await run.enter()
         listed = {"query": update["goal"], "started_at": update["started_at"]}
         await run.store.aput(("runs",), run.thread_id, listed)

@@ -60,11 +60,8 @@ def make_review(services: Services) -> Node:
 
 
 def _again(records: Sequence[TaskRecord], feedback: dict[str, str], spent: Usage, iteration: int) -> Update:
-    """The state in which the work that was sent back is done again; what it has cost so far stays counted."""
+    """The state in which the work that was sent back is done again."""
     back = sent_back(records, feedback)
-    for before, after in zip(records, back, strict=True):
-        if after.status == "pending" and before.outcome:
-            spent += before.outcome.usage
     return {
         "tasks": [record.model_dump(mode="json") for record in back],
         "iteration": iteration + 1,

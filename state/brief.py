@@ -10,6 +10,8 @@ class Mail(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    id: str = ""
+    """Tells a message that was sent again, after a crash, from a new one."""
     sender: str
     to: str
     text: str

@@ -49,4 +49,4 @@ def labels_in(text: str) -> list[tuple[str, str]]:
 
 def without_labels(text: str) -> str:
     """`text` with its labels taken out and the spaces they leave closed up."""
-    return re.sub(r"[ \t]+([.,;:])", r"\1", re.sub(r"[ \t]*" + LABEL.pattern, "", text)).strip()
+    return re.sub(rf"[ \t]*{LABEL.pattern}(?:[ \t]+(?=[.,;:](?:\s|$)))?", "", text).strip()

@@ -43,6 +43,14 @@ class Policy(BaseModel):
     """Failures of one agent in a row that call a human (15.12.2)."""
     token_budget: int | None = Field(default=None, ge=1)
     """Tokens, input and output together, that the run may use; None: no limit."""
+    cost_budget: float | None = Field(default=None, gt=0)
+    """US dollars, as declared by tools and agents, that the run may use; None: no limit."""
+    max_seconds: float | None = Field(default=None, gt=0)
+    """Seconds that the run's tasks may take together, from the start of executing; None: no limit."""
+    recruit_roles: list[str] | None = None
+    """Roles that may be recruited; None: any."""
+    on_failed_input: Literal["degrade", "skip"] = "degrade"
+    """What happens to a task some of whose inputs failed: it works with the rest, or is skipped."""
     max_agent_iterations: int = Field(default=200, ge=1)
     """Model calls of all agents of a run together."""
     max_delegation_depth: int = Field(default=2, ge=0, le=20)

@@ -46,6 +46,8 @@ class TaskRecord(BaseModel):
     """Why it is to be done again; empty otherwise."""
     recruited_by: str | None = None
     """The task (or `human`) that asked for it, where it was not in the plan."""
+    reused: bool = False
+    """Whether the recruit went to an idle member, so that the team did not grow."""
 
     @property
     def id(self) -> str:

@@ -5,7 +5,7 @@ the worker graph goes on at the step that was in flight.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,19 +13,21 @@ from langchain_core.messages import messages_from_dict
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import JsonValue
 
+from nodes.agents.coordination import coordination_tools
 from nodes.agents.functions import run_function
 from nodes.agents.worker.bench import Bench
 from nodes.policy.failures import RETRIED, retry_delay
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk, Parked
+from nodes.runtime.floor import Floor
 from nodes.runtime.journal import Json
 from nodes.runtime.recorded import once
 from nodes.tools.toolbox import build_tools
 from state.agent import AgentSpec
-from state.approval import Decision
 from state.brief import Brief
 from state.errors import AgentFailed, FailureClass
+from state.mode import ModeName
 from state.outcome import Failure, Outcome
 from state.record import Route, TaskRecord
 from state.usage import Usage
@@ -37,20 +39,27 @@ Worker = CompiledStateGraph[Any, Any, Any, Any]
 class Attempts:
     """What every try needs."""
 
-    run: RunContext
+    floor: Floor
     worker: Worker
+    mode: ModeName = "dag"
+    """Only in `supervisor` do agents get the tools to recruit and to write to each other."""
 
-    async def make(self, record: TaskRecord, brief: Brief, decisions: Mapping[str, Decision]) -> Outcome:
-        """Try until done, parked, or nobody is left to try."""
-        used, tries, tried = Usage(), 0, list[str]()
-        outcome = _unassigned(record)
+    @property
+    def run(self) -> RunContext:
+        """The run it is for."""
+        return self.floor.run
+
+    async def make(self, record: TaskRecord, brief: Brief, leg: int = 0) -> Outcome:
+        """Try until done, parked, or nobody is left to try. `leg` counts how often the task has parked here before."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
+        used, tries, tried = start.usage if start else Usage(), 0, list[str]()
+        outcome = _unassigned(record)
         for agent in self._candidates(record, start):
             if self._is_hopeless(outcome, agent):
                 continue
             conversation = start.conversation if start else []
             for number in range(1, self.run.policy.max_attempts + 1):
-                outcome = await self._try(agent, number, brief, decisions, conversation)
+                outcome = await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation)
                 tries, used = tries + 1, used + outcome.usage
                 tried += [agent] if agent not in tried else []
                 if outcome.status != "failed" or not self._again(outcome, number):
@@ -65,7 +74,10 @@ class Attempts:
         """Who tries, in order: the one who is at it, or the chosen one; then one substitute."""
         route = cast(Route, record.route)
         first = start.agent if start else route.agent
-        return [first, *[name for name in fallbacks(route, {first})[:1] if name in self.run.services.team]]
+        others = [name for name in fallbacks(route, {first}) if name in self.run.services.team]
+        return [name for name in [first, *others[:1]] if name not in self.floor.steering.retired] or [
+            name for name in others if name not in self.floor.steering.retired
+        ][:1]
 
     def _again(self, outcome: Outcome, number: int) -> bool:
         kind = outcome.failure.kind if outcome.failure else "permanent"
@@ -89,46 +101,46 @@ class Attempts:
         )
         await clock.sleep(left)
 
-    async def _try(
-        self,
-        agent: str,
-        number: int,
-        brief: Brief,
-        decisions: Mapping[str, Decision],
-        conversation: Sequence[JsonValue],
-    ) -> Outcome:
+    async def _try(self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue]) -> Outcome:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
         spec = self.run.services.team.agent(agent)
+        label = f"{brief.task.id}.{brief.iteration}.{name}"
 
         async def attempt() -> Json:
             started = self.run.services.clock.now()
             try:
                 async with asyncio.timeout(spec.limits.timeout_s):
-                    outcome = await self._work(spec, brief, dict(decisions), list(conversation))
+                    outcome = await self._work(spec, brief, label, list(conversation))
             except TimeoutError:
                 outcome = _failed(brief, agent, "timeout", f"no result within {spec.limits.timeout_s:g} seconds")
             except AgentFailed as error:
                 outcome = _failed(brief, agent, error.failure, str(error))
             except Parked as parked:
-                outcome = _failed(brief, agent, "permanent", "").model_copy(
-                    update={"status": "parked", "failure": None, "approvals": [parked.approval]}
-                )
+                outcome = _parked(brief, agent, parked)
             times = {"started_at": started, "finished_at": self.run.services.clock.now()}
             return outcome.model_copy(update=times).model_dump(mode="json")
 
-        return Outcome.model_validate(await once(f"try:{brief.task.id}:{agent}:{number}", attempt))
+        return Outcome.model_validate(await once(f"try:{label}", attempt))
 
-    async def _work(
-        self, spec: AgentSpec, brief: Brief, decisions: dict[str, Decision], conversation: list[JsonValue]
-    ) -> Outcome:
+    async def _work(self, spec: AgentSpec, brief: Brief, label: str, conversation: list[JsonValue]) -> Outcome:
         sources = await self.run.sources()
+        desk = Desk(self.floor, spec.name, brief, label)
         if spec.run is not None:
-            return await run_function(spec, brief, Desk(self.run, spec.name, brief, decisions), sources)
-        tools = await asyncio.to_thread(build_tools, spec.tools, sources, self.run.folder, brief.task.id)
-        model = self.run.services.models.for_agent(spec.model)
-        bench = Bench(spec, brief, model, tools, sources, self.run, decisions)
+            outcome = await run_function(spec, brief, desk, sources)
+            await self.floor.meter.settle(brief.task.id, spec.name, outcome.usage)
+            return outcome
+        names = [tool for tool in spec.tools if isinstance(tool, str)]
+        own = [tool for tool in spec.tools if not isinstance(tool, str)]
+        built = await asyncio.to_thread(build_tools, names, sources, self.run.folder, brief.task.id)
+        tools = [*own, *built, *(coordination_tools(desk) if self.mode == "supervisor" else [])]
+        bench = Bench(spec, brief, self.run.services.models.for_agent(spec.model), tools, sources, self.floor)
         ended = await self.worker.ainvoke(_opening(conversation), context=bench)
         return Outcome.model_validate(ended["outcome"])
+
+
+def _parked(brief: Brief, agent: str, parked: Parked) -> Outcome:
+    approvals = [parked.approval] if parked.approval else []
+    return Outcome(task_id=brief.task.id, agent=agent, status="parked", approvals=approvals, iteration=brief.iteration)
 
 
 def _opening(conversation: list[JsonValue]) -> dict[str, object]:

@@ -64,7 +64,7 @@ def _citation(file: str, place: str, statement: str, sources: Sources | None, co
     if sources is None:
         return Citation(file=file, place=place)
     name = sources.resolve(file) or file
-    if place == "table":
+    if place == "table" and name in sources.tables.by_file:
         label = f"[{name}#table]"
         return Citation(file=name, place=place, quote=next((s for t, s in computed.items() if label in t), "table"))
     try:
@@ -85,4 +85,4 @@ def _quote(statement: str, there: str) -> str:
     if not sentences:
         return ""
     best = process.extractOne(statement, sentences, scorer=fuzz.token_set_ratio)
-    return str(best[0] if best else sentences[0])[:LONGEST_QUOTE]
+    return str(best[0])[:LONGEST_QUOTE]

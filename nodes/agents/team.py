@@ -1,6 +1,6 @@
 """A team: the agents a run may use, from a YAML file, from Python, or built in."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,43 +11,10 @@ from pydantic import ValidationError
 from nodes.tools.toolbox import TOOL_NAMES
 from state.agent import AgentSpec
 from state.errors import TeamInvalid
-
-TeamLike = "Team | str | Path | Iterable[AgentSpec] | None"
-
-
-class Team:
-    """Agents by name, in their order.
-
-    Raises:
-        TeamInvalid: no agents, a name twice, a tool or worker that does not exist.
-    """
-
-    def __init__(self, specs: Iterable[AgentSpec]) -> None:
-        self.specs = tuple(specs)
-        problems = list(_faults(self.specs))
-        if problems:
-            raise TeamInvalid("the team cannot be used: " + "; ".join(problems))
-        self._by_name = {spec.name: spec for spec in self.specs}
-
-    def __iter__(self) -> Iterator[AgentSpec]:
-        return iter(self.specs)
-
-    def __len__(self) -> int:
-        return len(self.specs)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._by_name
-
-    def agent(self, name: str) -> AgentSpec:
-        """The agent of that name; TeamInvalid if there is none."""
-        try:
-            return self._by_name[name]
-        except KeyError:
-            known = ", ".join(self._by_name)
-            raise TeamInvalid(f"there is no agent {name!r} in the team; there are: {known}") from None
+from state.team import Team
 
 
-def open_team(team: "Team | str | Path | Iterable[AgentSpec] | None" = None) -> Team:
+def open_team(team: Team | str | Path | Iterable[AgentSpec] | None = None) -> Team:
     """A team from what a caller has: nothing (the built-in seven), a YAML file, or specs."""
     if isinstance(team, Team):
         return team
@@ -55,7 +22,7 @@ def open_team(team: "Team | str | Path | Iterable[AgentSpec] | None" = None) -> 
         return parse_team(files("nodes.agents").joinpath("builtin.yaml").read_text("utf-8"), "the built-in team")
     if isinstance(team, str | Path):
         return load_team(Path(team))
-    return Team(team)
+    return _with_known_tools(Team(team))
 
 
 def load_team(path: Path) -> Team:
@@ -89,24 +56,24 @@ def parse_team(text: str, name: str) -> Team:
             problems += [f"{who}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
     if problems:
         raise TeamInvalid(f"{name} cannot be used: " + "; ".join(problems))
-    return Team(specs)
+    return _with_known_tools(Team(specs))
 
 
-def _faults(specs: tuple[AgentSpec, ...]) -> Iterator[str]:
-    if not specs:
-        yield "it has no agents"
-    names = [spec.name for spec in specs]
-    for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-        yield f"agent {name!r} is there {names.count(name)} times"
-    for spec in specs:
-        for tool in spec.tools:
-            if isinstance(tool, str) and tool not in TOOL_NAMES:
-                yield f"{spec.name}: there is no tool {tool!r}; there are {', '.join(TOOL_NAMES)}"
-        for worker in spec.workers:
-            if worker not in names:
-                yield f"{spec.name}: worker {worker!r} is not in the team"
-        if spec.run is not None and not callable(spec.run):
-            yield f"{spec.name}: `run` is not callable"
+def _with_known_tools(team: Team) -> Team:
+    """The team, if every tool it names exists.
+
+    Raises:
+        TeamInvalid: naming each tool that does not.
+    """
+    unknown = [
+        f"{spec.name}: there is no tool {tool!r}"
+        for spec in team
+        for tool in spec.tools
+        if isinstance(tool, str) and tool not in TOOL_NAMES
+    ]
+    if unknown:
+        raise TeamInvalid(f"the team cannot be used: {'; '.join(unknown)}; there are {', '.join(TOOL_NAMES)}")
+    return team
 
 
 def _why(error: Exception) -> str:

@@ -21,9 +21,9 @@ OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key-needed"
 """Sent to servers of one's own, which want some key but not a particular one."""
 PROVIDERS = frozenset(
-    "anthropic anthropic_bedrock azure_ai azure_openai baseten bedrock bedrock_converse cohere deepseek fireworks "
-    "google_anthropic_vertex google_genai google_vertexai groq huggingface ibm litellm mistralai nvidia ollama openai "
-    "openrouter perplexity together upstage xai".split()
+    "anthropic anthropic_bedrock azure_ai azure_openai baseten bedrock bedrock_converse cohere deepseek "  # noqa: SIM905
+    "fireworks google_anthropic_vertex google_genai google_vertexai groq huggingface ibm litellm mistralai nvidia "
+    "ollama openai openrouter perplexity together upstage xai".split()
 )
 """What may stand before the colon in `provider:name`; any other colon belongs to the name, as in `qwen2.5:0.5b`."""
 
@@ -71,7 +71,7 @@ def make_models(
     model: str | None = None,
     timeout_s: float = 60,
 ) -> Models:
-    """The models that the settings ask for: OpenAI's with a key, any compatible server's with a URL, else the offline one.
+    """The models that the settings ask for: OpenAI's, those of a compatible server, or the offline one.
 
     Args:
         api_key: OPENAI_API_KEY.
@@ -122,6 +122,8 @@ class _Maker:
             max_retries=0,
             stream_usage=True,
             temperature=0,
+            # LangChain shares one pool of connections among event loops; one kept open would fail in the next loop.
+            default_headers={"Connection": "close"},
         )
 
 
@@ -132,7 +134,7 @@ def _from_langchain(name: str, timeout_s: float) -> BaseChatModel:
         made = import_module("langchain.chat_models").init_chat_model(
             name, timeout=timeout_s, max_retries=0, temperature=0
         )
-    except Exception as error:  # noqa: BLE001 - any provider's package, missing or misconfigured
+    except Exception as error:
         raise SettingsInvalid(f"the model {name!r} cannot be set up: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(made, BaseChatModel):
         raise SettingsInvalid(f"the model {name!r} is not a chat model; name one that is")
@@ -150,7 +152,11 @@ def _usable_url(url: str | None) -> str | None:
     text = (url or "").strip()
     if not text:
         return None
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
         raise SettingsInvalid(f"OPENAI_BASE_URL is {text!r}; give a URL such as http://127.0.0.1:8080/v1")
     return text

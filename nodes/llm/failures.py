@@ -41,6 +41,8 @@ _STATUSES: dict[type[Exception], int] = {
     ModelTimeoutError: 408,
     ModelAPIError: 500,
 }
+_TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|available) context (?:length|size)")
+"""What OpenAI, llama.cpp and vLLM say."""
 _TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "requests", "urllib3", "websockets"}
 
 
@@ -66,7 +68,7 @@ def explain(error: Exception, model: BaseChatModel) -> ModelFailed:
     name, server, key = name_of(model), _server(model), _key_name(model)
     said = _said(error, model)
     status = status_of(error)
-    if isinstance(error, ContextOverflowError) or status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+    if is_too_long(error):
         return ModelRejected(f"the request is too long for {name}; use another model, or fewer sources{said}")
     if isinstance(error, ContentFilterFinishReasonError):
         return ModelRejected(f"{server} withheld the answer of {name} (content filter); change the request")
@@ -85,6 +87,13 @@ def explain(error: Exception, model: BaseChatModel) -> ModelFailed:
     return ModelUnavailable(f"{name} failed with {type(error).__name__}; try again, or use another model{said}")
 
 
+def is_too_long(error: Exception) -> bool:
+    """Did the request not fit into the model's context?"""
+    if isinstance(error, ContextOverflowError) or status_of(error) == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return True
+    return bool(_TOO_LONG.search(f"{getattr(error, 'code', '')} {getattr(error, 'type', '')} {error}"))
+
+
 def status_of(error: Exception) -> int | None:
     """The HTTP error status behind `error`, if there is one."""
     for value in (getattr(error, "status_code", None), getattr(getattr(error, "response", None), "status_code", None)):
@@ -99,7 +108,7 @@ def name_of(model: BaseChatModel) -> str:
         value = getattr(model, attribute, None)
         if isinstance(value, str) and value:
             return value
-    return model._llm_type  # noqa: SLF001 - the name LangChain gives to every chat model
+    return model._llm_type
 
 
 def _by_status(status: int, error: Exception, words: tuple[str, str, str, str]) -> ModelFailed:

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Literal
 
-from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_openai import ChatOpenAI
 from openai import LengthFinishReasonError
 from pydantic import BaseModel, ConfigDict
+from pydantic.json_schema import GenerateJsonSchema
 
 from nodes.llm.ask import usage_of, whole
-from nodes.llm.failures import explained, status_of
+from nodes.llm.failures import explained, is_too_long, status_of
 from state.usage import Usage
 
 Form = Literal["schema", "tool", "words"]
@@ -110,7 +110,7 @@ def _cut_off(error: LengthFinishReasonError, form: Form) -> RawReply:
 
 def _refuses_form(error: Exception) -> bool:
     """Is it the way of asking that was refused? llama.cpp answers 500 to tools it has no template for."""
-    if isinstance(error, ContextOverflowError):
+    if is_too_long(error):
         return False
     status = status_of(error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -119,11 +119,19 @@ def _refuses_form(error: Exception) -> bool:
 
 
 def _response_format(schema: type[BaseModel]) -> dict[str, Any]:
-    # In serialization mode fields with a default count as required, so that a weak model leaves none out.
-    shape = schema.model_json_schema(mode="serialization")
-    return {"type": "json_schema", "json_schema": {"name": schema.__name__, "schema": shape, "strict": False}}
+    return {"type": "json_schema", "json_schema": {"name": schema.__name__, "schema": _shape(schema), "strict": False}}
 
 
 def _in_words(schema: type[BaseModel]) -> str:
-    shape = json.dumps(schema.model_json_schema(mode="serialization"))
-    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{shape}"
+    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(_shape(schema))}"
+
+
+def _shape(schema: type[BaseModel]) -> dict[str, Any]:
+    return schema.model_json_schema(schema_generator=_EveryFieldRequired)
+
+
+class _EveryFieldRequired(GenerateJsonSchema):
+    """Fields with a default count as required, too, so that a weak model leaves none out."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: ARG002 - as in pydantic
+        return True

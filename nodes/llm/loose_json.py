@@ -8,8 +8,10 @@ import json
 import re
 from collections.abc import Iterator
 
-MAX_STARTS = 200
-"""How many `{` are tried; a text with more unfinished ones holds no reply."""
+MAX_STARTS = 30
+"""How many `{` are tried; a text with more that lead nowhere holds no reply."""
+MAX_CHARS = 200_000
+"""How much of a text is searched; plans and reviews are far shorter."""
 
 _STRING = r'"(?:\\.|[^"\\])*"'
 _SINGLE = r"'(?:\\.|[^'\\])*'"
@@ -20,7 +22,7 @@ _WORDS = {"True": "true", "False": "false", "None": "null"}
 
 def objects_in(text: str) -> Iterator[dict[str, object]]:
     """The outermost complete JSON objects in `text`, in order."""
-    position = 0
+    text, position = text[:MAX_CHARS], 0
     for _ in range(MAX_STARTS):
         start = text.find("{", position)
         if start < 0:
@@ -35,7 +37,7 @@ def objects_in(text: str) -> Iterator[dict[str, object]]:
 def _end(text: str, start: int) -> int | None:
     depth = 0
     for piece in _PIECE.finditer(text, start):
-        depth += {"{": 1, "}": -1}.get(piece[0], 0)
+        depth += 1 if piece[0] == "{" else -1 if piece[0] == "}" else 0
         if depth == 0:
             return piece.end()
     return None

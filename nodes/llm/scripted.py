@@ -64,7 +64,7 @@ class ScriptedModel(BaseChatModel):
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, script: Sequence[Step] | Mapping[Matcher, Step | list[Step]], **fields: Any) -> None:
-        super().__init__(script=script, **fields)
+        super().__init__(**{"script": script, **fields})
 
     @property
     def calls(self) -> list[Call]:
@@ -211,9 +211,9 @@ def _call(step: Mapping[str, Any], fallback_id: str) -> ToolCall:
 
 def _chunks(message: AIMessage) -> Iterator[AIMessageChunk]:
     for token in re.findall(r"\s*\S+|\s+$", str(message.text)):
-        yield AIMessageChunk(token)
+        yield AIMessageChunk(content=token)
     yield AIMessageChunk(
-        "",
+        content="",
         tool_call_chunks=[
             tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
             for index, call in enumerate(message.tool_calls)

@@ -22,7 +22,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9_-]*"
 _GAP = r"[^\S\n]*"
 _OPENING = re.compile(rf'<(?P<name>{_NAME})(?P<attrs>(?: {_NAME}="[^"<>\n]*")*)>')
 _ATTR = re.compile(rf' (?P<key>{_NAME})="(?P<value>[^"<>\n]*)"')
-_ALONE = rf"(?<=^)(?P<indent>{_GAP})(?P<slashes>\\*)(?P<tag></?{_NAME}(?:[^<>\n]*)>{_GAP})$"
+_ALONE = rf"^(?P<indent>{_GAP})(?P<slashes>\\*)(?P<tag></?{_NAME}(?:[^<>\n]*)>{_GAP})$"
 _KNOWN = rf"(?P<more>\\*)(?P<named></?(?:{'|'.join(NAMES)})(?=[\s>/]))"
 _TAGS = re.compile(rf"{_ALONE}|{_KNOWN}", re.MULTILINE | re.IGNORECASE)
 

@@ -38,7 +38,7 @@ def read_answers(
 def _unwrapped(text: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value
 
@@ -71,9 +71,9 @@ def _decision(answer: JsonValue, by: str) -> tuple[Decision | None, str]:
         answer = {**answer, "type": "approve" if answer["approved"] else "reject"}
     kind = _WORDS.get(str(answer.get("type", "")).lower())
     if kind is None:
-        return None, f"{answer.get('type')!r} is not an answer; say approve, reject or edit"
+        return None, f"{str(answer.get('type'))[:80]!r} is not an answer; say approve, reject or edit"
     message = _message(answer)
-    who = str(answer.get("by") or answer.get("approver") or by)
+    who = str(answer.get("by") or answer.get("approver") or by or "human")
     if kind != "edit":
         return Decision(type=kind, message=message, by=who), ""
     args = _edited(answer)

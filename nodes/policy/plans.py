@@ -85,16 +85,21 @@ def _same(one: TaskDraft, other: TaskDraft) -> bool:
 
 def _named(drafts: list[TaskDraft], notes: list[str]) -> list[TaskDraft]:
     """Each draft with a unique, valid id; what already is one stays."""
-    taken: set[str] = set()
-    named = []
-    for number, draft in enumerate(drafts, 1):
-        wanted = draft.id.strip().replace(" ", "-")
-        name = wanted if ID_PATTERN.fullmatch(wanted) and wanted not in taken else f"t{number}"
-        while name in taken:
-            name += "'"
+    wanted = [draft.id.strip().replace(" ", "-") for draft in drafts]
+    first: dict[str, int] = {}
+    for number, name in enumerate(wanted):
+        if ID_PATTERN.fullmatch(name):
+            first.setdefault(name, number)
+    taken, named = set(first), []
+    for number, draft in enumerate(drafts):
+        name = wanted[number]
+        if first.get(name) != number:
+            name = f"t{number + 1}"
+            while name in taken:
+                name += "'"
+            taken.add(name)
         if name != draft.id:
             notes.append(f"task {draft.id!r} is called {name!r}")
-        taken.add(name)
         named.append(draft.model_copy(update={"id": name}))
     return named
 
@@ -140,7 +145,7 @@ def _meant(wanted: str, drafts: list[TaskDraft]) -> list[str]:
     if ids := [d.id for d in drafts if d.id.lower() == key]:
         return ids
     digits = key.removeprefix("task").strip("-#.")
-    if digits.isdigit() and 1 <= int(digits) <= len(drafts):
+    if digits.isdecimal() and len(digits) < 5 and 1 <= int(digits) <= len(drafts):
         return [drafts[int(digits) - 1].id]
     if by_role := [d.id for d in drafts if d.role.strip().lower().replace(" ", "-") == key]:
         return by_role

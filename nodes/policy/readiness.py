@@ -5,23 +5,44 @@ from typing import Literal
 
 from state.outcome import Outcome
 from state.plan import Task, dependents_of
-from state.record import TaskRecord
+from state.record import FINAL, TaskRecord
 
 Readiness = Literal["ready", "blocked", "hopeless"]
 
 
-def readiness(task: Task, inputs: Mapping[str, Outcome]) -> Readiness:
-    """What the outcomes of a task's dependencies mean for it.
+def readiness(
+    task: Task, inputs: Mapping[str, Outcome], on_failed_input: Literal["degrade", "skip"] = "degrade"
+) -> Readiness:
+    """What the outcomes of a task's dependencies, and of those they recruited, mean for it.
 
     `blocked`: one of them waits (for a human, or for one that does). `hopeless`: it has dependencies and none of them
-    delivered. A task that got some of its inputs is `ready`: it works with what there is, and says so.
+    delivered, or one did not and the policy says `skip`. Otherwise a task that got only some of its inputs is `ready`:
+    it works with what there is, and says so.
     """
-    statuses = [inputs[other].status for other in task.depends_on]
-    if any(status in ("parked", "blocked") for status in statuses):
+    if any(outcome.status in ("parked", "blocked") for outcome in inputs.values()):
         return "blocked"
+    statuses = [inputs[other].status for other in task.depends_on]
     if statuses and "done" not in statuses:
         return "hopeless"
+    if on_failed_input == "skip" and any(status != "done" for status in statuses):
+        return "hopeless"
     return "ready"
+
+
+def is_busy(records: Iterable[TaskRecord]) -> bool:
+    """Whether anything is at work, or could start: its dependencies, and what they recruited, have all ended."""
+    by_id = {record.id: record for record in records}
+    recruits: dict[str, list[str]] = {}
+    for record in by_id.values():
+        recruits.setdefault(record.recruited_by or "", []).append(record.id)
+
+    def has_ended(task_id: str) -> bool:
+        return by_id[task_id].status in FINAL and all(has_ended(other) for other in recruits.get(task_id, []))
+
+    return any(
+        record.status == "running" or (record.status == "pending" and all(map(has_ended, record.task.depends_on)))
+        for record in by_id.values()
+    )
 
 
 def downstream(tasks: Iterable[Task], changed: Iterable[str]) -> set[str]:

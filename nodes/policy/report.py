@@ -26,7 +26,7 @@ def write_report(
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed."""
     claims = claims_of(record.outcome for record in records if record.outcome)
-    known = {citation.label: citation for record in records for citation in _citations(record)}
+    known = _known(records)
     numbers: Numbers = {}
     body = _numbered(answer.strip(), known, numbers)
     more = _findings([claim for claim in claims if claim.citations and not _is_said(claim, answer)], known, numbers)
@@ -57,6 +57,15 @@ def joined(records: Sequence[TaskRecord]) -> str:
     if len(texts) == 1:
         return texts[0][1]
     return "\n\n".join(f"## {_title(record.task.description, 100)}\n\n{text}" for record, text in texts if text)
+
+
+def _known(records: Sequence[TaskRecord]) -> dict[str, Citation]:
+    """What stands at each place that was cited; who misquotes a place does not hide it from those who quote it."""
+    found: dict[str, Citation] = {}
+    for citation in (citation for record in records for citation in _citations(record)):
+        if not (citation.label in found and found[citation.label].quote):
+            found[citation.label] = citation
+    return found
 
 
 def _citations(record: TaskRecord) -> list[Citation]:
@@ -96,7 +105,7 @@ def _findings(claims: Sequence[Claim], known: dict[str, Citation], numbers: Numb
 def _missing(records: Sequence[TaskRecord]) -> str:
     lines = []
     for record in records:
-        if record.status not in ("failed", "skipped", "cancelled"):
+        if record.status == "done":
             continue
         failure = record.outcome.failure if record.outcome else None
         why = f": {failure.message}" if failure and failure.message else ""

@@ -55,5 +55,9 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def _union(mine: Sequence[Citation], theirs: Sequence[Citation]) -> list[Citation]:
-    found = {citation.label: citation for citation in [*mine, *theirs]}
+    """All places, each once; of two citations of one place, one with a quote."""
+    found: dict[str, Citation] = {}
+    for citation in [*mine, *theirs]:
+        if citation.label not in found or not found[citation.label].quote:
+            found[citation.label] = citation
     return list(found.values())

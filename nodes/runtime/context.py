@@ -11,6 +11,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, PutOp
 
+from nodes.runtime.folder import run_folder
 from nodes.runtime.journal import Journal, Json
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
@@ -63,8 +64,7 @@ class RunContext:
     @cached_property
     def folder(self) -> Path:
         """Where this run's artifacts go."""
-        safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.thread_id)
-        return self.services.artifacts / safe
+        return run_folder(self.services.artifacts, self.thread_id)
 
 
 def open_context(services: Services, state: SupervisorState, runtime: Runtime[None], phase: Phase) -> RunContext:

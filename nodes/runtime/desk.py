@@ -1,29 +1,47 @@
 """What an agent may do while it works, besides its own work."""
 
+import asyncio
+from typing import Literal
+
 from pydantic import JsonValue
 
-from nodes.runtime.context import RunContext
+from nodes.policy import recruiting
+from nodes.policy.directory import directory
+from nodes.runtime.floor import Floor
 from state.approval import Approval, Decision, Risk
-from state.brief import Brief
+from state.brief import Brief, Mail
+from state.directory import Member
+from state.outcome import Outcome
+from state.record import FINAL
+from state.signal import Recruit
 
 
 class Parked(BaseException):
-    """Raised by `desk.ask` while the answer is not there; the agent's work ends here and starts again with it."""
+    """The agent's work ends here and starts again later: with the answer to `approval`, or after a pause."""
 
-    def __init__(self, approval: Approval) -> None:
-        super().__init__(approval.id)
+    def __init__(self, approval: Approval | None = None) -> None:
+        super().__init__(approval.id if approval else "paused")
         self.approval = approval
 
 
-class Desk:
-    """One agent's desk for one task."""
+class Refusal(str):
+    """Why a recruit was refused. False, so that `if task_id := await desk.recruit(…)` reads as it should."""
 
-    def __init__(self, run: RunContext, agent: str, brief: Brief, decisions: dict[str, Decision]) -> None:
-        self._run = run
+    __slots__ = ()
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+
+class Desk:
+    """One agent's desk for one try of one task."""
+
+    def __init__(self, floor: Floor, agent: str, brief: Brief, attempt: str) -> None:
+        self._floor = floor
         self._agent = agent
         self._brief = brief
-        self._decisions = decisions
-        self._asked = 0
+        self._attempt = attempt
+        self._asked = self._sent = self._read = 0
 
     async def ask(self, action: str, args: dict[str, JsonValue] | None = None, risk: Risk = "medium") -> Decision:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
@@ -33,8 +51,8 @@ class Desk:
         self._asked += 1
         task = self._brief.task
         approval_id = f"{task.id}.{self._brief.iteration}.q{self._asked}"
-        if approval_id in self._decisions:
-            return self._decisions[approval_id]
+        if decision := self._floor.steering.decisions.get(approval_id):
+            return decision
         raise Parked(
             Approval(
                 id=approval_id,
@@ -47,3 +65,55 @@ class Desk:
                 description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
             )
         )
+
+    async def recruit(self, role: str, task: str) -> str:
+        """Add a task for somebody of `role`, beside what is running; what depends on this task waits for it too.
+
+        Returns:
+            The new task's id, or a `Refusal` (false) that says why not. Asking again for the same gives the same id.
+        """
+        asked = Recruit(role=role, task=task, recruiter=self._brief.task.id, by=self._agent)
+        made = await self._floor.listener.recruit(asked)
+        return Refusal(made.reason) if isinstance(made, recruiting.Refusal) else made.id
+
+    async def result(self, task_id: str) -> Outcome:
+        """Wait for a task, such as a recruit, and get its outcome. KeyError if there is no such task."""
+        self._floor.slots.release()  # somebody else may work while this one waits
+        try:
+            while self._floor.records[task_id].status not in FINAL:
+                self._floor.steering.changed.clear()
+                await self._floor.steering.changed.wait()
+                await self.pause_point()
+        finally:
+            await self._floor.slots.acquire()
+        outcome = self._floor.records[task_id].outcome
+        if outcome is None:
+            raise RuntimeError(f"task {task_id} ended without an outcome")
+        return outcome
+
+    def mail(self, to: str, text: str, key: str = "") -> str:
+        """Send a message to an agent, a role, the agent of a task, or `all`. Never waits.
+
+        Returns:
+            Why it could not be delivered, or an empty string. `key` tells repeated sends apart after a crash.
+        """
+        self._sent += 1
+        now = self._floor.run.services.clock.now()
+        name = f"{self._attempt}.{key or self._sent}"
+        return self._floor.listener.mail(Mail(id=name, sender=self._agent, to=to, text=text, at=now))
+
+    def inbox(self) -> list[Mail]:
+        """Messages that this call has not returned before, oldest first; copies."""
+        mailbox = self._floor.steering.mail(self._agent)
+        found, self._read = mailbox.since(self._read), mailbox.received
+        return found
+
+    def team(self) -> list[Member]:
+        """Who is on the run: role, status, and whether recruited."""
+        return directory(self._floor.records.values(), self._floor.run.services.team, self._floor.steering.retired)
+
+    async def pause_point(self) -> None:
+        """A safe point: gives others a turn, and stops here when the run is paused or taken over."""
+        await asyncio.sleep(0)
+        if self._floor.steering.is_stopping:
+            raise Parked

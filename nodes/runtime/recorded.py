@@ -30,8 +30,11 @@ async def once(name: str, thunk: Thunk) -> Json:
 
     Names are unique within whatever calls this, and come in a fixed order: LangGraph tells results apart by both.
     """
-    made = task(name=name)(thunk)  # type: ignore[arg-type,var-annotated] # its own type is too narrow for a closure
-    kept: Json = await made()
+
+    async def made() -> Json:
+        return await thunk()
+
+    kept: Json = await task(name=name)(made)()  # type: ignore[arg-type] # its type fits no closure
     return kept
 
 

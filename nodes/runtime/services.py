@@ -6,10 +6,11 @@ from pathlib import Path
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
-from nodes.agents.team import Team
 from nodes.llm.choose import Models
 from nodes.runtime.clock import Clock, SystemClock
+from nodes.runtime.signals import Bells
 from state.policy import Policy
+from state.team import Team
 
 MAX_SOURCE_BYTES = 50 * 1024 * 1024
 
@@ -26,5 +27,7 @@ class Services:
     """Folder below which each thread gets its own."""
     max_source_bytes: int = MAX_SOURCE_BYTES
     """Bytes over which a source file is left out."""
+    bells: Bells = field(default_factory=Bells)
+    """Wake a run in this process when a signal is sent from it."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""

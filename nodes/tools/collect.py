@@ -138,12 +138,12 @@ class _Walk:
         if path in self.seen:
             return
         self.seen.add(path)
-        suffix = os.path.splitext(name)[1].lower()
+        suffix = Path(name).suffix.lower()
         if suffix not in SUFFIXES and not given:
             self.unread[suffix or "(no suffix)"] += 1
             return
         try:
-            status = os.stat(path, follow_symlinks=False)
+            status = Path(path).lstat()
         except OSError as error:
             self._skip(name, f"it cannot be opened ({error.strerror}); check its permissions")
             return
@@ -167,7 +167,8 @@ class _Walk:
                 safe = _safe(f"{root.name}/{name}")
             elif counts[safe] > 1:
                 safe = _safe(f"{root.parent.name}/{name}")
-            stem, suffix = os.path.splitext(safe)
+            suffix = Path(safe).suffix
+            stem = safe.removesuffix(suffix)
             number = 2
             while safe in used:
                 safe, number = f"{stem}~{number}{suffix}", number + 1

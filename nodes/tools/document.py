@@ -114,8 +114,8 @@ class TableDocument(Document):
 
     def shown(self, number: int) -> str:
         """Row `number` as people read it: `vendor: X; price: 3`."""
-        assert self.grid is not None
-        cells = zip(self.grid.header, self.grid.rows[number - 1], strict=True)
+        grid = self.grid or Grid((), [()] * number)
+        cells = zip(grid.header, grid.rows[number - 1], strict=True)
         return "; ".join(f"{name}: {_flat(cell)}" for name, cell in cells if cell) or "(empty)"
 
     def holds(self, quote: str) -> bool:

@@ -70,20 +70,21 @@ def digest(data: bytes) -> str:
 def _move_in(target: Path, data: bytes, *, overwrite: bool) -> bool:
     """A whole file beside the target, then one rename (or a link, which fails where something is)."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
+    part = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(name, 0o644)
+        part.chmod(0o644)
         if overwrite:
-            os.replace(name, target)
+            part.replace(target)
             return True
-        os.link(name, target)
+        target.hardlink_to(part)
     except FileExistsError:
         if _holds(target, data):
             return False
         raise ToolRefused(f"{target.name!r} is there already with another content; use another name") from None
     finally:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
     return True
 
 

@@ -16,10 +16,12 @@ WEIGHTS = (1.5, 2.0, 1.0)
 """Of a match in the file name, the headings, the text."""
 TERMS = 64
 STOP_WORDS = frozenset(
-    "a about all also am an and any are as at be been both but by can could did do does doing for from had has have he "
-    "her him his how i if in into is it its me more most my no nor not of on only or our out over own same she should "
-    "so some such than that the their them then there these they this those to too under up very was we were what "
-    "when where which while who whom whose why will with would you your".split()  # noqa: SIM905 - readable
+    """
+    a about all also am an and any are as at be been both but by can could did do does doing for from had has have
+    he her him his how i if in into is it its me more most my no nor not of on only or our out over own same she
+    should so some such than that the their them then there these they this those to too under up very was we were
+    what when where which while who whom whose why will with would you your
+    """.split()  # noqa: SIM905 - a list of 118 strings would hide the words
 )
 CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='porter unicode61 remove_diacritics 2')"
 SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passage MATCH ? ORDER BY rank, rowid LIMIT ?"

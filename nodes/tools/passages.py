@@ -71,12 +71,12 @@ def cut_lines(file: str, lines: Sequence[str], headings: Mapping[int, Heading]) 
 def _spans(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[tuple[int, int]]:
     """First and last line of each passage: blocks, small ones joined to the next unless that has a heading."""
     held: tuple[int, int] | None = None
-    for first, last in _blocks(lines, headings):
-        if held and _joins(lines, headings, held, (first, last)):
-            first, held = held[0], None
-        if held:
+    for block in _blocks(lines, headings):
+        joined = held is not None and _joins(lines, headings, held, block)
+        first, last = held[0] if held and joined else block[0], block[1]
+        if held and not joined:
             yield held
-            held = None
+        held = None
         if _chars(lines, first, last) < SMALL or last in headings:
             held = (first, last)
         else:
@@ -89,7 +89,8 @@ def _joins(
     lines: Sequence[str], headings: Mapping[int, Heading], held: tuple[int, int], block: tuple[int, int]
 ) -> bool:
     """Whether a block goes with the small one before it. A heading takes what follows, whatever its size."""
-    only_heading = held[1] in headings or (held[1] == held[0] + 1 and held[0] in headings)
+    underlined = held[1] - 1 in headings and not re.search(r"\w", lines[held[1] - 1])
+    only_heading = held[1] in headings or underlined
     if only_heading and block[0] not in headings:
         return True
     return (only_heading or block[0] not in headings) and _fits(lines, held[0], block[1])

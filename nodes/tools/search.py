@@ -19,7 +19,7 @@ def make_search(sources: Sources | None) -> BaseTool:
     """The tool over `sources`; without any it refuses."""
 
     async def search(query: str, limit: int = 8) -> str:
-        """Search the sources for a few words; gives the best passages, each after its label, such as [guide.md#L3-L9]."""
+        """Search the sources for a few words; gives the best passages, each after its label, as [guide.md#L3-L9]."""
         if sources is None:
             raise ToolRefused(NO_SOURCES)
         passages = await asyncio.to_thread(sources.search, query, max(1, min(limit, MOST)))

@@ -105,7 +105,7 @@ class Sources:
         return text
 
     def holds(self, file: str, quote: str) -> bool:
-        """Whether the file has `quote`, to the letter or else with white space taken as equal; false without the file."""
+        """Whether the file has `quote`, to the letter or else with white space taken as equal."""
         name = self.resolve(file)
         return name is not None and self._documents[name].holds(quote)
 

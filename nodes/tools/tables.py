@@ -31,7 +31,9 @@ LOCKED: dict[str, str | bool | int | float | list[str]] = {
 }
 BATCH = 5000
 """Rows that go in at a time."""
-SQL_CHARS = 20_000
+SQL_CHARS = 8000
+BRACKETS = 400
+"""DuckDB's parser takes time that grows with the square of the open ones, and cannot be interrupted."""
 SECONDS = 10.0
 
 
@@ -108,6 +110,8 @@ class Tables:
         """The one statement in `sql`, which only reads."""
         if len(sql) > SQL_CHARS:
             raise ToolRefused(f"the query has {len(sql)} characters, more than {SQL_CHARS}; shorten it")
+        if sum(map(sql.count, "([{")) > BRACKETS:
+            raise ToolRefused(f"the query has more than {BRACKETS} brackets; simplify it")
         try:
             sql.encode("utf-8")
             statements = duckdb.extract_statements(sql)
@@ -155,7 +159,7 @@ class Tables:
         self._connection.execute(f'CREATE TABLE "{table}" ({defined})')
         casts = ", ".join(f"CAST(cells[{at}] AS {kind})" for at, (_, kind) in enumerate(columns, start=1))
         cells = """(SELECT unnest(from_json(?, '[["VARCHAR"]]')) AS cells)"""
-        insert = f'INSERT INTO "{table}" SELECT {casts} FROM {cells}'  # noqa: S608 - its names are made by `identifier`
+        insert = f'INSERT INTO "{table}" SELECT {casts} FROM {cells}'  # names made by `identifier`
         for start in range(0, len(rows), BATCH):
             batch = [
                 [cleaned(cell, kind) for cell, (_, kind) in zip(row, columns, strict=True)]

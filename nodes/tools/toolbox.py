@@ -29,7 +29,7 @@ MAKERS: dict[str, Callable[[_Bench], BaseTool]] = {
     "search": lambda bench: make_search(bench.sources),
     "read": lambda bench: make_read(bench.sources),
     "query": lambda bench: make_query(bench.sources),
-    "calculate": lambda bench: make_calculate(),
+    "calculate": lambda _: make_calculate(),
     "write": lambda bench: make_write(bench.folder, bench.task_id),
     "publish": lambda bench: make_publish(bench.folder),
     "unpublish": lambda bench: make_unpublish(bench.folder),

@@ -1,10 +1,10 @@
 """A server on the loopback interface that speaks OpenAI's chat-completions protocol, well or badly, as told.
 
-    with OpenAIStub("Hello.") as server:                      # every request gets the same
-    with OpenAIStub(["one", Failure(500), Say("two")]) as server:    # one after the other, the last again and again
-    with OpenAIStub(lambda request: request.body["model"]) as server:
-        ChatOpenAI(base_url=server.url, ...)
-        server.requests[0].body["response_format"]
+with OpenAIStub("Hello.") as server:                      # every request gets the same
+with OpenAIStub(["one", Failure(500), Say("two")]) as server:    # one after the other, the last again and again
+with OpenAIStub(lambda request: request.body["model"]) as server:
+    ChatOpenAI(base_url=server.url, ...)
+    server.requests[0].body["response_format"]
 """
 
 import json
@@ -90,11 +90,11 @@ class OpenAIStub:
         self._key, self._models, self._refuses = key, models, refuses
         self._lock = threading.Lock()
         self.requests: list[Request] = []
+        self.arrived = threading.Event()
         self.closing = threading.Event()
 
     def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
         self._thread.start()
         return self
@@ -122,6 +122,7 @@ class OpenAIStub:
         with self._lock:
             self.requests.append(request)
             number = len(self.requests)
+        self.arrived.set()
         if refusal := self._refusal(request):
             return refusal
         if callable(self._behaviour):
@@ -140,67 +141,73 @@ class OpenAIStub:
         return Failure(400, f"{refused[0]} is not supported", "unsupported") if refused else None
 
 
-def _handler(stub: OpenAIStub) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
-            """Keeps the test output clean."""
+    def __init__(self, stub: OpenAIStub) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.stub = stub
 
-        def do_GET(self) -> None:
-            if self.path != "/v1/models":
-                return self._send(404, wire.error("unknown path", None))
-            return self._send(200, wire.models(stub.served))
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            if self.path != "/v1/chat/completions":
-                return self._send(404, wire.error("unknown path", None))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            return self._act(stub.answer_to(Request(self.path, headers, body)), body)
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
 
-        def _act(self, behaviour: Behaviour, body: dict[str, Any]) -> None:
-            match behaviour:
-                case str():
-                    self._act(Say(behaviour), body)
-                case Say() if body.get("stream"):
-                    self._stream(wire.chunks(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage))
-                case Say():
-                    self._send(
-                        200, wire.completion(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage)
-                    )
-                case Failure():
-                    self._send(behaviour.status, wire.error(behaviour.message, behaviour.code), behaviour.headers)
-                case Raw():
-                    self._send(200, behaviour.content, {"content-type": behaviour.content_type})
-                case Hang():
-                    stub.closing.wait()
-                    self.close_connection = True
-                case Hangup():
-                    self._break_off(behaviour, body)
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
+        """Keeps the test output clean."""
 
-        def _break_off(self, behaviour: Hangup, body: dict[str, Any]) -> None:
-            self.close_connection = True
-            if behaviour.chunks:
-                events = wire.chunks(body, behaviour.text, (), None, None)[: behaviour.chunks]
-                self._stream(events, ended=behaviour.politely)
+    def do_GET(self) -> None:
+        if self.path != "/v1/models":
+            return self._send(404, wire.error("unknown path", None))
+        return self._send(200, wire.models(self.server.stub.served))
 
-        def _stream(self, events: list[bytes], *, ended: bool = True) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            for event in events:
-                self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
-            if ended:
-                self.wfile.write(b"0\r\n\r\n")
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path != "/v1/chat/completions":
+            return self._send(404, wire.error("unknown path", None))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return self._act(self.server.stub.answer_to(Request(self.path, headers, body)), body)
 
-        def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
-            self.send_response(status)
-            for name, value in {"content-type": "application/json", **(headers or {})}.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def _act(self, behaviour: Behaviour, body: dict[str, Any]) -> None:
+        match behaviour:
+            case str():
+                self._act(Say(behaviour), body)
+            case Say() if body.get("stream"):
+                self._stream(wire.chunks(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage))
+            case Say():
+                self._send(
+                    200, wire.completion(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage)
+                )
+            case Failure():
+                self._send(behaviour.status, wire.error(behaviour.message, behaviour.code), behaviour.headers)
+            case Raw():
+                self._send(200, behaviour.content, {"content-type": behaviour.content_type})
+            case Hang():
+                self.server.stub.closing.wait()
+                self.close_connection = True
+            case Hangup():
+                self._break_off(behaviour, body)
 
-    return Handler
+    def _break_off(self, behaviour: Hangup, body: dict[str, Any]) -> None:
+        self.close_connection = True
+        if behaviour.chunks:
+            events = wire.chunks(body, behaviour.text, (), None, None)[: behaviour.chunks]
+            self._stream(events, ended=behaviour.politely)
+
+    def _stream(self, events: list[bytes], *, ended: bool = True) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        for event in events:
+            self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+        if ended:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)

@@ -30,9 +30,11 @@ def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
 async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     """Answer every open tool call, or say which ones wait for a human."""
     bench = runtime.context
+    if bench.floor.steering.is_stopping:
+        return {"halted": True}
     calls, broken = open_calls(state)
     questions = {str(call["id"]): _question(call, bench) for call in calls}
-    waiting = [q for q in questions.values() if q and q.id not in bench.decisions]
+    waiting = [q for q in questions.values() if q and q.id not in bench.floor.steering.decisions]
     ready = [call for call in calls if questions[str(call["id"])] not in waiting]
     replies = await asyncio.gather(*(_answer(call, questions[str(call["id"])], bench) for call in ready))
     return {
@@ -42,14 +44,16 @@ async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
 
 
 def after_act(state: WorkerState) -> Literal["think", "conclude"]:
-    """Park if something waits for a human, else go on."""
-    return "conclude" if state.get("questions") else "think"
+    """Park if something waits for a human or the run is stopping, else go on."""
+    return "conclude" if state.get("questions") or state.get("halted") else "think"
 
 
 def open_calls(state: WorkerState) -> tuple[list[ToolCall], list[ToolMessage]]:
     """The calls of the last reply that have no answer yet, and answers to those that could not even be parsed."""
     messages = state["messages"]
-    last = max((n for n, message in enumerate(messages) if isinstance(message, AIMessage)), default=0)
+    last = max((n for n, message in enumerate(messages) if isinstance(message, AIMessage)), default=None)
+    if last is None:
+        return [], []
     answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
     reply = cast(AIMessage, messages[last])
     broken = [
@@ -66,10 +70,10 @@ def _question(call: ToolCall, bench: Bench) -> Approval | None:
     if tool is None:
         return None
     marks = tool.metadata or {}
-    sensitive = bool(marks.get("sensitive")) or is_sensitive(tool.name, bench.run.policy)
+    sensitive = bool(marks.get("sensitive")) or is_sensitive(tool.name, bench.floor.run.policy)
     risk = cast(Risk, marks.get("risk", "high" if sensitive else "low"))
     cost = float(marks.get("cost", 0.0))
-    reason = needs_approval(sensitive=sensitive, risk=risk, cost=cost, policy=bench.run.policy)
+    reason = needs_approval(sensitive=sensitive, risk=risk, cost=cost, policy=bench.floor.run.policy)
     if not reason:
         return None
     task = bench.brief.task
@@ -86,7 +90,7 @@ def _question(call: ToolCall, bench: Bench) -> Approval | None:
 
 
 async def _answer(call: ToolCall, question: Approval | None, bench: Bench) -> ToolMessage:
-    decision = bench.decisions.get(question.id) if question else None
+    decision = bench.floor.steering.decisions.get(question.id) if question else None
     if decision and decision.type == "reject":
         return _rejected(call, decision)
     args = decision.args if decision and decision.type == "edit" and decision.args is not None else call["args"]

@@ -1,6 +1,6 @@
 """What a worker works with, and what it keeps while it works."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 from langchain_core.language_models import BaseChatModel
@@ -9,11 +9,10 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from nodes.runtime.context import RunContext
+from nodes.runtime.floor import Floor
 from nodes.runtime.journal import Json
 from nodes.tools.sources import Sources
 from state.agent import AgentSpec
-from state.approval import Decision
 from state.brief import Brief
 
 
@@ -26,9 +25,7 @@ class Bench:
     model: BaseChatModel
     tools: list[BaseTool]
     sources: Sources | None
-    run: RunContext
-    decisions: dict[str, Decision] = field(default_factory=dict)
-    """Answers to earlier questions of this task, by approval id."""
+    floor: Floor
 
     def tool(self, name: str) -> BaseTool | None:
         """The tool of that name, if this agent has it."""
@@ -41,6 +38,10 @@ class WorkerState(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     thoughts: int
     """Model calls made."""
+    read: int
+    """Messages of its mailbox that it has seen."""
+    halted: bool
+    """Whether it stopped at a safe point, because the run is paused or taken over."""
     usage: Json
     questions: list[Json]
     """Approvals it waits for."""

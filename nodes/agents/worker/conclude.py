@@ -34,6 +34,8 @@ async def conclude(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     if state.get("questions"):
         questions = [Approval.model_validate(question) for question in state["questions"]]
         changes: dict[str, object] = {"status": "parked", "approvals": questions, "conversation": conversation(state)}
+    elif state.get("halted"):
+        changes = {"status": "parked", "conversation": conversation(state)}
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}

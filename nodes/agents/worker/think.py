@@ -7,7 +7,9 @@ from langgraph.runtime import Runtime
 
 from nodes.agents.worker.bench import Bench, WorkerState
 from nodes.llm.ask import ask, usage_of
-from state.errors import ModelFailed, ModelUnavailable
+from nodes.llm.sections import Section, render
+from state.agent import AgentSpec
+from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.outcome import Failure
 from state.supervisor import Update
 from state.usage import Usage
@@ -16,34 +18,61 @@ LAST_CALL = "This is your last turn: call no more tools and answer with what you
 
 
 async def think(state: WorkerState, runtime: Runtime[Bench]) -> Update:
-    """Ask the agent's model; at its limit of iterations, for an answer without tools."""
+    """Read new mail and ask the agent's model; at its own limit, for an answer without tools."""
     bench = runtime.context
-    thoughts = state.get("thoughts", 0) + 1
-    limit = bench.spec.limits.iterations
-    last = thoughts >= limit
-    messages: list[AnyMessage] = list(state["messages"])
-    if last and thoughts > 1:
-        messages.append(HumanMessage(LAST_CALL))
+    if bench.floor.steering.is_stopping:
+        return {"halted": True}
+    thoughts, used = state.get("thoughts", 0), Usage.model_validate(state.get("usage") or {})
+    mail, read = _new_mail(state, bench)
+    limited = _limit(bench.spec, thoughts + 1, used) if thoughts else ""
+    note = [HumanMessage(LAST_CALL)] if limited else []
+    messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
-        reply = await ask(bench.model, messages, tools=[] if last and thoughts > 1 else bench.tools)
+        size = sum(len(message.text) for message in messages)
+        async with bench.floor.meter.call(bench.brief.task.id, bench.spec.name, size) as room:
+            reply = await ask(bench.model, messages, tools=[] if limited else bench.tools)
+            room.used = usage_of(reply)
     except ModelFailed as error:
-        passing = isinstance(error, ModelUnavailable)
-        failure = Failure(kind="transient" if passing else "rejected", message=str(error))
-        return {"failure": failure.model_dump(mode="json")}
-    used = Usage.model_validate(state.get("usage") or {}) + usage_of(reply)
-    limited = f"it reached its limit of {limit} model calls" if last and thoughts > 1 else ""
+        return _failed("transient" if isinstance(error, ModelUnavailable) else "rejected", str(error))
+    except AgentFailed as error:
+        return _failed(error.failure, str(error))
     return {
-        "messages": [reply],
-        "thoughts": thoughts,
-        "usage": used.model_dump(mode="json"),
+        "messages": [*mail, *note, reply],
+        "read": read,
+        "thoughts": thoughts + 1,
+        "usage": (used + room.used).model_dump(mode="json"),
         "limited": limited,
         "failure": None,
     }
 
 
+def _limit(spec: AgentSpec, thoughts: int, used: Usage) -> str:
+    """Which of the agent's own limits the next call reaches, if any."""
+    if thoughts >= spec.limits.iterations:
+        return f"it reached its limit of {spec.limits.iterations} model calls"
+    calls = max(1, used.calls)
+    if spec.limits.tokens is not None and used.total_tokens * (calls + 2) / calls > spec.limits.tokens:
+        return f"it reached its limit of {spec.limits.tokens} tokens"
+    return ""
+
+
+def _new_mail(state: WorkerState, bench: Bench) -> tuple[list[HumanMessage], int]:
+    """Mail that came since the last call (the brief has what came before the first), and how much there was."""
+    mailbox = bench.floor.steering.mail(bench.spec.name)
+    if not state.get("thoughts"):
+        return [], mailbox.received
+    found = mailbox.since(state.get("read", 0))
+    sections = [Section("mail", mail.text, {"from": mail.sender}) for mail in found]
+    return [HumanMessage(render(sections))] if sections else [], mailbox.received
+
+
+def _failed(kind: FailureClass, message: str) -> Update:
+    return {"failure": Failure(kind=kind, message=message).model_dump(mode="json")}
+
+
 def after_think(state: WorkerState) -> Literal["act", "conclude"]:
     """Tools, if the model asked for some; otherwise it is done."""
-    if state.get("failure") or state.get("limited"):
+    if state.get("failure") or state.get("limited") or state.get("halted"):
         return "conclude"
     last = state["messages"][-1]
     wants = isinstance(last, AIMessage) and bool(last.tool_calls or last.invalid_tool_calls)

@@ -8,7 +8,7 @@ from nodes.llm.offline.remarks import mail_quoted, with_confidence
 from nodes.llm.offline.salience import Focus, Scored, central, chosen, coverage, focus_on, scored
 from nodes.llm.offline.statements import Statement, bullets, quoted
 from nodes.llm.offline.titles import title_of
-from nodes.llm.offline.words import joined, keywords
+from nodes.llm.offline.words import REVIEWING, joined, keywords
 
 MOST_QUOTES = 8
 PASSAGES = 10
@@ -20,7 +20,7 @@ ENOUGH_QUOTES, ENOUGH_FILES = 4, 3
 FILES_READ = 6
 """Files that are read where there is no word to search for."""
 
-_FILE = re.compile(r"^(?P<file>.+?): (?:text|table|page|pdf|html|json|markdown|\d)", re.IGNORECASE)
+_FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
 
 
 def research(talk: Conversation) -> Reply:
@@ -49,7 +49,7 @@ def next_calls(talk: Conversation) -> list[Call]:
 def searches(talk: Conversation) -> list[Call]:
     """The first searches: the task, its parts, the request, and what mail and feedback ask for."""
     texts = [talk.task, *re.split(r"[:;,]\s+|\?\s*", talk.task)[:4], talk.request]
-    texts += [talk.body("feedback"), *(mail.body for mail in talk.all("mail"))]
+    texts += [wanted_by_reviewer(talk), *(mail.body for mail in talk.all("mail"))]
     queries = [" ".join(list(keywords(text).values())[:12]) for text in texts]
     seen: dict[str, Call] = {}
     for query in queries:
@@ -59,9 +59,23 @@ def searches(talk: Conversation) -> list[Call]:
 
 
 def focus_of(talk: Conversation) -> Focus:
-    """What this task is about: the task first, then feedback and mail, then the request as a whole."""
-    weighted = [(talk.task, 1.0), (talk.body("feedback"), 1.3), (talk.request, 0.35)]
+    """What the task is about: its own words first, then those it shares with the request, then the rest of the request."""
+    shared = keywords(talk.request)
+    own = [word for key, word in keywords(talk.task).items() if key not in shared]
+    title = keywords(title_of(talk.task)).values()
+    weighted = [
+        (" ".join(word for word in own if word in title), 1.3),
+        (" ".join(own), 1.0),
+        (talk.task, 0.5 if len(own) > 1 else 1.0),
+        (wanted_by_reviewer(talk), 1.5),
+        (talk.request, 0.3),
+    ]
     return focus_on([*weighted, *((mail.body, 1.0) for mail in talk.all("mail"))])
+
+
+def wanted_by_reviewer(talk: Conversation) -> str:
+    """What the feedback wants spoken of: its words on the subject, without those on citing and such."""
+    return " ".join(word for word in keywords(talk.body("feedback")).values() if word.lower() not in REVIEWING)
 
 
 def best_quotes(talk: Conversation, limit: int) -> list[Scored]:
@@ -114,7 +128,7 @@ def _search(query: str) -> Call:
 
 def _other_words(talk: Conversation, found: list[Scored], focus: Focus) -> list[str]:
     """The task's words that nothing found so far speaks of, else each of its words, to be searched one by one."""
-    task = {**keywords(talk.body("feedback")), **keywords(talk.task)}
+    task = {**keywords(wanted_by_reviewer(talk)), **keywords(talk.task)}
     hit = frozenset().union(*(pick.matched for pick in found)) if found else frozenset()
     missing = [word for key, word in task.items() if key in focus.core and key not in hit]
     return (missing or list(task.values()))[:5]
@@ -134,13 +148,17 @@ def _context(talk: Conversation, found: list[Scored]) -> list[Call]:
 
 def _readings(talk: Conversation) -> list[Call]:
     """The beginnings of the files: for a request without a subject (“summarise these”), or without a search tool."""
-    files = [match["file"] for line in talk.source_lines if (match := _FILE.match(line)) and ": table" not in line]
-    return [Call("read", {"file": file, "start": 1, "count": 80}) for file in files[:FILES_READ]] if talk.has("read") else []
+    files = [match["file"] for line in talk.source_lines if (match := _FILE.match(line))]
+    return (
+        [Call("read", {"file": file, "start": 1, "count": 80}) for file in files[:FILES_READ]]
+        if talk.has("read")
+        else []
+    )
 
 
 def _unanswered(talk: Conversation, picks: list[Scored]) -> str:
     """What a reviewer asked for and nothing speaks of."""
-    wanted = keywords(talk.body("feedback"))
+    wanted = keywords(wanted_by_reviewer(talk))
     hit = frozenset().union(*(pick.matched for pick in picks))
-    missing = [word for key, word in wanted.items() if key not in hit and key in keywords(talk.task) | keywords(talk.request)]
+    missing = [word for key, word in wanted.items() if key not in hit]
     return f"\n\nThe sources say nothing on {joined(missing[:6])}." if missing else ""

@@ -15,6 +15,8 @@ NEAR = 85.0
 """Sentences this alike (0 to 100, rapidfuzz `token_set_ratio`) say the same."""
 FILES_WANTED = 4
 """From so many files the best sentence is taken first, where they have something to say."""
+CORE = 0.8
+"""Weight from which on a word is what the task is about, not only what the request is about."""
 WEAKEST = 0.3
 """Share of the best sentence's score below which a sentence adds nothing."""
 NUMBERS = re.compile(
@@ -66,7 +68,7 @@ def focus_on(weighted: Sequence[tuple[str, float]]) -> Focus:
             surface.setdefault(key, word)
             weights[key] = max(weight, weights.get(key, 0.0))
     heavy = max((weight for text, weight in weighted if keywords(text)), default=1.0)
-    core = frozenset(key for key, weight in weights.items() if weight >= min(heavy, 1.0))
+    core = frozenset(key for key, weight in weights.items() if weight >= min(heavy, CORE))
     numbers = any(NUMBERS.search(text) for text, weight in weighted if weight >= 1)
     return Focus(weights, core, numbers, surface)
 
@@ -88,9 +90,9 @@ def scored(quotes: Sequence[Quote], focus: Focus) -> list[Scored]:
 
 
 def is_to_the_point(matched: frozenset[str], focus: Focus) -> bool:
-    """Whether enough of what is asked is in it: one word of the task, two where it has two, a quarter of a short task."""
+    """Whether enough of what is asked is in it: a word of the task, and two words in all where there are two."""
     hits = len(matched & focus.core)
-    return hits >= min(2, len(focus.core)) and hits >= min(len(focus.core), 8) / 4 and bool(matched)
+    return hits >= 1 and len(matched) >= min(2, len(focus.weights)) and len(matched) >= min(len(focus.core), 8) / 4
 
 
 def central(quotes: Sequence[Quote]) -> list[Scored]:
@@ -112,11 +114,10 @@ def chosen(ranked: Sequence[Scored], limit: int) -> list[Scored]:
     for item in ranked:
         if len(picks) < min(FILES_WANTED, limit) and all(item.quote.file != other.quote.file for other in picks):
             _take(item, picks)
-    for item in strong:
-        if len(picks) >= limit:
-            break
-        if sum(item.quote.file == other.quote.file for other in picks) <= limit // 3:
-            _take(item, picks)
+    for most in (limit // 3 + 1, limit):
+        for item in strong:
+            if len(picks) < limit and sum(item.quote.file == other.quote.file for other in picks) < most:
+                _take(item, picks)
     return sorted(picks, key=lambda item: -item.score)
 
 

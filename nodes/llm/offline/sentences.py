@@ -22,8 +22,12 @@ _CLOSED = re.compile(r"[.!?…。！？][\"'”’)\]*_`」』）]*$")
 _CODE = re.compile(r"[{}<>]|;\s*$|:=|==|=>|->|\w\(\w*\)|^\s*(?:def|class|import|func|var|const|return)\s|[│├└─]|\\$")
 _FURNITURE = re.compile(
     r"\b(?:all rights reserved|back to top|table of contents|click here|read more|subscribe|sign up|cookie|"
-    r"log in|share this|skip to|terms of (?:use|service)|privacy policy|edit this page|was this page)\b|©|^\w+\s*:\s*https?:",
+    r"log in|share this|skip to|terms of (?:use|service)|privacy policy|edit this page|was this page)\b|©|^\w+\s*:\s*https?:|"
+    r"^\W*(?:sources?|references?|bibliography|see also|further reading|credits?|image|figure \d+)\s*:",
     re.IGNORECASE,
+)
+_REFERENCES = re.compile(
+    r"^\W*(?:\d+\W+)?(?:sources?|references?|bibliography|further reading|see also|links?|contents)\W*$", re.IGNORECASE
 )
 _SPAN_OF_CODE = re.compile(r"`[^`\n]*`|https?://\S+|\]\([^)\s]*\)")
 
@@ -56,9 +60,8 @@ def is_quotable(sentence: Sentence, *, at_start: bool = False) -> bool:
     whole = sentence.item or bool(_CLOSED.search(text))
     half = at_start and text[:1].islower() and not sentence.item
     prose = letters >= 0.7 * len(plain) and not _CODE.search(plain) and not _FURNITURE.search(text)
-    return (
-        long_enough and len(text) <= LONGEST and whole and not half and prose and not text.rstrip("*_ ").endswith(":")
-    )
+    listed = bool(_REFERENCES.match(sentence.heading)) or text.count(";") > 2 or text.rstrip("*_ ").endswith(":")
+    return long_enough and len(text) <= LONGEST and whole and prose and not half and not listed
 
 
 @dataclass(slots=True)
@@ -76,6 +79,8 @@ def _blocks(text: str) -> Iterator[_Block]:
         bare, begin = line.rstrip(), start
         start += len(line)
         fence, title, mark = _FENCE.match(bare), _HEADING.match(bare), _MARK.match(bare)
+        if block and bare and _is_title(block, bare):
+            heading, block = block.text.strip(), None
         breaks = bool(fence or title or mark or fenced or not bare or _RULE.match(bare) or _TABLE.search(bare))
         if breaks and block:
             heading = _ended(block, heading)
@@ -97,6 +102,13 @@ def replace_heading(block: _Block, heading: str) -> _Block:
     """The block below `heading`."""
     block.heading = heading
     return block
+
+
+def _is_title(block: _Block, after: str) -> bool:
+    """Whether the only line so far is the title of the text that follows right below it."""
+    text = block.text.strip()
+    lone = "\n" not in text and len(text) < 50 and len(text.split()) <= 7 and not block.item
+    return lone and not _CLOSED.search(text) and after[:1].isupper() and len(after) > len(text)
 
 
 def _ended(block: _Block, heading: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nodes.llm.offline.salience import says_the_same
-from state.citation import LABEL, labels_in, without_labels
+from state.citation import LABEL, labels_in
 
 SHORTEST = 12
 """Characters under which a line is a heading or a filler, not a statement."""
@@ -13,7 +13,8 @@ SHORTEST = 12
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _BARE_LABEL = LABEL.pattern.replace("?P<file>", "").replace("?P<place>", "")
 _SEGMENT = re.compile(rf".*?(?:[ \t]*{_BARE_LABEL})+[.;,]?", re.DOTALL)
-_HEADING = re.compile(r"^\s*#{1,6}\s+(?P<title>.+?)\s*#*$|^\s*\*\*(?P<bold>[^*]+)\*\*:?\s*$")
+_LABELS = re.compile(rf"[ \t]*{_BARE_LABEL}")
+_HEADING = re.compile(r"^\s*(?P<marks>#{1,6})\s+(?P<title>.+?)\s*#*$|^\s*\*\*(?P<bold>[^*]+)\*\*:?\s*$")
 _ASIDE = re.compile(r"^\W*(?:confidence\b\W*\d|failed\s*:|\(the agent stopped early)", re.IGNORECASE)
 _QUOTED = re.compile(r"^[\"“](?P<quote>.+)[\"”]$", re.DOTALL)
 
@@ -25,7 +26,8 @@ class Statement:
     text: str
     """As written, quotation marks included, without labels."""
     labels: tuple[str, ...] = ()
-    heading: str = ""
+    trail: tuple[str, ...] = ()
+    """The headings above it, outermost first."""
     task: str = ""
 
     @property
@@ -56,13 +58,15 @@ def quoted(text: str, label: str) -> Statement:
 def statements_in(text: str, task: str = "") -> list[Statement]:
     """The statements of a result, in order, each below its heading; remarks about the result itself are left out."""
     found: list[Statement] = []
-    heading = ""
+    open_headings: list[tuple[int, str]] = []
     for block in _blocks(text):
         title = _HEADING.match(block)
         if title:
-            heading = (title["title"] or title["bold"]).strip()
+            level = len(title["marks"] or "#######")
+            title_text = (title["title"] or title["bold"]).strip()
+            open_headings = [*(other for other in open_headings if other[0] < level), (level, title_text)]
         elif not _ASIDE.match(block):
-            found += _of_block(block, heading, task)
+            found += _of_block(block, tuple(name for _, name in open_headings), task)
     return found
 
 
@@ -83,7 +87,7 @@ def bullets(statements: Iterable[Statement]) -> str:
     return "\n".join(f"- {statement}" for statement in statements)
 
 
-def _of_block(block: str, heading: str, task: str) -> list[Statement]:
+def _of_block(block: str, trail: tuple[str, ...], task: str) -> list[Statement]:
     """A block cut after each run of labels; what follows the last one stands alone."""
     segments, end = [], 0
     for match in _SEGMENT.finditer(block):
@@ -92,10 +96,10 @@ def _of_block(block: str, heading: str, task: str) -> list[Statement]:
     segments.append(block[end:])
     found = []
     for segment in segments:
-        text = _BULLET.sub("", without_labels(segment)).strip()
+        text = _BULLET.sub("", _LABELS.sub("", segment)).strip()
         if len(text) >= SHORTEST and any(ch.isalnum() for ch in text):
             labels = tuple(f"[{file}#{place}]" for file, place in labels_in(segment))
-            found.append(Statement(text, labels, heading, task))
+            found.append(Statement(text, labels, trail, task))
     return found
 
 

@@ -29,6 +29,21 @@ ERRANDS = frozenset(
 )
 """Words by which people ask for work; in a request they name the errand, not the subject."""
 
+SPELLINGS = (
+    (re.compile("^licenc"), "licens"),
+    (re.compile("(?<=[iy])s$"), "z"),
+    (re.compile("(?<=[a-z]{3})our$"), "or"),
+)
+"""Parts of stems that are spelled in two ways: `licence` and `license`, `analyse` and `analyze`, `behaviour`."""
+
+REVIEWING = frozenset(
+    """
+    cite cites cited citation citations nothing statement statements support supports supported label labels labelled
+    quote quotes quoted empty again missing only returned tools tool claim claims please add mention improve better also
+    """.split()  # noqa: SIM905 - a list of words reads as words
+)
+"""Words by which reviewers say how a result should be, not what it should speak of."""
+
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+[+#]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _SHORTEST_STEM = 4
@@ -49,7 +64,10 @@ def stem(word: str) -> str:
             if len(word) > _SHORTEST_STEM and word[-1] == word[-2] and word[-1] not in "lsz":
                 word = word[:-1]
             break
-    return word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
+    word = word[:-1] if word.endswith("e") and len(word) > _SHORTEST_STEM else word
+    for british, american in SPELLINGS:
+        word = british.sub(american, word)
+    return word
 
 
 def terms(text: str) -> list[str]:

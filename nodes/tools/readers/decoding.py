@@ -15,10 +15,11 @@ BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
+WESTERN = "cp1252"
 CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
-class Unreadable(Exception):  # noqa: N818 - a claim about the file, as in state/errors.py
+class Unreadable(Exception):
     """A file that cannot be used. The message says why and what to do; it never leaves the readers' callers."""
 
 
@@ -55,9 +56,17 @@ def _strictly(data: bytes, encoding: str) -> str:
 
 
 def _guessed(data: bytes) -> str:
-    best = from_bytes(data[:SAMPLE]).best()
-    encoding = best.encoding if best else "cp1252"
     try:
-        return data.decode(encoding)
+        return data.decode(_likeliest(data[:SAMPLE]))
     except (UnicodeDecodeError, LookupError):
         return data.decode("latin-1")
+
+
+def _likeliest(sample: bytes) -> str:
+    """The encoding that charset-normalizer finds; Western European wherever that reads as well, since it often ties."""
+    matches = from_bytes(sample)
+    best = matches.best()
+    if best is None or WESTERN in best.could_be_from_charset:
+        return WESTERN
+    ties = any(match.encoding == WESTERN and match.coherence >= best.coherence for match in matches)
+    return WESTERN if ties else best.encoding

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Callable
+from pathlib import Path
 
 from nodes.tools.collect import Found
 from nodes.tools.document import Document
@@ -37,7 +38,7 @@ def read_document(found: Found, max_bytes: int) -> Document:
     data = _bytes(found.path, max_bytes)
     if not data.strip():
         raise Unreadable("it is empty; nothing to do")
-    suffix = os.path.splitext(found.path)[1].lower()
+    suffix = Path(found.path).suffix.lower()
     return READERS.get(suffix, read_text)(found.name, data)
 
 

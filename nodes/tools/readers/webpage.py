@@ -72,7 +72,7 @@ class _Visible(HTMLParser):
         if tag not in INLINE:
             self._put("\t")
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's
         if tag not in INLINE:
             self._put("\t")
 

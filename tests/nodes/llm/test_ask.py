@@ -1,5 +1,6 @@
 """One call of a model, over a real socket."""
 
+import asyncio
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -66,6 +67,13 @@ async def test_a_server_that_does_not_count_still_makes_it_one_call() -> None:
     assert usage_of(reply) == Usage(calls=1)
 
 
+def test_one_event_loop_after_another_can_ask() -> None:
+    with OpenAIStub("ok") as server:
+        replies = [asyncio.run(ask(model_at(server.url), QUESTION)).text for _ in range(3)]
+
+    assert replies == ["ok", "ok", "ok"]
+
+
 async def test_in_a_graph_that_streams_messages_the_tokens_arrive_one_by_one_and_are_counted() -> None:
     with OpenAIStub(Say("one two three", usage=(9, 3))) as server:
         tokens, reply = await streamed_through_a_graph(model_at(server.url))
@@ -99,10 +107,11 @@ async def streamed_through_a_graph(
 
     builder = StateGraph(MessagesState).add_node("think", think).add_edge(START, "think").add_edge("think", END)
     tokens, last = [], None
-    async for mode, part in builder.compile().astream({"messages": QUESTION}, stream_mode=["messages", "values"]):
+    graph: Any = builder.compile()
+    async for mode, part in graph.astream({"messages": QUESTION}, stream_mode=["messages", "values"]):
         if mode == "messages":
-            tokens.append(part[0].text)  # type: ignore[index, union-attr]
+            tokens.append(part[0].text)
         else:
-            last = part["messages"][-1]  # type: ignore[index, call-overload]
+            last = part["messages"][-1]
     assert isinstance(last, AIMessage)
     return tokens, last

@@ -21,6 +21,7 @@ NO_CHOICES = b'{"id": "1", "object": "chat.completion", "created": 1, "model": "
 CASES: list[tuple[Behaviour, type[ModelFailed], str]] = [
     (Failure(400, "bad field"), ModelRejected, "HTTP 400"),
     (Failure(400, "too many tokens", "context_length_exceeded"), ModelRejected, "too long for stub-model"),
+    (Failure(400, "This model's maximum context length is 2048 tokens"), ModelRejected, "too long for stub-model"),
     (Failure(401), ModelRejected, "check OPENAI_API_KEY"),
     (Failure(402), ModelRejected, "HTTP 402"),
     (Failure(403), ModelRejected, "does not let this key use stub-model"),
@@ -102,6 +103,13 @@ async def test_a_key_that_the_provider_echoes_is_blotted_out(echo: str) -> None:
     assert not any(part in str(error) for part in ("sk-proj", "Secret", "cdef", "hf_"))
 
 
+async def test_a_key_of_any_form_is_blotted_out() -> None:
+    with OpenAIStub(Failure(403, "token plain-key-77 is not for you")) as server:
+        error = await error_of(model_at(server.url, key="plain-key-77"))
+
+    assert "token *** is not for you" in str(error)
+
+
 async def test_a_password_in_the_address_does_not_show() -> None:
     with OpenAIStub(Failure(500)) as server:
         error = await error_of(model_at(server.url.replace("://", "://ana:hunter2@")))
@@ -146,14 +154,21 @@ def test_errors_of_other_providers_are_understood_by_their_status(status: int) -
     assert "OPENAI_API_KEY" not in str(error)
 
 
-@pytest.mark.parametrize(
-    "signal", [asyncio.CancelledError(), GraphInterrupt(()), ModelRejected("a"), ReplyUnusable("b")], ids=repr
-)
-async def test_cancellation_interrupts_and_our_own_errors_pass_unchanged(signal: BaseException) -> None:
+@pytest.mark.parametrize("signal", [GraphInterrupt(()), ModelRejected("a"), ReplyUnusable("b")], ids=repr)
+async def test_interrupts_and_our_own_errors_pass_unchanged(signal: BaseException) -> None:
     with pytest.raises(type(signal)) as raised:
         await ask(ScriptedModel([signal]), QUESTION)
 
     assert raised.value is signal
+
+
+async def test_a_cancelled_call_stays_cancelled() -> None:
+    with OpenAIStub(Hang()) as server:
+        asked = asyncio.create_task(ask(model_at(server.url), QUESTION))
+        await asyncio.to_thread(server.arrived.wait)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
 
 
 async def test_after_a_failure_the_same_model_can_be_asked_again() -> None:

@@ -48,7 +48,7 @@ def test_a_reply_that_was_cut_off_is_not_completed_by_guessing() -> None:
     assert list(objects_in('{"tasks": [{"id": "t1"')) == []
 
 
-@given(st.text(alphabet='{}[]"\':, \\a1\n'))
+@given(st.text(alphabet="{}[]\"':, \\a1\n"))
 def test_no_text_makes_it_fail(text: str) -> None:
     for found in objects_in(text):
         assert isinstance(found, dict)

@@ -8,8 +8,26 @@ from nodes.llm.sections import NAMES, Section, parse, render
 
 names = st.one_of(st.sampled_from(NAMES), st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{0,8}", fullmatch=True))
 snippets = st.sampled_from(
-    ["<task>", "</task>", '<input task="t1">', "</INPUT>", "\\", "\\\\</task>", " ", "\n", "\r", "<", ">", "&amp;", '"',
-     "\t<div>", "</request> and <request>", "\u2028", "<x", "word"]
+    [
+        "<task>",
+        "</task>",
+        '<input task="t1">',
+        "</INPUT>",
+        "\\",
+        "\\\\</task>",
+        " ",
+        "\n",
+        "\r",
+        "<",
+        ">",
+        "&amp;",
+        '"',
+        "\t<div>",
+        "</request> and <request>",
+        "\u2028",
+        "<x",
+        "word",
+    ]
 )
 bodies = st.one_of(st.text(), st.lists(snippets, max_size=12).map("".join))
 sections = st.builds(Section, names, bodies, st.dictionaries(names, bodies, max_size=3))

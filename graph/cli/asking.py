@@ -1,0 +1,88 @@
+"""Questions to a human at the terminal. They go to stderr: stdout is for results."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+from rich.text import Text
+
+from graph.cli.screen import err, harmless, one_line, say
+from state.approval import Answer, Approval
+
+_WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("a", "approve", "y", "yes", "ok"), "approve"),
+    **dict.fromkeys(("r", "reject", "n", "no"), "reject"),
+    **dict.fromkeys(("e", "edit"), "edit"),
+}
+PROMPT = "approve, reject or edit? (with a message, or new arguments as JSON; empty leaves it open) "
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(questions: Sequence[Approval]) -> dict[str, JsonValue]:
+    """The answers that were given, by question; what was left open is not in it."""
+    answers: dict[str, JsonValue] = {}
+    for number, question in enumerate(questions, 1):
+        _show(question, f"Question {number} of {len(questions)}")
+        try:
+            answer = _answer(question)
+        except EOFError:
+            say("")
+            return answers
+        if answer is not None:
+            answers[question.id] = answer
+    return answers
+
+
+def _show(question: Approval, title: str) -> None:
+    console = err()
+    who = f"{question.agent}, task {question.task_id}" if question.task_id else question.agent
+    console.print()
+    console.print(Text(f"{title}: {one_line(question.action)} ({who})", style="bold"))
+    console.print(Text(f"Risk: {question.risk}. Why you are asked: {one_line(question.reason)}"))
+    if question.description:
+        console.print(Text(harmless(question.description)))
+    if question.args:
+        console.print(Text("Arguments: " + harmless(json.dumps(question.args, ensure_ascii=False, indent=2))))
+
+
+def _answer(question: Approval) -> JsonValue:
+    """What was said, asked for again until it can be read; None when it was nothing."""
+    while line := _line(PROMPT):
+        word, _, rest = line.partition(" ")
+        kind = _WORDS.get(word.lower().rstrip(":,."))
+        if kind is None:
+            say(f"{one_line(word, 40)!r} is not an answer; say approve, reject or edit")
+            continue
+        if kind != "edit":
+            return {"type": kind, "message": rest.strip()}
+        args = _arguments(rest.strip() or _line(f"new arguments for {one_line(question.action)} as JSON: "))
+        if args is not None:
+            return {"type": "edit", "args": args}
+    return None
+
+
+def _arguments(text: str) -> JsonValue:
+    try:
+        args = json.loads(text)
+    except ValueError as error:
+        say(f"this is not JSON: {error}")
+        return None
+    if not isinstance(args, dict):
+        say('arguments are a JSON object, such as {"name": "report.md"}')
+        return None
+    return args
+
+
+def _line(prompt: str) -> str:
+    """A line from the terminal; EOFError when there is no more."""
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line.strip()

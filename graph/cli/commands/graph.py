@@ -1,0 +1,23 @@
+"""`baton graph`: the drawing of the supervisor graph."""
+
+from typing import Annotated
+
+import typer
+
+from graph.app import supervisor
+from graph.cli.options import AsJson, Db
+from graph.cli.screen import put, put_json
+
+
+def graph(
+    xray: Annotated[bool, typer.Option("--xray", help="With the worker graph inside")] = False,
+    db: Db = None,  # noqa: ARG001 # every command takes it
+    as_json: AsJson = False,
+) -> int:
+    """Print the graph as Mermaid."""
+    drawn = supervisor.get_graph(xray=xray)
+    if as_json:
+        put_json(drawn.to_json())
+    else:
+        put(drawn.draw_mermaid())
+    return 0

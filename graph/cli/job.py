@@ -1,0 +1,92 @@
+"""What `run`, `resume` and `answer` share: drive a thread until it ends or nobody answers, then say how it stands."""
+
+import asyncio
+import getpass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from graph.cli.asking import ask, can_ask
+from graph.cli.ending import end
+from graph.cli.launches import Launch, existing, recall
+from graph.cli.screen import command
+from graph.cli.watching import watching
+from graph.supervisor import OnEvent, Supervisor, open_supervisor
+from nodes.runtime.folder import run_folder
+from nodes.runtime.journal import Json
+from state.run import Run
+
+Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while a run was at work; the message says how to go on."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One thread, driven from the command line."""
+
+    thread_id: str
+    db: Path | None
+    launch: Launch
+    as_json: bool = False
+    yes: bool = False
+    """Whether whatever is asked is approved."""
+    policy: Json = field(default_factory=dict)
+
+    def carry_out(self, verb: Verb) -> int:
+        """Run until it ends or a human is needed who is not here; the exit code."""
+        try:
+            return self._carry_out(verb)
+        except KeyboardInterrupt as error:
+            again = command("resume", self.thread_id, db=self.db)
+            raise Interrupted(f"interrupted; nothing is lost: {again}") from error
+
+    def _carry_out(self, verb: Verb) -> int:
+        run, artifacts = asyncio.run(self._go(verb))
+        # Each answer opens the database anew: nothing is held while a human thinks.
+        while run.status == "waiting" and (answers := self._answers(run)):
+            run, artifacts = asyncio.run(self._go(self._answering(answers)))
+        default = run_folder(artifacts, self.thread_id) / "report.md"
+        report = Path(self.launch.out) if self.launch.out else default
+        return end(run, report, db=self.db, as_json=self.as_json)
+
+    async def _go(self, verb: Verb) -> tuple[Run, Path]:
+        """The run after `verb`, and where artifacts go."""
+        team, model = self.launch.team, self.launch.model
+        async with (
+            open_supervisor(self.db, team=team, policy=self.policy or None, model=model) as sup,
+            watching(sup, self.thread_id, as_json=self.as_json) as on_event,
+        ):
+            return await verb(sup, on_event), sup.services.artifacts
+
+    def _answers(self, run: Run) -> dict[str, JsonValue]:
+        if self.yes:
+            return {
+                question.id: {"type": "approve", "message": "given in advance (--yes)"} for question in run.approvals
+            }
+        return ask(run.approvals) if can_ask() and not self.as_json else {}
+
+    def _answering(self, answers: dict[str, JsonValue]) -> Verb:
+        return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), on_event=on_event)
+
+
+def login() -> str:
+    """Who is at the keyboard, as far as the system tells: decisions are kept with a name."""
+    try:
+        return getpass.getuser() or "human"
+    except (OSError, KeyError):
+        return "human"
+
+
+def going_on(thread_id: str, db: Path | None, *, as_json: bool) -> Job:
+    """The job of a thread that was started before, with what it was started with.
+
+    Raises:
+        BadInput: there is no such database.
+    """
+    launch = asyncio.run(recall(existing(db), thread_id))
+    return Job(thread_id, db, launch, as_json=as_json)

@@ -1,0 +1,51 @@
+"""A plan from a file or from stdin, and back: what `status --plan` prints, `run --plan` reads."""
+
+import sys
+from pathlib import Path
+
+import yaml
+
+from nodes.policy.plans import parse_plan
+from nodes.runtime.journal import Json
+from state.errors import PlanInvalid
+from state.plan import Plan
+
+STDIN = "-"
+LONGEST = 10_000_000
+"""Characters of a plan file; a plan of a thousand tasks has far fewer."""
+
+
+def read_plan(name: str) -> Plan:
+    """The plan in a YAML or JSON file; `-` is stdin.
+
+    Raises:
+        PlanInvalid: it cannot be read, is neither YAML nor JSON, or is not a plan.
+    """
+    shown = "the plan on stdin" if name == STDIN else f"plan file {name}"
+    try:
+        text = sys.stdin.read(LONGEST + 1) if name == STDIN else _text(Path(name))
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise PlanInvalid(f"{shown} cannot be read: {why}; give a YAML or JSON file with `tasks:`") from error
+    if len(text) > LONGEST:
+        raise PlanInvalid(f"{shown} has more than {LONGEST} characters; that is no plan")
+    try:
+        raw = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PlanInvalid(f"{shown} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
+    try:
+        return parse_plan(raw)
+    except PlanInvalid as error:
+        raise PlanInvalid(f"{shown}: {error}") from error
+
+
+def plan_as_yaml(plan: Json) -> str:
+    """A plan in the form in which one can be given, for people."""
+    fields = Plan.model_validate(plan).model_dump(mode="json", exclude_none=True)
+    text: str = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
+    return text
+
+
+def _text(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.read(LONGEST + 1)

@@ -1,0 +1,100 @@
+"""Where words go: results to stdout, everything else to stderr; JSON lines; text that cannot steer the terminal."""
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from pydantic import JsonValue
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from state.run import Run
+
+WIDE = 1000
+"""Columns where there is no terminal: a pipe has no edge to cut at."""
+
+_STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+"""Control characters, except tab and new line, and marks that reverse the direction of text."""
+
+
+class _Screen(Console):
+    """A console that says so when nobody reads any more; Rich's own ends the process."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the door."""
+        raise BrokenPipeError
+
+
+def out() -> Console:
+    """Results."""
+    return _Screen(markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else WIDE)
+
+
+def err() -> Console:
+    """Progress, questions, warnings."""
+    return _Screen(stderr=True, markup=False, highlight=False, emoji=False, width=None if sys.stderr.isatty() else WIDE)
+
+
+def complain(message: str, code: int) -> int:
+    """One line about what went wrong; returns `code`."""
+    say(f"baton: {one_line(message)}")
+    return code
+
+
+def say(line: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def put(text: str) -> None:
+    """Text on stdout, as it is."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+
+
+def put_json(value: JsonValue) -> None:
+    """A JSON value on a line of stdout."""
+    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    put(json.dumps(value, ensure_ascii=not is_unicode))
+
+
+def run_as_json(run: Run) -> JsonValue:
+    """A run as the last line of `--json`."""
+    return {"type": "baton.run", **run.model_dump(mode="json")}
+
+
+def harmless(text: str) -> str:
+    """Text from documents, models and agents, without what would steer a terminal."""
+    return _STEERS.sub("\ufffd", text)
+
+
+def one_line(text: str, most: int = 2000) -> str:
+    """Harmless text on one line, cut at `most` characters."""
+    line = harmless(" ".join(text.split()))
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def seconds(duration: float) -> str:
+    """A duration: `3.2s`, `4m 05s`."""
+    if duration < 60:
+        return f"{max(0.0, duration):.1f}s"
+    return f"{int(duration // 60)}m {int(duration % 60):02d}s"
+
+
+def table(*columns: str) -> Table:
+    """A table: ruled at a terminal, bare columns in a pipe."""
+    box = SIMPLE_HEAD if sys.stdout.isatty() else None
+    made = Table(box=box, pad_edge=False, show_edge=False)
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
+
+
+def command(verb: str, *words: str, db: Path | None) -> str:
+    """A command to type, such as `baton resume THREAD`, on the database that is in use now."""
+    rest = [shlex.quote(word) for word in words]
+    return " ".join(["baton", verb, *rest, *(["--db", shlex.quote(str(db))] if db else [])])

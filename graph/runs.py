@@ -1,0 +1,111 @@
+"""The runs of one database: driving one under its lease, and looking at any of them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Command, StateSnapshot
+from pydantic import JsonValue
+
+from graph.builder import build_graph
+from graph.lease import Leases
+from graph.persistence import Database, explained
+from graph.views import view_of
+from nodes.runtime.journal import Json, read_board, read_events
+from nodes.runtime.meter import RUN, read_ledger
+from nodes.runtime.rows import read_all
+from nodes.runtime.services import Services
+from nodes.runtime.signals import send
+from nodes.tools.sources import open_sources
+from state.errors import ModelFailed, ThreadBusy, ThreadUnknown
+from state.event import Event
+from state.run import Run
+from state.signal import Signal
+from state.usage import Usage
+
+
+class Runs:
+    """What the facade's verbs are made of."""
+
+    def __init__(self, services: Services, database: Database, leases: Leases) -> None:
+        self.services = services
+        self.database = database
+        self.leases = leases
+        self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
+
+    async def drive(self, thread_id: str, given: Json | Command[Any] | None) -> AsyncIterator[Json | Run]:
+        """Run the graph under the thread's lease: its events, and at the end the run.
+
+        Raises:
+            ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
+            DatabaseUnusable: the database failed; what was finished is kept.
+        """
+        with explained(self.database.path):
+            async with self.leases.hold(thread_id):
+                if isinstance(given, dict):
+                    await self._prepare(thread_id, given)
+                try:
+                    async for event in self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom"):
+                        yield event
+                except ModelFailed:
+                    pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
+            yield await self.view(thread_id)
+
+    async def view(self, thread_id: str) -> Run:
+        """What is true of a run now, also while another process runs it.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        with explained(self.database.path):
+            snapshot = await self.snapshot(thread_id)
+            board = await read_board(self.database.store, thread_id)
+            ledger = await read_ledger(self.database.store, thread_id)
+            holder = await self.leases.holder(thread_id)
+        return view_of(thread_id, snapshot, board, ledger.get(RUN, Usage()), is_held=holder is not None)
+
+    async def snapshot(self, thread_id: str) -> StateSnapshot:
+        """The last checkpoint."""
+        return await self.graph.aget_state(config(thread_id))
+
+    async def all(self) -> list[Run]:
+        """All runs in the database, newest first."""
+        rows = await read_all(self.database.store, ("runs",))
+        found = []
+        for item in rows:
+            try:
+                found.append(await self.view(item.key))
+            except ThreadUnknown:  # its checkpoints were pruned
+                continue
+        return sorted(found, key=lambda run: -(run.started_at or 0))
+
+    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
+        """The recorded events of a thread with a `seq` above `after`."""
+        return await read_events(self.database.store, thread_id, after)
+
+    async def signal(self, thread_id: str, signal: Signal) -> None:
+        """Put a signal into the log, and wake the run if it is executed by this process."""
+        with explained(self.database.path):
+            await send(self.database.store, thread_id, signal, self.services.clock)
+        self.services.bells.ring(thread_id)
+
+    async def is_held(self, thread_id: str) -> bool:
+        """Whether a living process runs the thread."""
+        return await self.leases.holder(thread_id) is not None
+
+    async def _prepare(self, thread_id: str, given: Json) -> None:
+        """Refuse what cannot be started before anything is written."""
+        snapshot = await self.snapshot(thread_id)
+        if snapshot.next:
+            raise ThreadBusy(
+                f"thread {thread_id} has work in flight; `baton resume {thread_id}` goes on with it, "
+                "or use another --thread"
+            )
+        if paths := [str(path) for path in cast(list[JsonValue], given["sources"])]:
+            await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
+
+
+def config(thread_id: str) -> RunnableConfig:
+    """LangGraph's config for a thread."""
+    return {"configurable": {"thread_id": thread_id}}

@@ -1,0 +1,110 @@
+"""Whether a run may grow (chapter 15.4 and 15.10): each refusal with its reason."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nodes.policy.routing import route
+from state.agent import AgentSpec
+from state.plan import Task
+from state.policy import Policy
+from state.record import FINAL, Route, TaskRecord
+from state.signal import Recruit
+
+ACTIVE = frozenset({"pending", "running", "parked"})
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A recruit that may start."""
+
+    record: TaskRecord
+    reason: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A recruit that may not, and why."""
+
+    reason: str
+
+
+def recruit(
+    asked: Recruit,
+    records: Sequence[TaskRecord],
+    team: Sequence[AgentSpec],
+    retired: Iterable[str],
+    policy: Policy,
+    *,
+    budget_left: bool,
+) -> Grant | Refusal:
+    """The record of a new task for `asked`, or why there is none. Asking for the same again gives the same task."""
+    if known := _asked_before(asked, records):
+        return Grant(known, "it was recruited before")
+    if reason := _refusal(asked, records, policy, budget_left=budget_left):
+        return Refusal(reason)
+    available = [agent for agent in team if agent.name not in set(retired)]
+    if not available:
+        return Refusal("every agent of the team is retired")
+    task = Task(id=_new_id(asked, records), description=asked.task, role=asked.role, kind=_kind(asked, available))
+    chosen = route(task, available)
+    idle = _idle(asked.role, records, available)
+    if idle:
+        reason = f"an agent of that role is idle: {idle} is used"
+        chosen = Route(agent=idle, reason=reason, scores=chosen.scores)
+    elif _size(records) >= policy.max_team_size:
+        return Refusal(f"the team has {_size(records)} members, the limit is {policy.max_team_size}")
+    record = TaskRecord(task=task, route=chosen, recruited_by=asked.recruiter or asked.by, reused=bool(idle))
+    return Grant(record, chosen.reason)
+
+
+def _refusal(asked: Recruit, records: Sequence[TaskRecord], policy: Policy, *, budget_left: bool) -> str:
+    if policy.recruit_roles is not None and asked.role not in policy.recruit_roles:
+        return f"role {asked.role!r} may not be recruited; allowed are: {', '.join(policy.recruit_roles) or 'none'}"
+    if not budget_left:
+        return "the budget is used up"
+    depth = _depth(asked.recruiter, records) + 1
+    if depth > policy.max_delegation_depth:
+        return f"a recruit at depth {depth} is too deep, the limit is {policy.max_delegation_depth}"
+    return ""
+
+
+def _asked_before(asked: Recruit, records: Sequence[TaskRecord]) -> TaskRecord | None:
+    """The recruit that the same task asked for with the same words: a try made again, or a step after a crash."""
+    if not asked.recruiter:
+        return None
+    same = (r for r in records if r.recruited_by == asked.recruiter and r.task.role == asked.role)
+    return next((r for r in same if r.task.description == asked.task), None)
+
+
+def _depth(recruiter: str | None, records: Sequence[TaskRecord]) -> int:
+    """How many recruits stand between a task and the plan."""
+    by_id = {record.id: record for record in records}
+    depth = 0
+    while recruiter in by_id and by_id[recruiter].recruited_by:
+        depth, recruiter = depth + 1, by_id[recruiter].recruited_by
+    return depth
+
+
+def _new_id(asked: Recruit, records: Sequence[TaskRecord]) -> str:
+    stem = f"{(asked.recruiter or asked.by)[:50]}.r".replace(" ", "-")
+    stem = stem if stem[0].isalnum() else f"x{stem}"
+    taken = {record.id for record in records}
+    return next(name for n in range(1, len(taken) + 2) if (name := f"{stem}{n}") not in taken)
+
+
+def _kind(asked: Recruit, team: Sequence[AgentSpec]) -> str:
+    """The kind of work that agents of the role are best at."""
+    kinds = [agent.skills.kinds for agent in team if asked.role in (agent.role, agent.name) and agent.skills.kinds]
+    return max(kinds[0], key=lambda kind: kinds[0][kind]) if kinds else "general"
+
+
+def _idle(role: str, records: Sequence[TaskRecord], team: Sequence[AgentSpec]) -> str | None:
+    """A member of the run of that role who has nothing left to do."""
+    members = {r.agent for r in records if r.status in FINAL} - {r.agent for r in records if r.status in ACTIVE}
+    return next((agent.name for agent in team if agent.name in members and role in (agent.role, agent.name)), None)
+
+
+def _size(records: Sequence[TaskRecord]) -> int:
+    """Members: every agent of the plan, and every recruit that was not an idle member."""
+    planned = {record.agent for record in records if record.recruited_by is None}
+    return len(planned) + sum(record.recruited_by is not None and not record.reused for record in records)

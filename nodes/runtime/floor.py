@@ -1,0 +1,45 @@
+"""The floor: what everybody who works in one executing superstep shares."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from nodes.policy.readiness import is_busy
+from nodes.runtime.context import RunContext
+from nodes.runtime.listener import Listener
+from nodes.runtime.meter import Meter
+from nodes.runtime.steering import Steering
+from state.outcome import Outcome
+from state.record import TaskRecord
+
+
+@dataclass
+class Floor:
+    """The run, what signals did to it, what it may use, and its tasks as they are now."""
+
+    run: RunContext
+    steering: Steering
+    meter: Meter
+    listener: Listener
+    slots: asyncio.Semaphore
+    """Room for agents at work."""
+    records: dict[str, TaskRecord] = field(default_factory=dict)
+    ended: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
+    """The end of each task of this superstep."""
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the run gives up or is cancelled: calls in flight end."""
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when nothing can run any more until a human answers."""
+
+    def note_quiet(self) -> None:
+        """Say so when nothing is at work and nothing can start: what is parked then leaves the floor."""
+        if not is_busy(self.records.values()):
+            self.quiet.set()
+            self.steering.changed.set()
+
+
+def open_floor(run: RunContext) -> Floor:
+    """A floor; its steering and meter are still to be loaded."""
+    steering, meter = Steering(run.store, run.thread_id), Meter(run)
+    records: dict[str, TaskRecord] = {}
+    listener = Listener(run, steering, meter, records)
+    return Floor(run, steering, meter, listener, asyncio.Semaphore(run.policy.max_parallel), records)

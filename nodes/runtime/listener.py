@@ -1,0 +1,229 @@
+"""The listener: applies signals to the run that is executing, in order, each exactly once.
+
+From another process a signal is seen at the next poll, from this one at once. What an agent does through its desk
+(mail, recruits) comes the same way, without the detour through the log.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from langgraph.store.base import PutOp
+from pydantic import ValidationError
+
+from nodes.policy.mailbox import CAPACITY
+from nodes.policy.recruiting import Refusal, recruit
+from nodes.runtime.context import RunContext
+from nodes.runtime.meter import Meter
+from nodes.runtime.signals import Waiting, handled, waiting
+from nodes.runtime.steering import Steering
+from state.brief import Mail
+from state.control import Control, Driving
+from state.record import TaskRecord
+from state.signal import (
+    EVERYBODY,
+    FOR_AGENTS,
+    SIGNAL,
+    Cancel,
+    Decide,
+    Pause,
+    Recruit,
+    Resume,
+    Retire,
+    SendMail,
+    Signal,
+    Takeover,
+)
+
+POLL_S = 0.1
+"""Seconds between two looks at the log; a signal from another process is promised to be seen within 0.25."""
+
+_DRIVES: dict[type[Signal], Driving] = {
+    Pause: "paused",
+    Takeover: "handed_over",
+    Cancel: "cancelled",
+    Resume: "running",
+}
+
+
+class Listener:
+    """Applies signals to one executing superstep."""
+
+    def __init__(self, run: RunContext, steering: Steering, meter: Meter, records: Mapping[str, TaskRecord]) -> None:
+        self.run = run
+        self.steering = steering
+        self.meter = meter
+        self.records = records
+        self.on_recruit: Callable[[TaskRecord], None] = _nobody
+        self._lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Apply what waits, then listen while inside."""
+        await self.look()
+        listening = asyncio.create_task(self._listen())
+        try:
+            yield
+        finally:
+            listening.cancel()
+            with suppress(asyncio.CancelledError):
+                await listening
+            await self.save()
+
+    async def look(self) -> None:
+        """Apply every signal that waits."""
+        async with self._lock:
+            for item in await waiting(self.run.store, self.run.thread_id):
+                await self._handle(item)
+
+    async def save(self) -> None:
+        """Store mail that was delivered without the log."""
+        if rows := self.steering.unsaved():
+            await self.run.store.abatch(rows)
+
+    async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
+        """Grant a recruit, with its row and event in one transaction, or refuse it."""
+        async with self._lock:
+            return await self._recruit(asked, [])
+
+    def mail(self, mail: Mail) -> str:
+        """Deliver mail at once; returns why not, or an empty string. Never waits."""
+        names = self._addressees(mail.to, mail.sender)
+        for name in names:
+            self.steering.deliver(name, [mail])
+        self.run.services.bells.ring(self.run.thread_id)
+        return "" if names else f"there is nobody called {mail.to!r}"
+
+    async def _listen(self) -> None:
+        bell = self.run.services.bells.bell(self.run.thread_id)
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_S):
+                    await bell.wait()
+            bell.clear()
+            await self.save()
+            await self.look()
+
+    async def _handle(self, item: Waiting) -> None:
+        """Apply one signal; what is malformed or not allowed is refused, and logged."""
+        raw = item[1]
+        try:
+            signal = SIGNAL.validate_python(raw)
+        except ValidationError as error:
+            await self._log(item, f"refused: {error.errors()[0]['msg']}", [])
+            return
+        if signal.by in self.run.services.team and signal.kind not in FOR_AGENTS:
+            await self._log(item, f"refused: an agent may not send {signal.kind}", [])
+        elif isinstance(signal, Recruit):
+            await self._recruit(signal, self._moved(item, "granted or refused"))
+        elif isinstance(signal, Retire):
+            await self._retire(signal, item)
+        elif isinstance(signal, SendMail):
+            await self._mail(signal, item)
+        elif isinstance(signal, Decide):
+            await self._decide(signal, item)
+        else:
+            await self._drive(signal, item)
+
+    async def _drive(self, signal: Pause | Resume | Takeover | Cancel, item: Waiting) -> None:
+        if self.steering.control.driving == "cancelled":
+            await self._log(item, "refused: the run is cancelled", [])
+            return
+        control = Control(
+            driving=_DRIVES[type(signal)],
+            reason=getattr(signal, "reason", ""),
+            by=signal.by,
+            rollback=getattr(signal, "rollback", False),
+        )
+        rows = [self.steering.drive(control), *self._moved(item, "done")]
+        await self.run.emit("control_changed", also=rows, **control.model_dump())
+
+    async def _retire(self, signal: Retire, item: Waiting) -> None:
+        if signal.agent not in self.run.services.team:
+            await self._log(item, f"refused: there is no agent {signal.agent!r}", [])
+            return
+        rows = [self.steering.retire(signal.agent), *self._moved(item, "done")]
+        await self.run.emit("agent_retired", agent=signal.agent, also=rows, by=signal.by)
+
+    async def _mail(self, signal: SendMail, item: Waiting) -> None:
+        mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
+        names = self._addressees(signal.to, signal.by)
+        for name in names:
+            self.steering.deliver(name, [mail])
+        if not names:
+            await self._log(item, f"refused: there is nobody called {signal.to!r}", [])
+            return
+        lost = {name: self.steering.mail(name).lost for name in names}
+        rows = [*self.steering.unsaved(), *self._moved(item, "done")]
+        await self.run.emit("mail_delivered", also=rows, sender=signal.by, to=list(names), lost=lost, capacity=CAPACITY)
+
+    async def _decide(self, signal: Decide, item: Waiting) -> None:
+        asked = [
+            approval.id
+            for record in self.records.values()
+            if record.outcome and record.status == "parked"
+            for approval in record.outcome.approvals
+        ]
+        if known := self.steering.decisions.get(signal.approval):
+            await self._log(item, f"refused: {known.by} has answered it before", [])
+        elif signal.approval not in asked:
+            await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
+        else:
+            rows = [self.steering.decide(signal.approval, signal.decision), *self._moved(item, "done")]
+            said = signal.decision.model_dump(mode="json", include={"by", "message"})
+            await self.run.emit(
+                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
+            )
+
+    async def _recruit(self, asked: Recruit, rows: list[PutOp]) -> TaskRecord | Refusal:
+        made = recruit(
+            asked,
+            list(self.records.values()),
+            self.run.services.team.specs,
+            self.steering.retired,
+            self.run.policy,
+            budget_left=self.meter.exhausted is None,
+        )
+        if isinstance(made, Refusal):
+            await self.run.emit(
+                "agent_recruited", also=rows, granted=False, role=asked.role, by=asked.by, reason=made.reason
+            )
+            return made
+        record = made.record
+        if record.id not in self.records:
+            rows = [self.steering.add_recruit(record), *rows]
+            self.on_recruit(record)
+        await self.run.emit(
+            "agent_recruited",
+            task_id=record.id,
+            agent=record.agent,
+            also=rows,
+            granted=True,
+            role=asked.role,
+            by=asked.by,
+            reason=made.reason,
+            description=record.task.description,
+        )
+        return record
+
+    def _addressees(self, to: str, sender: str) -> list[str]:
+        """The agents that an address means: all, a name, a role, or whoever does a task."""
+        team = self.run.services.team
+        if to == EVERYBODY:
+            return [agent.name for agent in team if agent.name != sender]
+        if to in team:
+            return [to]
+        record = self.records.get(to)
+        if record and record.agent:
+            return [record.agent]
+        return [agent.name for agent in team if agent.role == to]
+
+    def _moved(self, item: Waiting, outcome: str) -> list[PutOp]:
+        return handled(self.run.thread_id, item[0], item[1], outcome, self.run.services.clock.now())
+
+    async def _log(self, item: Waiting, outcome: str, rows: list[PutOp]) -> None:
+        await self.run.store.abatch([*rows, *self._moved(item, outcome)])
+
+
+def _nobody(_: TaskRecord) -> None:
+    """Takes recruits while no dispatcher does."""

@@ -1,0 +1,120 @@
+"""The meter: one ledger of tokens, calls and money for all agents of a run. Reserved before a call, settled after.
+
+Checking and reserving is one step that nothing can come between, so the boundary is exact however many agents are at
+it. While a call that is under way may still leave room, the next one waits for it instead of being refused.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from langgraph.store.base import BaseStore, PutOp
+
+from nodes.policy.limits import exceeded, expected
+from nodes.runtime.context import RunContext
+from nodes.runtime.rows import read_all, space
+from state.errors import AgentFailed
+from state.usage import Usage
+
+RUN = "run"
+"""The ledger's row for the whole run; the others are `task:ID` and `agent:NAME`."""
+
+
+class Reservation:
+    """Room for one call; set `used` to what it really took."""
+
+    def __init__(self, expecting: Usage) -> None:
+        self.expecting = expecting
+        self.used: Usage | None = None
+
+
+class Meter:
+    """What one run has used."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+        self._spent = Usage()
+        self._ledger: dict[str, Usage] = {}
+        self._open: list[Reservation] = []
+        self._dearest = Usage()
+        self._settled = asyncio.Event()
+        self.exhausted: str | None = None
+        """Which limit stopped the run, once one has."""
+
+    async def load(self, spent: Usage) -> None:
+        """Read the ledger; `spent` is what the supervisor's own calls have used, which is not on it."""
+        self._spent = spent
+        self._ledger = await read_ledger(self._run.store, self._run.thread_id)
+
+    def used(self, row: str = RUN) -> Usage:
+        """What was used by all tasks of the run, by `task:ID` or by `agent:NAME`."""
+        return self._ledger.get(row, Usage())
+
+    @property
+    def total(self) -> Usage:
+        """What was used by the run, the supervisor's own calls included."""
+        return self._spent + self.used()
+
+    @asynccontextmanager
+    async def call(self, task_id: str, agent: str, prompt_characters: int) -> AsyncIterator[Reservation]:
+        """Room for one model call; what it used is on the ledger when this ends, however it ends.
+
+        Raises:
+            AgentFailed: class `limit`, when a limit of the run leaves no room.
+        """
+        reservation = await self._reserve(prompt_characters)
+        try:
+            yield reservation
+        finally:
+            self._open.remove(reservation)
+            if reservation.used is not None:
+                await self.settle(task_id, agent, reservation.used)
+            self._settled.set()
+
+    async def settle(self, task_id: str, agent: str, used: Usage) -> None:
+        """Put something on the ledger: for the run, the task and the agent."""
+        if used.total_tokens > self._dearest.total_tokens:
+            self._dearest = used
+        names = (RUN, f"task:{task_id}", f"agent:{agent}")
+        for name in names:
+            self._ledger[name] = self.used(name) + used
+        place = space("ledger", self._run.thread_id)
+        await self._run.store.abatch([PutOp(place, name, self._ledger[name].model_dump()) for name in names])
+
+    async def spend(self, task_id: str, agent: str, cost: float) -> None:
+        """Put money on the ledger that a tool or a function costs.
+
+        Raises:
+            AgentFailed: class `limit`, when the run's budget has no room for it; nothing is spent then.
+        """
+        if why := exceeded(self._run.policy, self.total, Usage(cost=cost)):
+            await self.stop(why)
+            raise AgentFailed(why, "limit")
+        if cost:
+            await self.settle(task_id, agent, Usage(cost=cost))
+
+    async def stop(self, why: str) -> None:
+        """Say, once, that a limit was reached."""
+        if self.exhausted is None:
+            self.exhausted = why
+            await self._run.emit("budget_exceeded", reason=why)
+
+    async def _reserve(self, prompt_characters: int) -> Reservation:
+        while True:
+            asked = Reservation(expected(prompt_characters, self._dearest))
+            held = sum((reservation.expecting for reservation in self._open), Usage())
+            why = self.exhausted or exceeded(self._run.policy, self.total, held + asked.expecting)
+            if not why:
+                self._open.append(asked)
+                return asked
+            if self.exhausted or not self._open:
+                await self.stop(why)
+                raise AgentFailed(why, "limit")
+            self._settled.clear()
+            await self._settled.wait()
+
+
+async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
+    """The ledger of a run: `run`, and one row for each task and agent."""
+    items = await read_all(store, space("ledger", thread_id))
+    return {item.key: Usage.model_validate(item.value) for item in items}

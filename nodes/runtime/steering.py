@@ -1,0 +1,107 @@
+"""What signals have done to a run so far: kept in the Store, held in memory while the run executes."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from langgraph.store.base import BaseStore, PutOp
+
+from nodes.policy.mailbox import Mailbox
+from nodes.runtime.journal import Json
+from nodes.runtime.rows import read_all, space
+from state.approval import Decision
+from state.brief import Mail
+from state.control import Control
+from state.record import TaskRecord
+
+KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger")
+"""Rows that belong to one run, and are cleared when the next one starts on the thread."""
+
+
+class Steering:
+    """Control, mailboxes, retired agents, recruits and decisions of one run."""
+
+    def __init__(self, store: BaseStore, thread_id: str) -> None:
+        self._store = store
+        self._thread_id = thread_id
+        self.control = Control()
+        self.mailboxes: dict[str, Mailbox] = {}
+        self.retired: set[str] = set()
+        self.recruits: list[TaskRecord] = []
+        """In the order in which they were granted."""
+        self.decisions: dict[str, Decision] = {}
+        self.changed = asyncio.Event()
+        """Set at every change; who waits for one clears it first."""
+        self.on_drive: Callable[[Control], None] = _nobody
+        self._unsaved: set[str] = set()
+
+    async def load(self, decisions: Mapping[str, Json]) -> None:
+        """Read what was there; `decisions` are those that the state of the graph already has."""
+        rows = {kind: await read_all(self._store, space(kind, self._thread_id)) for kind in KINDS[:5]}
+        self.control = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
+        self.mailboxes = {item.key: Mailbox.model_validate(item.value) for item in rows["mail"]}
+        self.retired = {item.key for item in rows["retired"]}
+        self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
+        stored = {item.key: item.value for item in rows["decisions"]}
+        merged = {**stored, **decisions}
+        self.decisions = {key: Decision.model_validate(value) for key, value in merged.items()}
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether work is to stop at its next safe point."""
+        return self.control.driving != "running"
+
+    def mail(self, agent: str) -> Mailbox:
+        """An agent's mailbox."""
+        return self.mailboxes.get(agent, Mailbox())
+
+    def deliver(self, agent: str, mails: list[Mail]) -> None:
+        """Put mail into a mailbox; it is there at once, and stored with `unsaved`."""
+        before = self.mail(agent)
+        after = before.add(mails)
+        if after is not before:
+            self.mailboxes[agent] = after
+            self._unsaved.add(agent)
+            self.changed.set()
+
+    def unsaved(self) -> list[PutOp]:
+        """The rows of mailboxes that changed since the last call; the caller writes them."""
+        place = space("mail", self._thread_id)
+        rows = [PutOp(place, agent, self.mailboxes[agent].model_dump(mode="json")) for agent in sorted(self._unsaved)]
+        self._unsaved.clear()
+        return rows
+
+    def drive(self, control: Control) -> PutOp:
+        """Change who is driving; returns the row to write."""
+        self.control = control
+        self.on_drive(control)
+        self.changed.set()
+        return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
+
+    def retire(self, agent: str) -> PutOp:
+        """Take an agent out of further assignment; returns the row to write."""
+        self.retired.add(agent)
+        return PutOp(space("retired", self._thread_id), agent, {"agent": agent})
+
+    def add_recruit(self, record: TaskRecord) -> PutOp:
+        """Add a recruit; returns the row to write. Its key keeps the order, which LangGraph's @tasks depend on."""
+        self.recruits.append(record)
+        row = record.model_dump(mode="json")
+        return PutOp(space("recruits", self._thread_id), f"{len(self.recruits):06d}", row)
+
+    def decide(self, approval_id: str, decision: Decision) -> PutOp:
+        """Keep an answer; returns the row to write."""
+        self.decisions[approval_id] = decision
+        self.changed.set()
+        return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
+
+
+async def clear(store: BaseStore, thread_id: str) -> None:
+    """Forget what signals did to the last run of a thread."""
+    places = [space(kind, thread_id) for kind in (*KINDS, "board")]
+    rows = [PutOp(place, item.key, None) for place in places for item in await read_all(store, place)]
+    if rows:
+        await store.abatch(rows)
+
+
+def _nobody(_: Control) -> None:
+    """Told who is driving while no dispatcher is."""

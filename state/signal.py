@@ -1,0 +1,88 @@
+"""Something that somebody wants to happen to a run: rows in a durable log, consumed in order, each exactly once."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from state.approval import Decision
+
+EVERYBODY = "all"
+"""The address of a broadcast."""
+
+
+class _Signal(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    by: str = Field(default="human", min_length=1, max_length=200)
+    """Who sends it. Agents of the team may send mail and recruit; control is for people and programs."""
+
+
+class Pause(_Signal):
+    """Let nothing new start, and stop what runs at its next safe point."""
+
+    kind: Literal["pause"] = "pause"
+    reason: str = ""
+
+
+class Resume(_Signal):
+    """Go on after a pause."""
+
+    kind: Literal["resume"] = "resume"
+
+
+class Takeover(_Signal):
+    """Stop as for a pause, and put the work into a human's hands."""
+
+    kind: Literal["takeover"] = "takeover"
+    reason: str = ""
+
+
+class Cancel(_Signal):
+    """End the run: calls in flight are ended, nothing new starts."""
+
+    kind: Literal["cancel"] = "cancel"
+    reason: str = ""
+    rollback: bool = False
+
+
+class Recruit(_Signal):
+    """Add a task, and somebody of that role to do it."""
+
+    kind: Literal["recruit"] = "recruit"
+    role: str = Field(min_length=1, max_length=64)
+    task: str = Field(min_length=1, max_length=20_000)
+    recruiter: str | None = None
+    """The task that asks, where an agent does: what depends on it waits for the recruit too."""
+
+
+class Retire(_Signal):
+    """Take an agent out of further assignment."""
+
+    kind: Literal["retire"] = "retire"
+    agent: str = Field(min_length=1)
+
+
+class SendMail(_Signal):
+    """A message to an agent, to a role, to the agent of a task, or to all."""
+
+    kind: Literal["mail"] = "mail"
+    to: str = Field(min_length=1)
+    text: str = Field(min_length=1, max_length=50_000)
+
+
+class Decide(_Signal):
+    """The answer to an open question."""
+
+    kind: Literal["decide"] = "decide"
+    approval: str = Field(min_length=1)
+    decision: Decision
+
+
+Signal = Annotated[
+    Pause | Resume | Takeover | Cancel | Recruit | Retire | SendMail | Decide, Field(discriminator="kind")
+]
+
+SIGNAL: TypeAdapter[Signal] = TypeAdapter(Signal)
+
+FOR_AGENTS = frozenset({"recruit", "mail"})
+"""Kinds that an agent may send."""

@@ -1,0 +1,54 @@
+"""What holds for every test: no network, a clean environment, an empty folder of its own to work in."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tests.guard import sitecustomize as guard
+
+ROOT = Path(__file__).resolve().parent.parent
+GUARD = ROOT / "tests" / "guard"
+
+OURS = ("OPENAI_", "BATON_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
+"""Variables that would change what the tests see: keys, settings, tracing."""
+
+
+def _clean_environment() -> None:
+    for name in [name for name in os.environ if name.startswith(OURS)]:
+        del os.environ[name]
+    os.environ["LANGGRAPH_CLI_NO_ANALYTICS"] = "1"
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # notebooks run on this interpreter, not on a kernel of the user's
+    os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
+    os.environ["NO_COLOR"] = "1"
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(GUARD), str(ROOT)])
+
+
+_clean_environment()
+guard.install()
+# The same examples each time: a failure that a colleague sees, you see.
+settings.register_profile("baton", deadline=None, derandomize=True, database=None)
+settings.load_profile("baton")
+
+
+@pytest.fixture
+def root() -> Path:
+    """The repository: tests run in a folder of their own, so paths into the checkout start here."""
+    return ROOT
+
+
+@pytest.fixture(autouse=True)
+def no_network() -> Iterator[None]:
+    """Fails a test that tried to leave this machine, even where the code under test swallowed the refusal."""
+    guard.attempts.clear()
+    yield
+    if guard.attempts:
+        pytest.fail(f"this test tried to reach {', '.join(guard.attempts)}; use a server on 127.0.0.1")
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `.env` or a database in the checkout can't reach a test, and a test leaves nothing there."""
+    monkeypatch.chdir(tmp_path)

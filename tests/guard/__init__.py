@@ -1,0 +1,1 @@
+"""Keeps tests, and every Python process that they start, off the network."""

@@ -1,0 +1,1 @@
+"""The house: rules about the repository itself that no other tool checks."""

@@ -1,0 +1,111 @@
+"""What a function returns becomes an outcome, or a failure of the class that decides whether it is tried again."""
+
+from typing import Any
+
+import pytest
+
+from nodes.agents.functions import outcome_of
+from nodes.agents.worker.conclude import split_confidence
+from state.errors import AgentFailed
+from tests.builders import make_brief
+from tests.clock import HeldClock
+from tests.runs import Turns, agent, opened, plan
+
+
+def failure_of(returned: object) -> AgentFailed:
+    with pytest.raises(AgentFailed) as caught:
+        outcome_of(returned, "ada", make_brief("a"), None)
+    return caught.value
+
+
+@pytest.mark.parametrize("returned", ["text", "", 3, 0, False, [1, "b"], {"n": 1, "list": [None]}, {"result": {"n": 1}}])
+def test_any_plain_json_is_a_result(returned: Any) -> None:
+    expected = returned["result"] if isinstance(returned, dict) and "result" in returned else returned
+
+    assert outcome_of(returned, "ada", make_brief("a"), None).result == expected
+
+
+def test_a_mapping_with_an_outcomes_keys_is_an_outcome() -> None:
+    outcome = outcome_of({"result": "So.", "confidence": 0.7, "cost": 0.25}, "ada", make_brief("a"), None)
+
+    assert (outcome.result, outcome.confidence, outcome.usage.cost) == ("So.", 0.7, 0.25)
+    assert (outcome.task_id, outcome.agent, outcome.status) == ("a", "ada", "done")
+
+
+def test_labels_in_a_functions_text_are_citations() -> None:
+    outcome = outcome_of("So it is [a.md#L1].", "ada", make_brief("a"), None)
+
+    assert outcome.claims[0].citations[0].label == "[a.md#L1]"
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind", "complaint"),
+    [
+        (None, "invalid", "returned nothing"),
+        ({"confidence": 0.5}, "invalid", "returned nothing"),
+        (object(), "invalid", "not an outcome"),
+        ({"result": {1, 2}}, "invalid", "not an outcome"),
+        (b"bytes", "invalid", "not an outcome"),
+        ({"result": "So.", "confidence": 7.0}, "invalid", "confidence: Input should be less than or equal to 1"),
+        ({"result": "So.", "confidence": "sure"}, "invalid", "confidence"),
+        ({"result": "So.", "artifacts": ["a.txt"]}, "invalid", "artifacts"),
+        ({"failed": "no data"}, "declared", "no data"),
+        ({"failed": "no data", "result": "half"}, "declared", "no data"),
+    ],
+)
+def test_what_is_no_outcome_is_a_failure_of_its_class(returned: object, kind: str, complaint: str) -> None:
+    failure = failure_of(returned)
+
+    assert failure.failure == kind
+    assert complaint in str(failure)
+
+
+@pytest.mark.parametrize("error", [TypeError("x"), NameError("x"), AttributeError("x"), NotImplementedError("x")])
+async def test_a_defect_in_the_code_is_not_tried_again(error: Exception) -> None:
+    work = Turns(error)
+    async with opened(agent(work)) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert len(work.briefs) == 1
+    assert run.tasks[0].error == f"{type(error).__name__}: x"
+
+
+@pytest.mark.parametrize(
+    "turn", [RuntimeError("net"), {"failed": "no"}, None, {"result": "x", "confidence": 7.0}, AgentFailed("x", "transient")]
+)  # fmt: skip
+async def test_what_may_pass_is_tried_three_times_with_a_growing_pause(turn: object) -> None:
+    work, clock = Turns(turn), HeldClock()
+    async with opened(agent(work), clock=clock) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert (len(work.briefs), run.tasks[0].attempts, run.status) == (3, 3, "failed")
+    assert clock.slept == [0.5, 1.0]
+
+
+async def test_a_function_that_is_not_async_works_too() -> None:
+    def plain(brief: Any, desk: Any) -> str:
+        return "done without await"
+
+    async with opened(agent(plain)) as sup:  # type: ignore[arg-type]
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert run.tasks[0].result == "done without await"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("So.\nConfidence: 0.8", ("So.", 0.8)),
+        ("So.\n**Confidence:** 80%", ("So.", 0.8)),
+        ("So.\nconfidence = 85", ("So.", 0.85)),
+        ("So.\nConfidence: 1", ("So.", 1.0)),
+        ("So.\nConfidence: 0", ("So.", 0.0)),
+        ("So.\nConfidence: 101", ("So.", None)),
+        ("So.\nConfidence: high", ("So.\nConfidence: high", None)),
+        ("Confidence: 0.8\nSo.", ("Confidence: 0.8\nSo.", None)),
+        ("So.", ("So.", None)),
+        ("", ("", None)),
+    ],
+)
+def test_the_last_line_may_say_how_sure_it_is(text: str, expected: tuple[str, float | None]) -> None:
+    assert split_confidence(text) == expected

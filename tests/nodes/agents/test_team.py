@@ -1,0 +1,116 @@
+"""A team, built in, from a file or from Python; what is wrong with one is said in a line."""
+
+from pathlib import Path
+
+import pytest
+
+from nodes.agents.team import open_team
+from nodes.tools.toolbox import TOOL_NAMES
+from state.agent import AgentSpec
+from state.errors import TeamInvalid
+from tests.builders import make_agent
+
+GOOD = """
+agents:
+  - name: bo
+    role: diver
+    specialty: wrecks
+    skills: [research, wreck]
+    tools: [search]
+    limits: {iterations: 3}
+  - {name: cy, role: lead, workers: [bo]}
+"""
+
+
+def refusal_of(team: object) -> str:
+    with pytest.raises(TeamInvalid) as caught:
+        open_team(team)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_seven_agents_are_built_in() -> None:
+    team = open_team()
+
+    assert [spec.role for spec in team] == [
+        "researcher",
+        "analyst",
+        "strategist",
+        "coder",
+        "writer",
+        "publisher",
+        "generalist",
+    ]
+    assert all(spec.specialty and spec.tendency and spec.skills.kinds and spec.tools for spec in team)
+    assert {tool for spec in team for tool in spec.tools} <= set(TOOL_NAMES)
+
+
+def test_only_the_publisher_can_publish() -> None:
+    assert [spec.name for spec in open_team() if "publish" in spec.tools] == ["publisher"]
+
+
+def test_a_team_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "team.yaml"
+    path.write_text(GOOD)
+
+    for given in (path, str(path)):
+        team = open_team(given)
+        assert [spec.name for spec in team] == ["bo", "cy"]
+        assert (team.agent("bo").limits.iterations, team.agent("bo").skills.kinds) == (3, {"research": 0.9})
+        assert team.agent("cy").workers == ["bo"]
+
+
+def test_a_team_may_be_python() -> None:
+    team = open_team([make_agent("bo"), make_agent("cy")])
+
+    assert open_team(team) is team
+    assert "bo" in team
+    assert "di" not in team
+    with pytest.raises(TeamInvalid, match=r"no agent 'di' in the team; there are: bo, cy"):
+        team.agent("di")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        ("agents: [", ["is not YAML"]),
+        ("just words", ["has no `agents:` list"]),
+        ("agents: []", ["has no `agents:` list"]),
+        ("agents: {name: bo}", ["has no `agents:` list"]),
+        ("agents: [bo]", ["agent 1: "]),
+        ("agents: [{role: x}]", ["agent 1: name: Field required"]),
+        ("agents: [{name: bo}]", ["bo: role: Field required"]),
+        ("agents: [{name: bo, role: x, colour: red}]", ["bo: colour: Extra inputs"]),
+        ("agents: [{name: b o, role: x}]", ["b o: name: String should match"]),
+        ("agents: [{name: bo, role: x, skills: {kinds: {research: 2}}}]", ["kinds['research'] is 2"]),
+        ("agents: [{name: bo, role: x, limits: {timeout_s: 0}}]", ["bo: limits.timeout_s"]),
+        ("agents: [{name: bo, role: x, tools: [hammer]}]", ["bo: there is no tool 'hammer'", "search"]),
+        ("agents: [{name: bo, role: x, workers: [zoe]}]", ["bo: worker 'zoe' is not in the team"]),
+        ("agents: [{name: bo, role: x}, {name: bo, role: y}]", ["agent 'bo' is there 2 times"]),
+        ("agents: [{name: bo, role: x, run: print}]", ["bo: `run` is not callable"]),
+        ("agents: [{name: bo}, {name: cy, role: ''}]", ["bo: role", "cy: role"]),
+    ],
+)
+def test_what_is_wrong_with_a_team_file_is_said_in_one_line(text: str, complaints: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "team.yaml"
+    path.write_text(text)
+    said = refusal_of(path)
+
+    for complaint in complaints:
+        assert complaint in said
+
+
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path) -> None:
+    binary = tmp_path / "team.bin"
+    binary.write_bytes(b"\xff\xfe\x00agents")
+
+    assert "no.yaml cannot be read: No such file" in refusal_of(tmp_path / "no.yaml")
+    assert "Is a directory" in refusal_of(tmp_path)
+    assert "team.bin cannot be read" in refusal_of(binary)
+
+
+def test_a_team_without_agents_or_with_one_twice_is_refused() -> None:
+    assert "it has no agents" in refusal_of([])
+    assert "'bo' is there 3 times" in refusal_of([make_agent("bo")] * 3)
+    assert "no tool 'hammer'" in refusal_of([make_agent("bo", tools=["hammer"])])
+    assert "`run` is not callable" in refusal_of([AgentSpec(name="bo", role="x", run="print")])

@@ -1,0 +1,160 @@
+"""The report: numbered sources, to the letter, and honest about what is missing."""
+
+import pytest
+
+from nodes.policy.report import MOST_FINDINGS, joined, sinks, write_report
+from state.citation import Citation, Claim
+from state.mode import Mode
+from state.record import TaskRecord, TaskStatus
+from tests.builders import make_outcome, make_record, make_task
+
+MODE = Mode(name="dag", reason="a fixed plan of 2 tasks", complexity=0.4, review_rounds=1)
+
+
+def cited(text: str, place: str, quote: str, file: str = "a.md") -> Claim:
+    return Claim(text=text, citations=[Citation(file=file, place=place, quote=quote)])
+
+
+def done(task_id: str, *claims: Claim, text: str = "Said.", after: str = "", agent: str = "ada") -> TaskRecord:
+    outcome = make_outcome(task_id, text, agent=agent).model_copy(update={"claims": list(claims)})
+    return make_record(f"{task_id} <- {after}", "done", outcome=outcome)
+
+
+def unfinished(task_id: str, status: TaskStatus, why: str = "") -> TaskRecord:
+    outcome = make_outcome(task_id, failure=why) if why else None
+    return make_record(make_task(task_id, description=f"Look into {task_id}."), status, outcome=outcome)
+
+
+def write(answer: str, *records: TaskRecord, model: str = "gpt-4o-mini", query: str = "Q?", **more: object) -> str:
+    return write_report(query, answer, records, mode=MODE, model=model, **more)  # type: ignore[arg-type]
+
+
+def section(report: str, title: str) -> str:
+    return report.partition(f"## {title}\n\n")[2].partition("\n\n## ")[0].strip()
+
+
+def test_labels_become_numbers_in_the_order_of_the_text_each_place_once() -> None:
+    record = done("a", cited("Two.", "L5-L6", "two"), cited("One.", "L1", "one"))
+    report = write("One [a.md#L1]. Two [a.md#L5-L6]. One again [a.md#L1].", record)
+
+    assert "One [1]. Two [2]. One again [1]." in report
+    assert section(report, "Sources").splitlines() == ['1. a.md, line 1: "one"', '2. a.md, lines 5-6: "two"']
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [("L3", "line 3"), ("L3-L3", "line 3"), ("p3", "page 3"), ("r2-r9", "rows 2-9")]
+)
+def test_places_are_said_in_words(place: str, words: str) -> None:
+    report = write(f"So [a.md#{place}].", done("a", cited("So.", place, "so")))
+
+    assert f'1. a.md, {words}: "so"' in report
+
+
+def test_a_quote_stands_in_the_list_to_the_letter() -> None:
+    quote = 'He said  "no":\n  twice'
+    report = write("He refused [a.md#L1].", done("a", cited("He refused.", "L1", quote)))
+
+    assert f'"{quote}"' in section(report, "Sources")
+
+
+def test_a_figure_says_how_it_was_computed() -> None:
+    report = write("It is 7 [x.csv#table].", done("a", cited("It is 7.", "table", "SELECT\n  avg(p) FROM x", "x.csv")))
+
+    assert section(report, "Sources") == "1. x.csv, computed: `SELECT avg(p) FROM x`"
+
+
+def test_a_label_that_points_nowhere_says_so_and_is_no_source() -> None:
+    report = write("True [a.md#L1]. Made up [a.md#L99]. Misquoted [a.md#L2].",
+                   done("a", cited("True.", "L1", "true"), cited("Misquoted.", "L2", "")))  # fmt: skip
+
+    assert "True [1]. Made up (unverified: a.md). Misquoted (unverified: a.md)." in report
+    assert section(report, "Sources") == '1. a.md, line 1: "true"'
+
+
+def test_a_place_that_one_agent_quoted_and_another_misquoted_is_verified_in_any_order() -> None:
+    good, bad = done("a", cited("It is so.", "L1", "so")), done("b", cited("It is not.", "L1", ""))
+
+    for records in ([good, bad], [bad, good]):
+        assert '1. a.md, line 1: "so"' in write("It is so [a.md#L1].", *records)
+
+
+def test_findings_that_the_answer_leaves_out_are_listed_with_their_sources() -> None:
+    report = write("Prices rose [a.md#L1].", done("a", cited("Prices rose.", "L1", "rose")),
+                   done("b", cited("Demand fell a little.", "L7", "fell"), Claim(text="Nobody cites this line.")))  # fmt: skip
+
+    assert section(report, "Further findings") == "- Demand fell a little. [2]"
+    assert '2. a.md, line 7: "fell"' in report
+
+
+def test_findings_are_said_once_and_not_without_end() -> None:
+    claims = [cited(f"Finding number {n} of the long list.", f"L{n}", f"q{n}") for n in range(MOST_FINDINGS + 3)]
+    report = write("Short.", done("a", *claims), done("b", *claims))
+
+    assert report.count("Finding number 7 of") == 1
+    assert "… and 3 more" in report
+
+
+def test_what_is_missing_is_listed_with_its_reason() -> None:
+    report = write(
+        "Some.",
+        done("a"),
+        unfinished("b", "failed", "it broke"),
+        unfinished("c", "skipped"),
+        unfinished("d", "cancelled"),
+        unfinished("e", "parked"),
+        unfinished("f", "pending"),
+    )
+
+    assert section(report, "What is missing").splitlines() == [
+        "- `b` (failed), Look into b.: it broke",
+        "- `c` (skipped), Look into c.",
+        "- `d` (cancelled), Look into d.",
+        "- `e` (parked), Look into e.",
+        "- `f` (pending), Look into f.",
+    ]
+    assert "1 of 6 tasks done, by ada" in report
+
+
+def test_a_complete_run_misses_nothing() -> None:
+    assert "## What is missing" not in write("All.", done("a"))
+
+
+def test_a_run_that_gave_up_says_why_first() -> None:
+    report = write("", done("a"), error="4 of 6 tasks failed; at 4 the run stops (threshold 50%)")
+
+    assert report.index("**Stopped early:** 4 of 6") < report.index("_No task delivered a result._")
+
+
+def test_a_report_without_a_language_model_says_so() -> None:
+    made = section(write("So.", done("a"), model="offline", warnings=["b.pdf: encrypted"]), "How this was made")
+
+    assert "No language model was used" in made
+    assert "- Note: b.pdf: encrypted" in made
+    assert "- Mode dag: a fixed plan of 2 tasks" in made
+
+
+def test_a_report_with_a_language_model_names_it() -> None:
+    report = write("So.", done("a"), model="gpt-4o-mini")
+
+    assert "the model gpt-4o-mini" in report
+    assert "No language model" not in report
+
+
+def test_a_long_request_makes_a_short_title() -> None:
+    title = write("So.", done("a"), query="why\n" * 200).splitlines()[0]
+
+    assert title.startswith("# why why")
+    assert len(title) <= 202
+
+
+def test_the_answer_is_in_the_tasks_that_nothing_delivered_builds_on() -> None:
+    failed = unfinished("c", "failed", "broke").model_copy(update={"task": make_task("c", "b")})
+    records = [done("a"), done("b", after="a"), failed, done("d")]
+
+    assert [record.id for record in sinks(records)] == ["b", "d"]
+
+
+def test_several_results_stand_each_under_its_task() -> None:
+    assert joined([done("a", text="Just this.")]) == "Just this."
+    assert joined([done("a", text="A!"), done("b", text=""), done("c", text="C!")]) == "## Do a.\n\nA!\n\n## Do c.\n\nC!"
+    assert joined([]) == ""

@@ -1,0 +1,114 @@
+"""Who does a task: 60 % self-assessment, 40 % keywords (row M18)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nodes.agents.team import open_team
+from nodes.policy.routing import fallbacks, keyword_match, roles_of, route, score
+from state.plan import Task
+from state.record import Route, Score
+from tests.builders import make_agent, make_task
+
+SEVEN = open_team().specs
+ADA = make_agent("ada", "researcher", kinds={"research": 0.9}, keywords=["market"])
+BO = make_agent("bo", "writer", kinds={"writing": 0.9, "general": 0.4}, keywords=["report"])
+
+
+def described(text: str, kind: str = "research", role: str = "generalist") -> Task:
+    return make_task(description=text, kind=kind, role=role)
+
+
+def test_a_score_is_sixty_to_forty_and_keeps_its_parts() -> None:
+    assert score(described("Study the market."), ADA) == Score(
+        agent="ada", self_assessment=0.9, keywords=0.5, total=0.74
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "own"), [("writing", 0.9), ("general", 0.4), ("research", 0.4), ("something new", 0.4)]
+)
+def test_a_kind_that_an_agent_does_not_list_counts_as_general(kind: str, own: float) -> None:
+    assert score(described("Do it.", kind), BO).self_assessment == own
+
+
+def test_an_agent_that_lists_nothing_is_sure_of_its_own_role_only() -> None:
+    plain = make_agent("cy", "diver")
+
+    assert score(described("Go down.", role="Diver"), plain).self_assessment == 1.0
+    assert score(described("Go down.", role="cy"), plain).self_assessment == 1.0
+    assert score(described("Go down.", role="writer"), plain).self_assessment == 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("Nothing fits here.", 0.0),
+        ("All markets.", 0.5),
+        ("MARKET research", 0.75),
+        ("the marketing of researchers", 0.75),
+    ],
+)
+def test_each_word_of_its_vocabulary_halves_what_is_missing(text: str, match: float) -> None:
+    assert keyword_match(described(text), ADA) == match
+
+
+def test_the_suggestion_stands_from_one_half() -> None:
+    weak = make_agent("bo", "writer", kinds={"research": 0.5})  # 0.6 * 0.5 + 0.4 * 0.5 = 0.5
+    weaker = make_agent("bo", "writer", kinds={"research": 0.49})
+    task = described("Have the writer study the market for research.", role="writer")
+
+    assert route(task, [ADA, weak]).agent == "bo"
+    assert "suggested as writer, scores 0.50" in route(task, [ADA, weak]).reason
+    assert route(task, [ADA, weaker]).agent == "ada"
+    assert "writer scores only 0.49" in route(task, [ADA, weaker]).reason
+
+
+def test_a_role_that_nobody_has_is_said_to_be_missing() -> None:
+    assert route(described("Study the market.", role="pilot"), [BO, ADA]).reason == "best score 0.74; nobody is pilot"
+
+
+@given(st.permutations(SEVEN), st.sampled_from(["research", "writing", "general"]), st.text(max_size=40))
+def test_all_scores_are_kept_best_first_whatever_the_order_of_the_team(
+    team: list[object], kind: str, words: str
+) -> None:
+    chosen = route(described(f"x {words}", kind), SEVEN)
+    totals = [one.total for one in chosen.scores]
+
+    assert {one.agent for one in chosen.scores} == {agent.name for agent in SEVEN}
+    assert totals == sorted(totals, reverse=True)
+    assert all(0 <= total <= 1 for total in totals)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "role", "agent"),
+    [
+        ("Gather facts about the market and its competitors from the documents.", "research", "researcher", "researcher"),
+        ("Compare the prices in the table and compute the average.", "analysis", "analyst", "analyst"),
+        ("Draw up a SWOT and recommend an option.", "strategy", "strategist", "strategist"),
+        ("Implement a script that exports the figures to a file.", "implementation", "coder", "coder"),
+        ("Write the final report from the results.", "writing", "writer", "writer"),
+        ("Publish the report.", "action", "publisher", "publisher"),
+        ("Answer the question.", "general", "generalist", "generalist"),
+        ("Compute the average price in the table.", "analysis", "generalist", "analyst"),
+        ("Write the final report.", "writing", "astronaut", "writer"),
+        ("Gather trends of the market.", "research", "publisher", "researcher"),
+    ],
+)  # fmt: skip
+def test_the_built_in_team_gets_typical_tasks_right(text: str, kind: str, role: str, agent: str) -> None:
+    assert route(described(text, kind, role), SEVEN).agent == agent
+
+
+def test_only_agents_that_are_any_good_may_take_over() -> None:
+    scores = [
+        Score(agent=name, self_assessment=0, keywords=0, total=total)
+        for name, total in [("ada", 0.9), ("bo", 0.5), ("cy", 0.3), ("di", 0.29)]
+    ]
+    chosen = Route(agent="ada", reason="", scores=scores)
+
+    assert fallbacks(chosen, set()) == ["bo", "cy"]
+    assert fallbacks(chosen, {"bo"}) == ["cy"]
+
+
+def test_a_plan_may_ask_by_role_or_by_name() -> None:
+    assert roles_of([ADA, BO]) == ["researcher", "writer", "ada", "bo"]
