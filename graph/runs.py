@@ -1,7 +1,7 @@
 """The runs of one database: driving one under its lease, and looking at any of them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -34,7 +34,7 @@ class Runs:
         self.leases = leases
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
-    async def drive(self, thread_id: str, given: Json | Command[Any] | None) -> AsyncIterator[Json | Run]:
+    async def drive(self, thread_id: str, given: Json | Command[Any] | None) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
 
         Raises:

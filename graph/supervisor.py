@@ -1,7 +1,7 @@
 """The facade: everything a program or a person does with runs, as a handful of verbs."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -94,9 +94,10 @@ class Supervisor:
         policy: Json | None = None,
     ) -> AsyncIterator[Json]:
         """The events of a run, as they happen."""
-        async for item in self._starting(query, sources, thread_id or new_thread(), plan, policy):
-            if not isinstance(item, Run):
-                yield item
+        async with aclosing(self._starting(query, sources, thread_id or new_thread(), plan, policy)) as items:
+            async for item in items:
+                if not isinstance(item, Run):
+                    yield item
 
     async def resume(self, thread_id: str, *, on_event: OnEvent | None = None) -> Run:
         """Go on after a crash, a pause or a failure; one that has ended or waits for an answer is returned as it is.
@@ -205,7 +206,7 @@ class Supervisor:
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,
-    ) -> AsyncIterator[Json | Run]:
+    ) -> AsyncGenerator[Json | Run, None]:
         merged_policy(self.services.policy, policy)
         paths = [str(Path(path).absolute()) for path in sources]
         given: Json = {
@@ -261,14 +262,15 @@ def checked_thread(thread_id: str) -> str:
     return thread_id
 
 
-async def _last(items: AsyncIterator[Json | Run], on_event: OnEvent | None) -> Run:
+async def _last(items: AsyncGenerator[Json | Run, None], on_event: OnEvent | None) -> Run:
     """The run at the end of `items`; events on the way go to `on_event`."""
     last: Run | None = None
-    async for item in items:
-        if isinstance(item, Run):
-            last = item
-        elif on_event:
-            on_event(item)
+    async with aclosing(items):  # where `on_event` raises, the lease is given back now
+        async for item in items:
+            if isinstance(item, Run):
+                last = item
+            elif on_event:
+                on_event(item)
     if last is None:
         raise RuntimeError("a run ended without its result")
     return last

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import typer
 from typer.core import TyperGroup
 
+from graph.cli.codes import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
 from graph.cli.commands.answer import answer
 from graph.cli.commands.graph import graph
 from graph.cli.commands.inbox import inbox
@@ -20,7 +21,6 @@ from graph.cli.commands.run import run
 from graph.cli.commands.runs import runs
 from graph.cli.commands.status import status
 from graph.cli.commands.team import team
-from graph.cli.codes import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
 from graph.cli.screen import complain
 from state.errors import BatonError
 

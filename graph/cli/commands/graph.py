@@ -1,8 +1,9 @@
 """`baton graph`: the drawing of the supervisor graph."""
 
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
+from pydantic import JsonValue
 
 from graph.app import supervisor
 from graph.cli.options import AsJson, Db
@@ -17,7 +18,7 @@ def graph(
     """Print the graph as Mermaid."""
     drawn = supervisor.get_graph(xray=xray)
     if as_json:
-        put_json(drawn.to_json())
+        put_json(cast(JsonValue, drawn.to_json()))
     else:
         put(drawn.draw_mermaid())
     return 0

@@ -19,7 +19,7 @@ from state.policy import Oversight
 from state.run import Run
 
 
-def run(
+def run(  # noqa: PLR0913, PLR0917 # the options are the contract
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is to be done")],
     sources: Annotated[
         list[str] | None, typer.Option("--sources", metavar="DIR", help="File or folder to work from; repeatable")
@@ -46,7 +46,7 @@ def run(
     given = read_plan(plan) if plan is not None else None
     launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
-    policy = {key: value for key, value in changes.items() if value is not None}
+    policy: Json = {key: value for key, value in changes.items() if value is not None}
     if not as_json:
         say(f"thread {thread_id}")
     job = Job(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)

@@ -9,7 +9,7 @@ from nodes.llm.offline.research import as_statement, best_quotes, confidence, re
 from nodes.llm.offline.statements import Statement, bullets
 from nodes.llm.offline.tables import Table, rows_in, tables_in
 from nodes.llm.offline.titles import title_of
-from nodes.llm.offline.words import keywords, names, terms
+from nodes.llm.offline.words import keywords, names, terms, terms
 
 MOST_TABLES = 3
 MOST_QUOTES = {"analysis": 4}
@@ -42,7 +42,8 @@ def tables_for(talk: Conversation) -> list[Table]:
     tables = tables_in(talk.source_lines)
     wanted = list(keywords(talk.task))
     ranked = sorted(tables, key=lambda table: -table.relevance(wanted))
-    fitting = [table for table in ranked if table.relevance(wanted)]
+    best = ranked[0].relevance(wanted) if ranked else 0
+    fitting = [table for table in ranked if table.relevance(wanted) > best / 2]
     if fitting or talk.attr("kind") != "analysis":
         return fitting[:MOST_TABLES]
     asked = [table for table in tables if table.relevance(list(keywords(talk.request)))]
@@ -51,7 +52,8 @@ def tables_for(talk: Conversation) -> list[Table]:
 
 def questions(talk: Conversation, table: Table) -> list[Question]:
     """What to ask of a table now: its profile, then what that makes sensible; only its size where that failed."""
-    first = profile(table)
+    wanted = terms(f"{talk.task} {talk.request}")
+    first = profile(table, wanted)
     answer = _answer(talk, first.sql)
     if answer is None:
         return [first]
@@ -60,14 +62,15 @@ def questions(talk: Conversation, table: Table) -> list[Question]:
         return [first, *plain(table)]
     asked = f"{talk.task} {talk.request}"
     looked_up = [name for name in names(asked) if len(name) >= SHORTEST_NAME and name.lower() not in table.name.lower()]
-    return [first, *details(table, rows[0], terms(asked), bool(_LOWEST.search(asked)), looked_up)]
+    return [first, *details(table, rows[0], wanted, bool(_LOWEST.search(asked)), looked_up)]
 
 
 def figures_of(talk: Conversation) -> list[Statement]:
     """What the queries so far came to, in sentences with the table's label."""
     found = []
     for table in tables_for(talk):
-        for question in questions(talk, table):
+        first, *further = questions(talk, table)
+        for question in [*further, first]:
             answer = _answer(talk, question.sql)
             if answer and not answer.failed:
                 found += [

@@ -1,8 +1,7 @@
 """Assembly: one answer from several findings; the request answered first, each thing once, labels kept."""
 
 from nodes.llm.offline.conversation import Conversation
-from nodes.llm.offline.salience import focus_on
-from nodes.llm.offline.statements import Statement, deduplicated, statements_in
+from nodes.llm.offline.statements import Statement, statements_in
 from nodes.llm.offline.titles import title_of
 from nodes.llm.offline.writing import composed
 from nodes.llm.sections import Section
@@ -10,11 +9,10 @@ from nodes.llm.sections import Section
 
 def assemble(talk: Conversation) -> str:
     """The answer, in Markdown."""
-    found = [statement for part in talk.all("finding") for statement in _statements(part)]
-    statements = deduplicated(found)
+    statements = [statement for part in talk.all("finding") for statement in _statements(part)]
     if not statements:
         return "The findings are empty: no task delivered anything that answers the request."
-    return composed(statements, focus_on([(talk.request, 1.0)]))
+    return composed(statements)
 
 
 def _statements(part: Section) -> list[Statement]:

@@ -35,6 +35,9 @@ MARKET = {
 }
 """The aspects of a market analysis, and who looks into them (chapter 15.9)."""
 
+MOST_EXTRA = 4
+"""Aspects that are added to those of a market analysis."""
+
 _MARKET = re.compile(
     r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
     r"\banaly[sz]e\b[^.?]*\bmarket\b|\banalysis of\b[^.?]*\bmarket\b",
@@ -117,7 +120,7 @@ def plan(talk: Conversation) -> Arguments:
         draft.add("analysis", f"Calculate: {text}", role=draft.with_tool("calculate"))
         return _fields(draft, 0.1)
     if market := market_of(text, request):
-        _add_market(draft, f"the {market}" if market.lower().endswith("market") else market, request)
+        _add_market(draft, f"the {market}" if market.lower().endswith("market") else market, request, talk)
     elif is_small(request):
         _add_one(draft, text, talk)
     else:
@@ -126,8 +129,8 @@ def plan(talk: Conversation) -> Arguments:
 
 
 def market_of(text: str, request: Request) -> str:
-    """The market to be analysed as a whole; empty where something else, or named aspects of it, are asked for."""
-    if not _MARKET.search(text) or len(request.aspects) > 2:
+    """The market to be analysed as a whole; empty where something else is asked for."""
+    if not _MARKET.search(text):
         return ""
     found = _MARKET_OF.search(text)
     name = (found["name"] or found["other"]) if found else _MARKET.split(text)[0]
@@ -149,15 +152,27 @@ def _add_one(draft: Drafting, text: str, talk: Conversation) -> None:
         draft.add("research", text)
 
 
-def _add_market(draft: Drafting, market: str, request: Request) -> None:
+def _add_market(draft: Drafting, market: str, request: Request, talk: Conversation) -> None:
+    """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
     for description, role in MARKET.values():
         draft.add("research", description.format(market), role=role)
+    for aspect in [aspect for aspect in request.aspects if not _is_covered(aspect, market)][:MOST_EXTRA]:
+        _aspect(draft, aspect, talk)
     swot = draft.add(
         "strategy", f"SWOT of {market}: strengths, weaknesses, opportunities and threats, and what follows", draft.ids
     )
     found = [task_id for task_id in draft.ids if task_id != swot]
     draft.add("writing", f"Report on {market}: answer the request from the findings and the SWOT", [*found, swot])
     _add_ends(draft, request)
+
+
+def _is_covered(aspect: str, market: str) -> bool:
+    """Whether the usual aspects of a market take care of it, or it is the market itself."""
+    usual = keywords(" ".join([market, "market suits whom", *(template for template, _ in MARKET.values())]))
+    return (
+        bool(keywords(aspect).keys() & (usual.keys() - keywords(market).keys()))
+        or keywords(aspect).keys() <= usual.keys()
+    )
 
 
 def _add_aspects(draft: Drafting, request: Request, talk: Conversation) -> None:

@@ -20,19 +20,19 @@ class Question:
     sentences: Callable[[list[Row]], list[str]]
 
 
-def profile(table: Table) -> Question:
+def profile(table: Table, wanted: list[str]) -> Question:
     """How many rows there are, how many different words in each text column, and the range of each measure."""
     parts = ["count(*) AS n"]
     parts += [f"count(DISTINCT {c.sql}) AS d{at}" for at, c in enumerate(table.columns) if c.is_text or c.is_time]
     for at, column in enumerate(table.columns):
         if column.is_measure:
             parts += [f"{f}({column.sql}) AS {f}{at}" for f in ("min", "max", "avg", "sum")]
-    return Question(f"SELECT {', '.join(parts)} FROM {table.sql}", lambda rows: _profiled(table, rows))
+    return Question(f"SELECT {', '.join(parts)} FROM {table.sql}", lambda rows: _profiled(table, rows, wanted))
 
 
 def plain(table: Table) -> list[Question]:
     """The simplest questions, for a table whose profile failed."""
-    return [Question(f"SELECT count(*) AS n FROM {table.sql}", lambda rows: _profiled(table, rows))]
+    return [Question(f"SELECT count(*) AS n FROM {table.sql}", lambda rows: _profiled(table, rows, []))]
 
 
 def details(table: Table, counts: Row, wanted: list[str], lowest: bool, looked_up: list[str]) -> list[Question]:
@@ -57,7 +57,11 @@ def details(table: Table, counts: Row, wanted: list[str], lowest: bool, looked_u
 def _measures(table: Table, wanted: list[str]) -> list[Column]:
     """Numeric columns, those that are asked for first."""
     columns = [column for column in table.columns if column.is_measure]
-    return sorted(columns, key=lambda c: -Table("", c.name, ()).relevance(wanted))
+    return sorted(columns, key=lambda c: -_speaks_of(c, wanted))
+
+
+def _speaks_of(column: Column, wanted: list[str]) -> int:
+    return Table("", column.name, ()).relevance(wanted)
 
 
 def _different(table: Table, column: Column, counts: Row) -> int:
@@ -87,18 +91,22 @@ def _group(table: Table, counts: Row, wanted: list[str]) -> Column | None:
     rows = number(counts.get("n", "")) or 0
     texts = [c for c in table.columns if c.is_text and c.names_things > 0]
     fitting = [c for c in texts if 1 < _different(table, c, counts) <= min(FEW, rows * 0.6)]
-    return max(fitting, key=lambda c: Table("", c.name, ()).relevance(wanted), default=None)
+    return max(fitting, key=lambda c: _speaks_of(c, wanted), default=None)
 
 
 def _time(table: Table, counts: Row) -> Column | None:
     return next((c for c in table.columns if c.is_time and _different(table, c, counts) > 1), None)
 
 
-def _profiled(table: Table, rows: list[Row]) -> list[str]:
+def _profiled(table: Table, rows: list[Row], wanted: list[str]) -> list[str]:
+    """The size of the table and the ranges of its numbers: of those that are asked for, where some are."""
     row = rows[0] if rows else {}
     count = number(row.get("n", ""))
     found = [f"The table {table.name} has {shown(count)} {'row' if count == 1 else 'rows'}."] if count else []
+    asked = [column for column in _measures(table, wanted) if _speaks_of(column, wanted)]
     for at, column in enumerate(table.columns):
+        if asked and column not in asked:
+            continue
         low, high, mean, total = (number(row.get(f"{f}{at}", "")) for f in ("min", "max", "avg", "sum"))
         if low is None or high is None or mean is None or low == high:
             continue

@@ -14,23 +14,6 @@ def by_relevance(statements: Sequence[Statement], focus: Focus) -> list[Statemen
     return [places[id(item.quote)] for item in scored(quotes, focus)]
 
 
-def leading(statements: Sequence[Statement], focus: Focus, most: int) -> list[Statement]:
-    """Up to `most` labelled statements that say most about the request, from different sections as far as they go."""
-    labelled = [statement for statement in statements if statement.labels]
-    ranked = by_relevance(labelled, focus) or labelled
-    picks: list[Statement] = []
-    for fresh in (True, False):
-        for statement in ranked:
-            known = {(other.task, other.trail) for other in picks}
-            if (
-                len(picks) < most
-                and statement not in picks
-                and ((statement.task, statement.trail) not in known or not fresh)
-            ):
-                picks.append(statement)
-    return picks
-
-
 def _quotes(statements: Sequence[Statement]) -> list[Quote]:
     return [
         Quote(s.words, next(iter(sorted(s.files)), ""), " ".join(s.labels), " ".join(s.trail), order // 4)

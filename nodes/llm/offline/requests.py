@@ -17,7 +17,7 @@ VERBS = {
     "implementation": "implement code build develop program export refactor",
     "writing": "write draft summarise summarize compose report document",
     "action": "publish send email post share release deliver announce delete pay",
-    "vague": "conduct perform prepare produce create make generate do provide put plan",
+    "vague": "conduct perform prepare produce create make generate do provide put draw plan",
 }
 """Verbs a request or a part of it begins with, by the kind of work they ask for."""
 
@@ -44,6 +44,11 @@ _OUTPUT = re.compile(
     r"\b(?:report|summary|article|memo|essay|brief|letter|overview|newsletter|blog post|white ?paper|document)\b", re.I
 )
 _ABOUT = re.compile(r"\b(?:about|on|of|for|regarding|concerning|covering)\s+(?P<what>.+)$", re.IGNORECASE | re.DOTALL)
+_TELLING = re.compile(
+    r"(?:an?|the|one)?\s*(?:[\w-]+ ){0,2}?(?:report|summary|article|memo|essay|brief|letter|overview|document)\s+"
+    r"(?:that|which|with|saying)\s+(?:says?|tells?|shows?|explains?|answers?)?\s*(?P<what>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
 _STRATEGY = re.compile(r"\bswot\b|\bstrateg(?:y|ies|ic)\b|\brecommend", re.IGNORECASE)
 _PRONOUN = re.compile(
     r"^(?:it|them|this|that|these|those|the (?:result|results|report|findings|answer|outcome|summary))\b.{0,40}$", re.I
@@ -149,6 +154,8 @@ def _subject(rest: str, kind: str) -> str:
     """What a wish is about: of "a report on X", X."""
     if _PRONOUN.match(rest):
         return ""
+    if telling := _TELLING.match(rest):
+        return telling["what"]
     about = _ABOUT.search(rest)
     head = rest[: about.start()] if about else rest
     if (

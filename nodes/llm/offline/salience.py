@@ -17,8 +17,8 @@ FILES_WANTED = 4
 """From so many files the best sentence is taken first, where they have something to say."""
 CORE = 0.8
 """Weight from which on a word is what the task is about, not only what the request is about."""
-WEAKEST = 0.3
-"""Share of the best sentence's score below which a sentence adds nothing."""
+WEAKEST = 0.4
+"""Share of the best sentence's score below which a sentence adds nothing; half of it for another file's best."""
 NUMBERS = re.compile(
     r"\b(?:how (?:many|much|large|big|fast|often)|size|number|amount|revenue|price|pricing|cost|growth|rate|percent\w*|"
     r"share|average|mean|total|sum|count|statistics?|figures?|benchmarks?|market size|trend)\b",
@@ -110,8 +110,11 @@ def central(quotes: Sequence[Quote]) -> list[Scored]:
 def chosen(ranked: Sequence[Scored], limit: int) -> list[Scored]:
     """At most `limit`: first the best of each of `FILES_WANTED` files, then the best of the rest; none said twice."""
     picks: list[Scored] = []
-    strong = [item for item in ranked if item.score >= WEAKEST * ranked[0].score] if ranked else []
+    best = ranked[0].score if ranked else 0.0
+    strong = [item for item in ranked if item.score >= WEAKEST * best]
     for item in ranked:
+        if item.score < WEAKEST / 2 * best:
+            break
         if len(picks) < min(FILES_WANTED, limit) and all(item.quote.file != other.quote.file for other in picks):
             _take(item, picks)
     for most in (limit // 3 + 1, limit):

@@ -11,7 +11,7 @@ FEWEST_WORDS = 5
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$")
 _RULE = re.compile(r"^\s*(?:[-=*_~^]\s*){3,}$")
-_TABLE = re.compile(r"^\s*\||\|.*\|")
+_TABLE = re.compile(r"^\s*\||\|.*\||\|\s*$")
 _MARK = re.compile(r"^\s*(?:(?:[-*+•▪◦–]|\d{1,3}[.)]|[a-z]\))\s+(?:\[[ xX]\]\s+)?|>\s?)+")
 _END = re.compile(r"[.!?…][\"'”’)\]*_`]*(?=\s+[\"'“‘(\[*_`]*[A-Z0-9À-ÖØ-Þ\u0370-\u04ff])|[。！？][」』）]?|\t+")
 _ABBREVIATION = re.compile(

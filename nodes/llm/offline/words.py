@@ -24,7 +24,7 @@ ERRANDS = frozenset(
     send post share deliver recommend recommendation recommendations advise propose suggest conduct perform complete
     full detailed comprehensive brief short overview main key important point points answer answers question questions
     task request result results source sources file files folder text material tell show name provide include including
-    information finding findings put together cover covering based
+    information finding findings swot strategy draw put together cover covering based
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Words by which people ask for work; in a request they name the errand, not the subject."""

@@ -1,12 +1,11 @@
 """Writing: a readable answer from what the other tasks found, every sentence with its label, nothing added."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from nodes.llm.offline.conversation import Call, Conversation, Reply
-from nodes.llm.offline.ranking import leading
 from nodes.llm.offline.remarks import mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.research import as_statement, best_quotes, research, searches, wanted_by_reviewer
-from nodes.llm.offline.salience import Focus, focus_on
 from nodes.llm.offline.statements import Statement, bullets, deduplicated, statements_in
 from nodes.llm.offline.words import joined, keywords, terms
 
@@ -29,7 +28,7 @@ def write(talk: Conversation) -> Reply:
     if calls := _lookups(talk, statements):
         return calls
     added = _added(talk, statements)
-    text = composed([*statements, *added], focus_on([(talk.request, 1.0), (wanted_by_reviewer(talk), 1.5)]))
+    text = composed([*added, *statements])
     sure = 0.8 if sum(bool(s.labels) for s in statements) > LEAD else 0.65
     return with_confidence(text + missing_noted(talk) + mail_quoted(talk), sure)
 
@@ -39,13 +38,13 @@ def inputs_of(talk: Conversation) -> list[Statement]:
     return [s for part in talk.all("input") for s in statements_in(part.body, part.attrs.get("task", ""))]
 
 
-def composed(statements: Sequence[Statement], focus: Focus) -> str:
+def composed(statements: Sequence[Statement]) -> str:
     """A lead, then a section for each heading of the inputs, figures together; nothing is said twice.
 
     A synthesis (a section with parts of its own) keeps what it shares with a plain section; advice repeats on purpose.
     """
     plain = deduplicated(statement for statement in statements if len(statement.trail) < 2)
-    lead = leading(plain or deduplicated(statements), focus, LEAD)
+    lead = leading(plain or deduplicated(statements), LEAD)
     advice = [statement for statement in statements if ADVICE in statement.trail]
     first = sorted((s for s in statements if s not in advice), key=lambda statement: len(statement.trail) < 2)
     rest = deduplicated([*lead, *first])[len(lead) :]
@@ -57,6 +56,16 @@ def composed(statements: Sequence[Statement], focus: Focus) -> str:
         above = trail[0] if trail else ""
         parts += [_heading(trail), bullets(members[: SECTION if trail else UNSORTED])]
     return "\n\n".join(part for part in parts if part)
+
+
+def leading(statements: Sequence[Statement], most: int) -> list[Statement]:
+    """The first statement of each section (agents put the best first), then the second ones, up to `most`."""
+    groups: dict[tuple[object, ...], list[Statement]] = {}
+    for statement in statements:
+        if statement.labels:
+            groups.setdefault((statement.task, statement.trail), []).append(statement)
+    rounds = zip_longest(*groups.values())
+    return [statement for one in rounds for statement in one if statement][:most]
 
 
 def sections_of(statements: Sequence[Statement]) -> list[tuple[tuple[str, ...], list[Statement]]]:
