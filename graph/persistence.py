@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiosqlite
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
+from graph.saver import Saver
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -24,7 +24,7 @@ class Database:
     """An open database."""
 
     path: Path
-    checkpointer: AsyncSqliteSaver
+    checkpointer: Saver
     store: AsyncSqliteStore
 
 
@@ -38,7 +38,7 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     await asyncio.to_thread(_check, path)
     with explained(path):
         async with connect(path, synchronous) as first, connect(path, synchronous) as second:
-            database = Database(path, AsyncSqliteSaver(first), AsyncSqliteStore(second))
+            database = Database(path, Saver(first), AsyncSqliteStore(second))
             await database.checkpointer.setup()
             await database.store.setup()
             yield database

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -45,9 +46,11 @@ class Runs:
             async with self.leases.hold(thread_id):
                 if isinstance(given, dict):
                     await self._prepare(thread_id, given)
+                stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom")
                 try:
-                    async for event in self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom"):
-                        yield event
+                    async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
+                        async for event in events:
+                            yield event
                 except ModelFailed:
                     pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
             yield await self.view(thread_id)

@@ -4,16 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.app import served
 from graph.persistence import open_database
+from graph.saver import Saver
 from graph.settings import read_settings
 
 
 @asynccontextmanager
-async def checkpointer() -> AsyncIterator[AsyncSqliteSaver]:
+async def checkpointer() -> AsyncIterator[Saver]:
     """The checkpointer, for `checkpointer.path`."""
     settings = await asyncio.to_thread(read_settings)
     await asyncio.to_thread(served)

@@ -11,16 +11,17 @@ from nodes.policy.report import joined, sinks, write_report
 from nodes.policy.synthesis import deduplicate, is_worth_keeping
 from nodes.review import is_by_model
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import driving
 from nodes.runtime.journal import Json
+from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
-from state.errors import ReplyUnusable
+from state.errors import BudgetUsedUp, ReplyUnusable
 from state.mode import Mode
 from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import SupervisorState, Terms, Update
-from state.usage import Usage
 
 EDITOR = """\
 You put the findings of a team together into one answer to the request, in Markdown. Answer first, then give the
@@ -36,8 +37,11 @@ def make_assemble(services: Services) -> Node:
         run = open_context(services, state, runtime, Phase.assembling)
         await run.enter()
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        is_cut = state.get("error") is not None or state["phase"] == Phase.cancelled
-        answer, used = await _answer(run, state["goal"], sinks(records), ask_model=not is_cut)
+        is_cancelled = state["phase"] == Phase.cancelled or await driving(run) == "cancelled"
+        meter = await open_meter(run, state)
+        last = sinks(records)
+        is_cut = is_cancelled or state.get("error") is not None
+        answer = joined(last) if is_cut else await _answer(run, state["goal"], last, meter)
         report = write_report(
             state["goal"],
             answer,
@@ -47,28 +51,31 @@ def make_assemble(services: Services) -> Node:
             warnings=state.get("warnings", []),
             error=state.get("error"),
         )
-        spent = Usage.model_validate(state.get("spent") or {}) + used
-        return {"report": report, "spent": spent.model_dump(mode="json")}
+        ended: Update = {"phase": Phase.cancelled.value} if is_cancelled else {}
+        return {"report": report, "spent": meter.spent.model_dump(mode="json"), **ended}
 
     return assemble
 
 
-async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], *, ask_model: bool) -> tuple[str, Usage]:
+async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], meter: Meter) -> str:
     """The text that answers the request: the one final result, or several put together by the model that made them."""
-    if not ask_model or len(last) <= 1 or not all(is_by_model(record, run) for record in last):
-        return joined(last), Usage()
-    sections = [Section("request", goal)]
-    for record in last:
-        claims = deduplicate(c for c in (record.outcome.claims if record.outcome else []) if is_worth_keeping(c))
-        lines = [f"- {claim.text} {' '.join(c.label for c in claim.citations)}".rstrip() for claim in claims]
-        sections.append(Section("finding", "\n".join(lines), {"task": record.id}))
+    if len(last) <= 1 or not all(is_by_model(record, run) for record in last):
+        return joined(last)
+    request = render([Section("request", goal), *(_finding(record) for record in last)])
 
     async def write() -> Json:
-        reply = await ask(run.services.models.for_agent(None), [SystemMessage(EDITOR), HumanMessage(render(sections))])
+        model = run.services.models.for_agent(None)
+        reply = await ask(model, [SystemMessage(EDITOR), HumanMessage(request)])
         return {"text": reply.text, "usage": usage_of(reply).model_dump(mode="json")}
 
     try:
-        made = await recorder(run, "assemble")("answer", write)
-    except ReplyUnusable:
-        return joined(last), Usage()
-    return str(made["text"]) or joined(last), Usage.model_validate(made["usage"])
+        made = await recorder(run, "assemble", meter, len(request))("answer", write)
+    except (BudgetUsedUp, ReplyUnusable):
+        return joined(last)
+    return str(made["text"]).strip() or joined(last)
+
+
+def _finding(record: TaskRecord) -> Section:
+    claims = deduplicate(c for c in (record.outcome.claims if record.outcome else []) if is_worth_keeping(c))
+    lines = [f"- {claim.text} {' '.join(c.label for c in claim.citations)}".rstrip() for claim in claims]
+    return Section("finding", "\n".join(lines), {"task": record.id})

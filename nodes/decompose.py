@@ -13,6 +13,7 @@ from nodes.policy.modes import choose_mode
 from nodes.policy.plans import complaints, parse_plan, repair
 from nodes.policy.routing import roles_of
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
@@ -22,7 +23,6 @@ from state.plan import Plan
 from state.record import TaskRecord
 from state.replies import PlanDraft
 from state.supervisor import SupervisorState
-from state.usage import Usage
 
 Goto = Command[Literal["route", "approve"]]
 
@@ -41,16 +41,16 @@ def make_decompose(services: Services) -> Node:
     async def decompose(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Make the plan, or take the one that was given."""
         run = open_context(services, state, runtime, Phase.decomposing)
-        plan, notes, used = await _plan(state, run)
+        meter = await open_meter(run, state)
+        plan, notes = await _plan(state, run, meter)
         mode = choose_mode(plan, run.policy)
         records = [TaskRecord(task=task) for task in plan.tasks]
-        spent = Usage.model_validate(state.get("spent") or {}) + used
         update = {
             "draft": plan.model_dump(mode="json"),
             "plan": None,
             "mode": mode.model_dump(mode="json"),
             "tasks": [record.model_dump(mode="json") for record in records],
-            "spent": spent.model_dump(mode="json"),
+            "spent": meter.spent.model_dump(mode="json"),
             "warnings": [*state.get("warnings", []), *(f"the plan was repaired: {note}" for note in notes)],
         }
         if run.policy.oversight == "in_command":
@@ -60,19 +60,19 @@ def make_decompose(services: Services) -> Node:
     return decompose
 
 
-async def _plan(state: SupervisorState, run: RunContext) -> tuple[Plan, list[str], Usage]:
-    """The plan, what was repaired in it, and what making it has cost."""
+async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[Plan, list[str]]:
+    """The plan, and what was repaired in it."""
     if state.get("plan"):
-        return parse_plan(state["plan"]), [], Usage()
-    draft, used = await ask_for(
+        return parse_plan(state["plan"]), []
+    request = await _request(state, run)
+    draft, _ = await ask_for(
         run.services.models.for_agent(None),
         PlanDraft,
-        [SystemMessage(PLANNER), HumanMessage(await _request(state, run))],
+        [SystemMessage(PLANNER), HumanMessage(request)],
         check=complaints,
-        call=recorder(run, f"plan:{len(state.get('notes', []))}"),
+        call=recorder(run, f"plan:{len(state.get('notes', []))}", meter, len(request)),
     )
-    plan, notes = repair(draft, roles_of(run.services.team))
-    return plan, notes, used
+    return repair(draft, roles_of(run.services.team))
 
 
 async def _request(state: SupervisorState, run: RunContext) -> str:

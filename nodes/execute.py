@@ -13,6 +13,7 @@ from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
+from state.control import phase_of
 from state.mode import Mode
 from state.phase import Phase
 from state.record import TaskRecord
@@ -67,8 +68,7 @@ def _after(floor: Floor, abort: str | None) -> Goto:
     if error := abort or floor.meter.exhausted:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
-        phase = Phase.handed_over if driving == "handed_over" else Phase.executing
-        return Command(update={**update, "phase": phase.value}, goto="control")
+        return Command(update={**update, "phase": phase_of(driving).value}, goto="control")
     if any(record.status == "parked" for record in records):
         return Command(update=update, goto="approve")
     if any(record.status == "pending" for record in records):

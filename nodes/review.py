@@ -14,18 +14,21 @@ from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import faults_of
 from nodes.policy.readiness import sent_back
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import driving
+from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from state.citation import Citation
+from state.control import phase_of
+from state.errors import BudgetUsedUp
 from state.mode import Mode
 from state.phase import Phase
 from state.record import TaskRecord
 from state.replies import Review
 from state.supervisor import SupervisorState, Update
-from state.usage import Usage
 
-Goto = Command[Literal["execute", "assemble"]]
+Goto = Command[Literal["control", "execute", "assemble"]]
 
 LONGEST_SHOWN = 6_000
 """Characters of one result that a reviewing model is shown."""
@@ -43,36 +46,46 @@ def make_review(services: Services) -> Node:
         """Accept the work, or send some of it back with feedback."""
         run = open_context(services, state, runtime, Phase.reviewing)
         await run.enter()
-        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
-        feedback: dict[str, str] = {}
-        spent = Usage.model_validate(state.get("spent") or {})
-        if iteration < mode.review_rounds:
-            feedback, used = await _feedback(run, state["goal"], records, iteration)
-            spent += used
-        if is_reviewed(feedback, iteration, mode.review_rounds):
-            return Command(
-                update={"spent": spent.model_dump(mode="json"), "phase": Phase.assembling.value}, goto="assemble"
-            )
-        return Command(update=_again(records, feedback, spent, iteration), goto="execute")
+        driver = await driving(run)
+        if driver == "cancelled":
+            return Command(update={"phase": Phase.cancelled.value}, goto="assemble")
+        if driver != "running":
+            return Command(update={"phase": phase_of(driver).value}, goto="control")
+        return await _reviewed(state, run)
 
     return review
 
 
-def _again(records: Sequence[TaskRecord], feedback: dict[str, str], spent: Usage, iteration: int) -> Update:
+async def _reviewed(state: SupervisorState, run: RunContext) -> Goto:
+    """The work accepted, or some of it sent back."""
+    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
+    meter, warnings = await open_meter(run, state), state.get("warnings", [])
+    feedback: dict[str, str] = {}
+    if iteration < mode.review_rounds:
+        try:
+            feedback = await _feedback(run, state["goal"], records, iteration, meter)
+        except BudgetUsedUp as error:
+            warnings = [*warnings, f"the results were not reviewed: {error}"]
+    update: Update = {"spent": meter.spent.model_dump(mode="json"), "warnings": warnings}
+    if is_reviewed(feedback, iteration, mode.review_rounds):
+        return Command(update={**update, "phase": Phase.assembling.value}, goto="assemble")
+    return Command(update={**update, **_again(records, feedback, iteration)}, goto="execute")
+
+
+def _again(records: Sequence[TaskRecord], feedback: dict[str, str], iteration: int) -> Update:
     """The state in which the work that was sent back is done again."""
     back = sent_back(records, feedback)
     return {
         "tasks": [record.model_dump(mode="json") for record in back],
         "iteration": iteration + 1,
-        "spent": spent.model_dump(mode="json"),
         "phase": Phase.executing.value,
     }
 
 
 async def _feedback(
-    run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int
-) -> tuple[dict[str, str], Usage]:
+    run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, meter: Meter
+) -> dict[str, str]:
     """What is wrong, by task id: facts first, then a model's opinion of what functions did not do."""
     found: dict[str, str] = {}
     shown: list[TaskRecord] = []
@@ -86,18 +99,19 @@ async def _feedback(
         elif by_model and record.status == "done":
             shown.append(record)
     if not shown:
-        return found, Usage()
-    opinion, used = await ask_for(
+        return found
+    request = await asyncio.to_thread(_request, goal, shown)
+    opinion, _ = await ask_for(
         run.services.models.for_agent(None),
         Review,
-        [SystemMessage(REVIEWER), HumanMessage(await asyncio.to_thread(_request, goal, shown))],
-        call=recorder(run, f"review:{iteration}"),
+        [SystemMessage(REVIEWER), HumanMessage(request)],
+        call=recorder(run, f"review:{iteration}", meter, len(request)),
     )
     ids = {record.id for record in shown}
     for verdict in opinion.verdicts:
         if not verdict.accept and verdict.feedback.strip() and verdict.task_id in ids:
             found[verdict.task_id] = verdict.feedback.strip()
-    return found, used
+    return found
 
 
 def is_by_model(record: TaskRecord, run: RunContext) -> bool:

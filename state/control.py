@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from state.phase import Phase
+
 Driving = Literal["running", "paused", "handed_over", "cancelled"]
 
 
@@ -16,3 +18,8 @@ class Control(BaseModel):
     reason: str = ""
     by: str = ""
     rollback: bool = False
+
+
+def phase_of(driving: Driving) -> Phase:
+    """The phase in which a run waits that does not drive itself."""
+    return Phase.handed_over if driving == "handed_over" else Phase.executing

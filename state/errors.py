@@ -13,6 +13,7 @@
     +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
     |   +-- ModelUnavailable              transient: busy, time-out, 5xx, connection; worth another try
     |   +-- ModelRejected                 permanent: wrong key, unknown model, bad request
+    |   +-- BudgetUsedUp                  a limit of the run leaves no room for the call
     |   +-- ReplyUnusable                 it answered, but not with what was asked for, also after re-asking
     +-- ToolRefused (ValueError)          a tool will not do that; the message is for the agent
     +-- AgentFailed (RuntimeError)        an agent did not deliver; carries the class of the failure
@@ -81,6 +82,10 @@ class ModelUnavailable(ModelFailed):
 
 class ModelRejected(ModelFailed):
     """Permanent: wrong key, unknown model, bad request. Another try changes nothing."""
+
+
+class BudgetUsedUp(ModelFailed):
+    """A limit of the run leaves no room for another call."""
 
 
 class ReplyUnusable(ModelFailed):

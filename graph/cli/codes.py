@@ -14,11 +14,12 @@ BROKEN_PIPE = 141
 """128 + SIGPIPE: whoever read our output has left (`| head`)."""
 
 OF_RUN: dict[RunStatus, int] = {
+    # `running`: another process runs it, and what was asked of it was passed on
     "complete": COMPLETE,
     "failed": FAILED,
     "waiting": WAITING,
     "paused": WAITING,
-    "running": WAITING,
+    "running": COMPLETE,
     "cancelled": CANCELLED,
     "handed_over": HANDED_OVER,
 }

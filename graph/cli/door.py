@@ -69,7 +69,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except BatonError as error:
         return complain(str(error), error.exit_code)
     except typer.TyperException as error:
-        return complain(f"{error.format_message()} Try `baton {_named(given)}--help`.", USAGE)
+        wrong = error.format_message().replace("Value error, ", "").rstrip(".")
+        return complain(f"{wrong}; see `baton {_named(given)}--help`", USAGE)
     except typer.Abort:
         return complain("interrupted", INTERRUPTED)
     except Exception as error:  # noqa: BLE001 # the last resort: a defect is one line too

@@ -101,6 +101,8 @@ def _explained(run: Run, db: Path | None) -> int:
     elif run.status == "failed":
         retry = "" if run.phase == "failed" else f"; what was finished is kept: {go_on}"
         return complain(f"{one_line(run.error or 'the run failed')}{retry}", code)
-    elif run.status in ("paused", "running", "handed_over"):
+    elif run.status == "running":
+        say("another process runs it, and was told")
+    elif run.status in ("paused", "handed_over"):
         return complain(f"{run.status.replace('_', ' ')}: {run.error or 'it goes on with'} ({go_on})", code)
     return code

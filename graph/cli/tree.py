@@ -34,7 +34,7 @@ def _title(progress: Progress, now: float) -> Text:
     counts = progress.counts()
     over = sum(counts[status] for status in OVER)
     title = Text(no_wrap=True, overflow="ellipsis")
-    title.append(progress.phase, style="bold")
+    title.append(f"{one_line(progress.thread_id)}  ").append(progress.phase, style="bold")
     if progress.tasks:
         title.append(f"  {over}/{len(progress.tasks)} tasks")
     if progress.started_at:

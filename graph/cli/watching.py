@@ -29,7 +29,18 @@ async def watching(sup: Supervisor, thread_id: str, *, as_json: bool) -> AsyncIt
         async with _live_tree(sup, thread_id) as hear:
             yield hear
     else:
-        yield lambda event: say(line_of(Event.model_validate(event)))
+        yield _plain_lines(thread_id)
+
+
+def _plain_lines(thread_id: str) -> OnEvent:
+    """The thread's name once it has begun, then a line for each event."""
+    head = iter([f"thread {thread_id}"])
+
+    def hear(event: Json) -> None:
+        for line in (*head, line_of(Event.model_validate(event))):
+            say(line)
+
+    return hear
 
 
 def line_of(event: Event) -> str:
@@ -61,17 +72,17 @@ async def _live_tree(sup: Supervisor, thread_id: str) -> AsyncIterator[OnEvent]:
         if heard.kind == "phase_entered" or (heard.task_id and heard.task_id not in progress.tasks):
             stale.set()
 
-    console = err()
-    with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
-        drawing = asyncio.create_task(_draw_on(live, sup, progress, stale))
-        try:
-            yield hear
-        finally:
-            drawing.cancel()
-            with suppress(asyncio.CancelledError):
-                await drawing
-            stale.set()
-            await _draw(live, sup, progress, stale)
+    live = Live(console=err(), auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    drawing = asyncio.create_task(_draw_on(live, sup, progress, stale))
+    try:
+        yield hear
+    finally:
+        drawing.cancel()
+        with suppress(asyncio.CancelledError):
+            await drawing
+        stale.set()
+        await _draw(live, sup, progress, stale)
+        live.stop()
 
 
 async def _draw_on(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
@@ -81,8 +92,12 @@ async def _draw_on(live: Live, sup: Supervisor, progress: Progress, stale: async
 
 
 async def _draw(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
+    """Draw what is known, once there is something: what is refused at the start leaves no empty tree behind."""
+    if progress.started_at is None:
+        return
     if stale.is_set():
         stale.clear()
         with suppress(BatonError):  # not there yet; the next phase is another occasion
             progress.look(await sup.view(progress.thread_id))
+    live.start()
     live.update(draw(progress, sup.services.clock.now(), live.console.height), refresh=True)

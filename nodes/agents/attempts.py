@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from nodes.agents.coordination import coordination_tools
 from nodes.agents.functions import run_function
+from nodes.agents.results import kept
 from nodes.agents.worker.bench import Bench
 from nodes.policy.failures import RETRIED, retry_delay
 from nodes.policy.routing import fallbacks
@@ -26,7 +27,7 @@ from nodes.runtime.recorded import once
 from nodes.tools.toolbox import build_tools
 from state.agent import AgentSpec
 from state.brief import Brief
-from state.errors import AgentFailed, FailureClass
+from state.errors import AgentFailed, FailureClass, ToolRefused
 from state.mode import ModeName
 from state.outcome import Failure, Outcome
 from state.record import Route, TaskRecord
@@ -115,6 +116,8 @@ class Attempts:
                 outcome = _failed(brief, agent, "timeout", f"no result within {spec.limits.timeout_s:g} seconds")
             except AgentFailed as error:
                 outcome = _failed(brief, agent, error.failure, str(error))
+            except ToolRefused as error:
+                outcome = _failed(brief, agent, "permanent", str(error))
             except Parked as parked:
                 outcome = _parked(brief, agent, parked)
             times = {"started_at": started, "finished_at": self.run.services.clock.now()}
@@ -126,16 +129,16 @@ class Attempts:
         sources = await self.run.sources()
         desk = Desk(self.floor, spec.name, brief, label)
         if spec.run is not None:
-            outcome = await run_function(spec, brief, desk, sources)
+            outcome = await run_function(spec, brief, desk)
             await self.floor.meter.settle(brief.task.id, spec.name, outcome.usage)
-            return outcome
+            return await asyncio.to_thread(kept, outcome, self.run.folder, sources)
         names = [tool for tool in spec.tools if isinstance(tool, str)]
         own = [tool for tool in spec.tools if not isinstance(tool, str)]
         built = await asyncio.to_thread(build_tools, names, sources, self.run.folder, brief.task.id)
         tools = [*own, *built, *(coordination_tools(desk) if self.mode == "supervisor" else [])]
         bench = Bench(spec, brief, self.run.services.models.for_agent(spec.model), tools, sources, self.floor)
         ended = await self.worker.ainvoke(_opening(conversation), context=bench)
-        return Outcome.model_validate(ended["outcome"])
+        return await asyncio.to_thread(kept, Outcome.model_validate(ended["outcome"]), self.run.folder, sources)
 
 
 def _parked(brief: Brief, agent: str, parked: Parked) -> Outcome:

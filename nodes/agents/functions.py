@@ -6,13 +6,11 @@ from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from nodes.agents.claims import claims_in
 from nodes.runtime.desk import Desk
-from nodes.tools.sources import Sources
 from state.agent import AgentSpec
 from state.brief import Brief
 from state.errors import AgentFailed
-from state.outcome import Outcome, as_text
+from state.outcome import Outcome
 from state.usage import Usage
 
 OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
@@ -24,7 +22,7 @@ DEFECTS = (NotImplementedError, NameError, TypeError, AttributeError, ImportErro
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-async def run_function(spec: AgentSpec, brief: Brief, desk: Desk, sources: Sources | None) -> Outcome:
+async def run_function(spec: AgentSpec, brief: Brief, desk: Desk) -> Outcome:
     """One try of a function agent.
 
     Raises:
@@ -40,10 +38,10 @@ async def run_function(spec: AgentSpec, brief: Brief, desk: Desk, sources: Sourc
         raise AgentFailed(f"{type(error).__name__}: {error}", "permanent") from error
     except Exception as error:
         raise AgentFailed(f"{type(error).__name__}: {error}", "transient") from error
-    return outcome_of(returned, spec.name, brief, sources)
+    return outcome_of(returned, spec.name, brief)
 
 
-def outcome_of(returned: object, agent: str, brief: Brief, sources: Sources | None) -> Outcome:
+def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     """What a function returned, as an outcome.
 
     Raises:
@@ -58,7 +56,7 @@ def outcome_of(returned: object, agent: str, brief: Brief, sources: Sources | No
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
         plain = _JSON.validate_python(result if result is not None else "", strict=True)
-        outcome = Outcome(
+        return Outcome(
             task_id=brief.task.id,
             agent=agent,
             status="done",
@@ -71,4 +69,3 @@ def outcome_of(returned: object, agent: str, brief: Brief, sources: Sources | No
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'result'}: {e['msg']}" for e in error.errors()[:3])
         raise AgentFailed(f"the agent returned what is not an outcome: {wrong}", "invalid") from error
-    return outcome.model_copy(update={"claims": claims_in(as_text(plain), brief.task.id, sources)})

@@ -8,6 +8,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
 from nodes.runtime.steering import Steering
+from state.control import Driving
 from state.outcome import Outcome
 from state.record import TaskRecord
 
@@ -43,3 +44,11 @@ def open_floor(run: RunContext) -> Floor:
     records: dict[str, TaskRecord] = {}
     listener = Listener(run, steering, meter, records)
     return Floor(run, steering, meter, listener, asyncio.Semaphore(run.policy.max_parallel), records)
+
+
+async def driving(run: RunContext) -> Driving:
+    """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
+    floor = open_floor(run)
+    await floor.steering.load({})
+    await floor.listener.look()
+    return floor.steering.control.driving

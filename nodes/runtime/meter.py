@@ -13,7 +13,8 @@ from langgraph.store.base import BaseStore, PutOp
 from nodes.policy.limits import exceeded, expected
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import read_all, space
-from state.errors import AgentFailed
+from state.errors import AgentFailed, BudgetUsedUp
+from state.supervisor import SupervisorState
 from state.usage import Usage
 
 RUN = "run"
@@ -52,8 +53,13 @@ class Meter:
 
     @property
     def total(self) -> Usage:
-        """What was used by the run, the supervisor's own calls included."""
-        return self._spent + self.used()
+        """What was used by the run: the supervisor's own tokens included, its calls not (they are bounded anyway)."""
+        return self._spent.model_copy(update={"calls": 0}) + self.used()
+
+    @property
+    def spent(self) -> Usage:
+        """What the supervisor's own calls have used."""
+        return self._spent
 
     @asynccontextmanager
     async def call(self, task_id: str, agent: str, prompt_characters: int) -> AsyncIterator[Reservation]:
@@ -70,6 +76,23 @@ class Meter:
             if reservation.used is not None:
                 await self.settle(task_id, agent, reservation.used)
             self._settled.set()
+
+    @asynccontextmanager
+    async def supervising(self, prompt_characters: int) -> AsyncIterator[None]:
+        """Room for one of the supervisor's own calls, which are settled in the state of the run (`add_own`).
+
+        Raises:
+            BudgetUsedUp: a limit of the run leaves no room.
+        """
+        expecting = expected(prompt_characters, Usage()).model_copy(update={"calls": 0})
+        if why := exceeded(self._run.policy, self.total, expecting):
+            await self.stop(why)
+            raise BudgetUsedUp(f"{why}; start again with a larger one")
+        yield
+
+    def add_own(self, used: Usage) -> None:
+        """Count one of the supervisor's own calls."""
+        self._spent += used
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger: for the run, the task and the agent."""
@@ -118,3 +141,10 @@ async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
     """The ledger of a run: `run`, and one row for each task and agent."""
     items = await read_all(store, space("ledger", thread_id))
     return {item.key: Usage.model_validate(item.value) for item in items}
+
+
+async def open_meter(run: RunContext, state: SupervisorState) -> Meter:
+    """The meter of a run, with what was used so far."""
+    meter = Meter(run)
+    await meter.load(Usage.model_validate(state.get("spent") or {}))
+    return meter

@@ -11,16 +11,30 @@ from langgraph.func import task
 from nodes.policy.failures import retry_delay
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Json
+from nodes.runtime.meter import Meter
 from state.errors import ModelUnavailable
+from state.usage import Usage
 
 Thunk = Callable[[], Awaitable[Json]]
 
 
-def recorder(run: RunContext, prefix: str) -> Callable[[str, Thunk], Awaitable[Json]]:
-    """A function that makes a call under a unique name, or returns what it returned before a crash."""
+def recorder(run: RunContext, prefix: str, meter: Meter, size: int) -> Callable[[str, Thunk], Awaitable[Json]]:
+    """A function that makes a call under a unique name, or returns what it returned before a crash.
+
+    `size`: characters of the prompt. The call's reply carries what it has used under `usage`.
+
+    Raises:
+        BudgetUsedUp: by the function, when a limit of the run leaves no room.
+    """
 
     async def call(name: str, thunk: Thunk) -> Json:
-        return await once(f"{prefix}:{name}", lambda: _patiently(run, thunk))
+        async def within_budget() -> Json:
+            async with meter.supervising(size):
+                return await _patiently(run, thunk)
+
+        reply = await once(f"{prefix}:{name}", within_budget)
+        meter.add_own(Usage.model_validate(reply["usage"]))
+        return reply
 
     return call
 

@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mailbox import Mailbox
 from nodes.runtime.journal import Json
-from nodes.runtime.rows import read_all, space
+from nodes.runtime.rows import read_each, space
 from state.approval import Decision
 from state.brief import Mail
 from state.control import Control
@@ -36,7 +36,9 @@ class Steering:
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
         """Read what was there; `decisions` are those that the state of the graph already has."""
-        rows = {kind: await read_all(self._store, space(kind, self._thread_id)) for kind in KINDS[:5]}
+        kinds = KINDS[:5]
+        pages = await read_each(self._store, [space(kind, self._thread_id) for kind in kinds])
+        rows = dict(zip(kinds, pages, strict=True))
         self.control = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
         self.mailboxes = {item.key: Mailbox.model_validate(item.value) for item in rows["mail"]}
         self.retired = {item.key for item in rows["retired"]}
@@ -98,7 +100,8 @@ class Steering:
 async def clear(store: BaseStore, thread_id: str) -> None:
     """Forget what signals did to the last run of a thread."""
     places = [space(kind, thread_id) for kind in (*KINDS, "board")]
-    rows = [PutOp(place, item.key, None) for place in places for item in await read_all(store, place)]
+    pages = await read_each(store, places)
+    rows = [PutOp(place, row.key, None) for place, page in zip(places, pages, strict=True) for row in page]
     if rows:
         await store.abatch(rows)
 

@@ -9,7 +9,6 @@ from graph.cli.job import Job, Verb
 from graph.cli.launches import Launch, remember
 from graph.cli.options import AsJson, Db
 from graph.cli.planfile import read_plan
-from graph.cli.screen import say
 from graph.supervisor import OnEvent, Supervisor, checked_thread, new_thread
 from nodes.runtime.journal import Json
 from state.errors import BadInput, ThreadUnknown
@@ -47,8 +46,6 @@ def run(  # noqa: PLR0913, PLR0917 # the options are the contract
     launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
     policy: Json = {key: value for key, value in changes.items() if value is not None}
-    if not as_json:
-        say(f"thread {thread_id}")
     job = Job(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
     return job.carry_out(_starting(query, sources or [], job, given))
 

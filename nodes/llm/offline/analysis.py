@@ -9,7 +9,7 @@ from nodes.llm.offline.research import as_statement, best_quotes, confidence, re
 from nodes.llm.offline.statements import Statement, bullets
 from nodes.llm.offline.tables import Table, rows_in, tables_in
 from nodes.llm.offline.titles import title_of
-from nodes.llm.offline.words import keywords, names, terms, terms
+from nodes.llm.offline.words import keywords, names, terms
 
 MOST_TABLES = 3
 MOST_QUOTES = {"analysis": 4}

@@ -17,7 +17,7 @@ from nodes.llm.offline.writing import inputs_of
 MOST_QUOTES = 6
 
 _CODE = re.compile(
-    r"\b(?:code|script|program|function|class|module|library|app|application|api|service|test|bug)\b|\.py\b", re.I
+    r"\b(?:code|script|program|function|class|module|library|app|application|api|service|test|bug)\b|\.py\b", re.IGNORECASE
 )
 
 
@@ -46,7 +46,7 @@ def material(talk: Conversation) -> list[Statement]:
 def artifact(talk: Conversation, known: Sequence[Statement]) -> Arguments:
     """Name and content of the file: a CSV where that is asked for, else Markdown."""
     name = name_for(talk)
-    if name.endswith(".csv") or (re.search(r"\bcsv\b", talk.task, re.I) and name.endswith(".md")):
+    if name.endswith(".csv") or (re.search(r"\bcsv\b", talk.task, re.IGNORECASE) and name.endswith(".md")):
         return {"name": name.removesuffix(".md").removesuffix(".csv") + ".csv", "content": _as_csv(known)}
     return {"name": name, "content": f"# {title_of(talk.task)}\n\n{bullets(known)}\n"}
 

@@ -144,7 +144,7 @@ def _forced(choice: object, tools: Sequence[Tool]) -> Tool | None:
 def _any_call(tool: Tool, talk: Conversation) -> Call:
     """A call of a tool it would not have called by itself: what is asked goes into every argument that is required."""
     asked = " ".join(keywords(talk.task).values()) or talk.task
-    return Call(tool.name, {argument: asked for argument in tool.required})
+    return Call(tool.name, dict.fromkeys(tool.required, asked))
 
 
 def _tool(function: dict[str, Any]) -> Tool:

@@ -22,7 +22,7 @@ PREFERRED = {
 WEIGHED_FROM = 4
 """Aspects from which on a synthesis weighs them against each other, asked for or not."""
 MARKET = {
-    "market size": ("Market size of {}: revenue, growth rate, forecast, spending and adoption figures", "researcher"),
+    "market size": ("Market size and adoption of {}: revenue, yearly growth, forecast, spending, companies with it in production", "researcher"),
     "competitor": ("Competitors in {}: vendors, companies, frameworks, leaders and their market share", "analyst"),
     "product comparison": (
         "Product comparison in {}: features, strengths, limitations, licences and pricing of the products",
@@ -53,7 +53,7 @@ _KINDS = re.compile(r"kinds:\s*(?P<kinds>[^;\n]+)")
 _TOOLS = re.compile(r"tools:\s*(?P<tools>[^;\n]+)")
 _MORE_FIGURES = re.compile(
     r"\b(?:average|mean|sum|total|count|highest|lowest|top|most|least|cheapest|rank|trend|per (?:year|month)|table)\b",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -113,7 +113,7 @@ class Drafting:
 def plan(talk: Conversation) -> Arguments:
     """The fields of `PlanDraft` for the request; notes that came while it was worked on are part of it."""
     notes = talk.body("notes")
-    text = f"{talk.request}\n{notes}".strip() if notes else talk.request
+    text = f"{talk.request}\n{notes}".strip() or "Say what can be said"
     request = understood(text)
     draft = Drafting(talk.body("team"))
     if expression_in(text):
@@ -168,7 +168,9 @@ def _add_market(draft: Drafting, market: str, request: Request, talk: Conversati
 
 def _is_covered(aspect: str, market: str) -> bool:
     """Whether the usual aspects of a market take care of it, or it is the market itself."""
-    usual = keywords(" ".join([market, "market suits whom", *(template for template, _ in MARKET.values())]))
+    if _MARKET.search(aspect):
+        return True
+    usual = keywords(" ".join([market, "large suits", *(template for template, _ in MARKET.values())]))
     return (
         bool(keywords(aspect).keys() & (usual.keys() - keywords(market).keys()))
         or keywords(aspect).keys() <= usual.keys()
@@ -193,7 +195,7 @@ def _add_aspects(draft: Drafting, request: Request, talk: Conversation) -> None:
 
 
 def _aspect(draft: Drafting, aspect: str, talk: Conversation) -> str:
-    description = aspect[:1].upper() + aspect[1:] if aspect.split()[0].islower() else aspect
+    description = aspect[:1].upper() + aspect[1:] if aspect.split(maxsplit=1)[0].islower() else aspect
     if not talk.source_lines:
         return draft.add("general", description, role="generalist", tools=False)
     part, _, whole = aspect.partition(" of ")

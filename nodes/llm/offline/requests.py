@@ -41,7 +41,7 @@ _QUESTIONS = re.compile(
 )
 _NOT = re.compile(r"^(?:do not|don't|never|without)\b", re.IGNORECASE)
 _OUTPUT = re.compile(
-    r"\b(?:report|summary|article|memo|essay|brief|letter|overview|newsletter|blog post|white ?paper|document)\b", re.I
+    r"\b(?:report|summary|article|memo|essay|brief|letter|overview|newsletter|blog post|white ?paper|document)\b", re.IGNORECASE
 )
 _ABOUT = re.compile(r"\b(?:about|on|of|for|regarding|concerning|covering)\s+(?P<what>.+)$", re.IGNORECASE | re.DOTALL)
 _TELLING = re.compile(
@@ -51,7 +51,7 @@ _TELLING = re.compile(
 )
 _STRATEGY = re.compile(r"\bswot\b|\bstrateg(?:y|ies|ic)\b|\brecommend", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"^(?:it|them|this|that|these|those|the (?:result|results|report|findings|answer|outcome|summary))\b.{0,40}$", re.I
+    r"^(?:it|them|this|that|these|those|the (?:result|results|report|findings|answer|outcome|summary))\b.{0,40}$", re.IGNORECASE
 )
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
@@ -112,7 +112,7 @@ def enumerated(text: str) -> tuple[list[str], str]:
         if item.strip(" .?")
     ]
     items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
-    if len(items) < 3 and not (colon and len(items) > 1) or any(len(item.split()) > 8 for item in items[1:-1]):
+    if (len(items) < 3 and not (colon and len(items) > 1)) or any(len(item.split()) > 8 for item in items[1:-1]):
         return [text], ""
     joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) else ""
     last = _OF.match(items[-1])
@@ -130,7 +130,7 @@ def _take(clause: str, request: Request) -> None:
     """Add what one wish asks for."""
     if _NOT.match(clause):
         return
-    verb = clause.split()[0].lower().strip(",:")
+    verb = clause.split(maxsplit=1)[0].lower().strip(",:")
     kind = _KIND.get(verb, "question")
     rest = clause[len(verb) :].strip(" :,") if kind != "question" else clause
     if kind == "action":
@@ -176,7 +176,7 @@ def _subject(rest: str, kind: str) -> str:
 def _add_aspects(text: str, request: Request) -> None:
     items, joint = enumerated(text)
     for item in items:
-        if not item or _STRATEGY.search(item) and len(item.split()) < 5:
+        if not item or (_STRATEGY.search(item) and len(item.split()) < 5):
             continue
         if _OUTPUT.fullmatch(_bare(item)):
             request.writing = True

@@ -27,7 +27,7 @@ NUMBERS = re.compile(
 """Words that ask for figures."""
 
 _DANGLING = re.compile(
-    r"^(?:this|that|these|those|it|they|he|she|such|here|there|but|so|however|then|also|and|or)\b", re.I
+    r"^(?:this|that|these|those|it|they|he|she|such|here|there|but|so|however|then|also|and|or)\b", re.IGNORECASE
 )
 _ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instruction|prompt|rule|previous|above|request)|"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 SHORTEST, LONGEST = 30, 520
 """Characters of a sentence worth quoting."""

@@ -1,0 +1,93 @@
+"""One process runs a thread at a time; what a dead process held is free at once."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from graph.lease import LEASE_S
+from graph.supervisor import Supervisor
+from state.brief import Brief
+from state.errors import ThreadBusy
+from tests.clock import HeldClock
+from tests.runs import agent, opened, plan
+
+
+@asynccontextmanager
+async def running(sup: Supervisor, thread: str, began: asyncio.Event, free: asyncio.Event) -> AsyncIterator[None]:
+    """A run that works for as long as it lasts."""
+    task = asyncio.create_task(sup.start("Q", thread_id=thread, plan=plan("a", "b <- a")))
+    await began.wait()
+    yield
+    free.set()
+    await task
+
+
+async def test_a_thread_that_is_being_run_cannot_be_run_again_here_or_by_another_process() -> None:
+    began, free = asyncio.Event(), asyncio.Event()
+
+    async def work(brief: Brief, desk: Any) -> str:
+        began.set()
+        await free.wait()
+        return "So."
+
+    async with opened(agent(work)) as sup, opened(agent(work)) as other, running(sup, "t", began, free):
+        for one in (sup, other):
+            with pytest.raises(ThreadBusy, match="thread t is being run by process"):
+                await one.start("Q", thread_id="t", plan=plan("z"))
+            with pytest.raises(ThreadBusy, match="being run"):
+                await one.resume("t")
+            with pytest.raises(ThreadBusy, match="being run"):
+                await one.answer("t", True)
+        seen = await other.view("t")
+        elsewhere = asyncio.create_task(other.start("Q", thread_id="u", plan=plan("z")))
+        free.set()
+        assert (await elsewhere).status == "complete"
+
+    assert (seen.status, seen.phase) == ("running", "executing")
+    assert [(task.id, task.status, task.agent) for task in seen.tasks] == [("a", "running", "ada"), ("b", "pending", "ada")]
+
+
+async def test_a_lease_ends_with_its_run() -> None:
+    async with opened() as sup, opened() as other:
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+
+        assert (await other.start("Q", thread_id="t", plan=plan("a"))).status == "complete"
+
+
+def dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+async def started_under_lease(until: float, now: float, **holder: JsonValue) -> str:
+    """What becomes of a start on a thread on which there is a lease."""
+    here: dict[str, JsonValue] = {"host": socket.gethostname(), "pid": os.getpid(), "born": "0", "owner": "somebody"}
+    async with opened(clock=HeldClock(start=now)) as sup:
+        assert sup.graph.store
+        await sup.graph.store.aput(("leases", "t"), "lease", {**here, "until": until, **holder})
+        try:
+            return (await sup.start("Q", thread_id="t", plan=plan("a"))).status
+        except ThreadBusy:
+            return "busy"
+
+
+async def test_the_lease_of_a_dead_process_is_free_at_once() -> None:
+    assert await started_under_lease(until=1100, now=1000, pid=dead_process()) == "complete"
+
+
+async def test_a_process_number_that_was_used_again_is_another_process() -> None:
+    assert await started_under_lease(until=1100, now=1000, born="1") == "complete"
+
+
+async def test_the_lease_of_a_process_elsewhere_counts_until_it_runs_out() -> None:
+    assert await started_under_lease(until=1000 + LEASE_S, now=1000, host="elsewhere") == "busy"
+    assert await started_under_lease(until=999, now=1000, host="elsewhere") == "complete"

@@ -1,0 +1,79 @@
+"""One SQLite file; one that cannot be used is refused in a line that says what to do."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from graph.persistence import HEADER, open_database
+from state.errors import DatabaseUnusable
+from tests.runs import opened, plan
+
+
+async def refusal_of(db: Path) -> str:
+    with pytest.raises(DatabaseUnusable) as caught:
+        async with opened(db=db) as sup:
+            await sup.start("Q", plan=plan("a"))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+async def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    db = tmp_path / "notes.txt"
+    db.write_text("my notes")
+
+    assert "notes.txt is not a Baton database; give another file with --db" in await refusal_of(db)
+    assert db.read_text() == "my notes"
+
+
+async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
+    db = tmp_path / "runs.db"
+    db.write_bytes(HEADER + b"\xff" * 5000)
+
+    assert "runs.db cannot be used" in await refusal_of(db)
+
+
+async def test_a_folder_is_refused(tmp_path: Path) -> None:
+    assert f"{tmp_path} is a folder; give a file with --db" in await refusal_of(tmp_path)
+
+
+async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    assert f"folder {tmp_path / 'no'} does not exist" in await refusal_of(tmp_path / "no" / "runs.db")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which even root cannot write")
+async def test_a_folder_that_cannot_be_written_to_is_refused() -> None:
+    assert "give a file in a folder you can write to, with --db" in await refusal_of(Path("/proc/runs.db"))
+
+
+async def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    db = tmp_path / "runs.db"
+    db.touch()
+    async with opened(db=db) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert run.status == "complete"
+    assert db.read_bytes().startswith(HEADER)
+
+
+@pytest.mark.parametrize(("setting", "level"), [("NORMAL", 1), ("FULL", 2)])
+async def test_every_connection_is_set_up_alike(setting: str, level: int, tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.db", setting) as database:
+        for connection in (database.checkpointer.conn, database.store.conn):
+            found = []
+            for name in ("journal_mode", "synchronous", "busy_timeout"):
+                async with connection.execute(f"PRAGMA {name}") as cursor:
+                    row = await cursor.fetchone()
+                    assert row
+                    found.append(row[0])
+            assert found == ["wal", level, 10_000]
+
+
+async def test_the_file_holds_langgraphs_tables_and_none_of_ours(tmp_path: Path) -> None:
+    async with opened(db=tmp_path / "runs.db") as sup:
+        await sup.start("Q", plan=plan("a"))
+    with sqlite3.connect(tmp_path / "runs.db") as connection:
+        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    connection.close()
+
+    assert {name for (name,) in rows} <= {"checkpoints", "writes", "store", "store_migrations", "store_vectors"}

@@ -1,0 +1,258 @@
+"""The facade: a handful of verbs on runs."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph.supervisor import Supervisor
+from nodes.llm.scripted import ScriptedModel
+from state.brief import Brief
+from state.errors import BadInput, ModelRejected, ModelUnavailable, ThreadBusy, ThreadUnknown
+from state.plan import Plan
+from state.replies import PlanDraft, TaskDraft
+from tests.builders import make_plan
+from tests.clock import HeldClock
+from tests.runs import Turns, agent, opened, plan, statuses
+
+DRAFT = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])
+
+
+async def asks(brief: Brief, desk: Any) -> str:
+    return str((await desk.ask("launch")).type)
+
+
+async def test_a_request_with_a_plan_runs_to_its_report() -> None:
+    async with opened() as sup:
+        run = await sup.start("  What is new? ", thread_id="news", plan=plan("a", "b <- a"))
+
+    assert (run.thread_id, run.status, run.phase, run.query) == ("news", "complete", "complete", "What is new?")
+    assert statuses(run) == {"a": "done", "b": "done"}
+    assert (run.report or "").startswith("# What is new?\n\nb is done\n")
+    assert [task.route_reason for task in run.tasks] == ["suggested as generalist, scores 0.60"] * 2
+
+
+async def test_without_a_plan_the_model_makes_one() -> None:
+    async with opened(model=ScriptedModel([DRAFT], usage=(5, 2))) as sup:
+        run = await sup.start("Q")
+
+    assert statuses(run) == {"p": "done"}
+    assert (run.usage.calls, run.usage.total_tokens, run.model) == (1, 7, "scripted")
+
+
+async def test_what_was_repaired_in_a_plan_is_said() -> None:
+    draft = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.", depends_on=["p", "the moon"])])
+    async with opened(model=ScriptedModel([draft])) as sup:
+        run = await sup.start("Q")
+
+    assert run.status == "complete"
+    assert [warning for warning in run.warnings if "the moon" in warning]
+    assert "- Note: the plan was repaired" in (run.report or "")
+
+
+@pytest.mark.parametrize("given", [make_plan("a", "b <- a"), plan("a", "b <- a")])
+async def test_the_plan_in_use_can_be_read_and_given_again(given: Plan | dict[str, Any]) -> None:
+    async with opened() as sup:
+        await sup.start("Q", thread_id="one", plan=given)
+        read = await sup.plan("one")
+        again = await sup.start("Q", thread_id="two", plan=read)
+
+    assert Plan.model_validate(read).task("b").depends_on == ["a"]
+    assert statuses(again) == {"a": "done", "b": "done"}
+
+
+async def test_a_thread_that_is_not_there_is_unknown() -> None:
+    async with opened() as sup:
+        for verb in (sup.view, sup.plan, sup.resume):
+            with pytest.raises(ThreadUnknown, match=r"'nope'.*`baton runs`"):
+                await verb("nope")
+        with pytest.raises(ThreadUnknown):
+            await sup.answer("nope", True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"query": " \n"}, "the request is empty"),
+        ({"query": "x" * 100_001}, "100001 characters"),
+        ({"thread_id": "   "}, "cannot name a thread"),
+        ({"thread_id": "a\nb"}, "cannot name a thread"),
+        ({"thread_id": "x" * 201}, "cannot name a thread"),
+        ({"policy": {"max_paralel": 3}}, "max_paralel"),
+        ({"policy": {"max_parallel": 0}}, "max_parallel"),
+        ({"plan": plan("a <- a")}, "depends on itself"),
+        ({"plan": {"tasks": []}}, "at least 1 item"),
+        ({"sources": ["nowhere"]}, "nowhere"),
+        ({"sources": ["empty"]}, "empty"),
+    ],
+)
+async def test_what_cannot_be_used_is_refused_before_anything_starts(
+    fields: dict[str, Any], complaint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    given = {"query": "Q", "plan": plan("a"), **fields}
+    async with opened() as sup:
+        with pytest.raises(BadInput, match=complaint) as caught:
+            await sup.start(**given)
+        assert await sup.runs() == []
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("thread", ["a.b", "a%2Eb", "50 %", "Zoë / ∞", ".", "runs"])
+async def test_any_printable_name_can_name_a_thread(thread: str) -> None:
+    async with opened() as sup:
+        run = await sup.start("Q", thread_id=thread, plan=plan("a"))
+        events = await sup.events(thread)
+        threads = [one.thread_id for one in await sup.runs()]
+
+    assert (run.status, run.thread_id, threads) == ("complete", thread, [thread])
+    assert {event.thread_id for event in events} == {thread}
+
+
+async def test_runs_are_listed_newest_first() -> None:
+    clock = HeldClock()
+    async with opened(clock=clock) as sup:
+        for name in ("old", "new"):
+            clock.time += 10
+            await sup.start(f"About {name}", thread_id=name, plan=plan("a"))
+        found = await sup.runs()
+
+    assert [(run.thread_id, run.query) for run in found] == [("new", "About new"), ("old", "About old")]
+
+
+async def test_a_policy_given_with_the_request_changes_this_run_only() -> None:
+    work = Turns(RuntimeError("net"))
+    async with opened(agent(work)) as sup:
+        await sup.start("Q", plan=plan("a"), policy={"max_attempts": 1})
+        first = len(work.briefs)
+        await sup.start("Q", plan=plan("a"))
+
+    assert (first, len(work.briefs)) == (1, 4)
+
+
+async def test_a_policy_is_frozen_when_the_run_starts() -> None:
+    async def work(brief: Brief, desk: Any) -> str:
+        await desk.ask("launch")
+        raise RuntimeError("net")
+
+    async with opened(agent(work), max_attempts=2) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+    async with opened(agent(work), max_attempts=9, oversight="in_command") as sup:
+        run = await sup.answer(waiting.thread_id, True)
+
+    assert [event for event in run.tasks if event.error] != []
+    assert run.status == "failed"
+    async with opened(agent(work)) as sup:
+        events = await sup.events(waiting.thread_id)
+    assert [event.data["attempt"] for event in events if event.kind == "task_retried"] == [2]
+
+
+async def test_input_on_a_thread_with_work_in_flight_is_refused() -> None:
+    async with opened(agent(asks)) as sup:
+        waiting = await sup.start("Q", thread_id="busy", plan=plan("a"))
+        with pytest.raises(ThreadBusy, match="`baton resume busy`"):
+            await sup.start("Something else", thread_id="busy", plan=plan("b"))
+        after = await sup.view("busy")
+
+    assert after == waiting
+
+
+async def test_input_on_a_thread_that_has_ended_starts_anew() -> None:
+    work = Turns("First.", "Second.")
+    async with opened(agent(work)) as sup:
+        await sup.start("One", thread_id="talk", plan=plan("a"))
+        run = await sup.start("Two", thread_id="talk", plan=plan("a"))
+
+    assert (run.query, run.tasks[0].result, work.tasks) == ("Two", "Second.", ["a", "a"])
+
+
+async def test_a_run_that_ended_or_waits_is_not_run_again_by_resume() -> None:
+    work = Turns(RuntimeError("net"))
+    async with opened(agent(work, role="breaks", name="bo"), agent(asks)) as sup:
+        failed = await sup.start("Q", thread_id="f", plan=plan({"id": "a", "role": "breaks"}), policy={"max_attempts": 1})
+        waiting = await sup.start("Q", thread_id="w", plan=plan("a"))
+
+        assert await sup.resume("f") == failed
+        assert await sup.resume("w") == waiting
+    assert len(work.briefs) == 1
+
+
+async def test_there_is_nothing_to_answer_where_nothing_was_asked() -> None:
+    async with opened() as sup:
+        run = await sup.start("Q", plan=plan("a"))
+        with pytest.raises(BadInput, match=r"no open question \(it is complete\)"):
+            await sup.answer(run.thread_id, True)
+
+
+async def test_questions_survive_a_restart_of_everything() -> None:
+    async with opened(agent(asks)) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+    async with opened(agent(asks)) as sup:
+        seen = await sup.view(waiting.thread_id)
+        run = await sup.answer(waiting.thread_id, {seen.approvals[0].id: False}, by="ana")
+
+    assert seen == waiting
+    assert (run.status, run.tasks[0].result) == ("complete", "reject")
+
+
+async def test_a_model_that_rejects_the_supervisor_fails_the_run_until_it_is_resumed() -> None:
+    model = ScriptedModel([ModelRejected("the server refused the key; check OPENAI_API_KEY"), DRAFT])
+    async with opened(model=model) as sup:
+        failed = await sup.start("Q")
+        run = await sup.resume(failed.thread_id)
+
+    assert (failed.status, failed.phase) == ("failed", "decomposing")
+    assert failed.error == "the server refused the key; check OPENAI_API_KEY"
+    assert (run.status, run.error, statuses(run)) == ("complete", None, {"p": "done"})
+
+
+async def test_a_model_that_is_busy_is_asked_again_by_the_supervisor() -> None:
+    clock = HeldClock()
+    model = ScriptedModel([ModelUnavailable("busy"), ModelUnavailable("busy"), DRAFT])
+    async with opened(model=model, clock=clock) as sup:
+        run = await sup.start("Q")
+
+    assert run.status == "complete"
+    assert clock.slept == [0.5, 1.0]
+
+
+async def test_a_model_that_never_makes_a_plan_fails_the_run_in_order() -> None:
+    model = ScriptedModel(["Hello!", "Hello again!", "Still here."])
+    async with opened(model=model) as sup:
+        run = await sup.start("Q")
+
+    assert (run.status, len(model.calls)) == ("failed", 3)
+    assert "no usable PlanDraft in 3 replies" in (run.error or "")
+
+
+async def finished(sup: Supervisor, thread: str) -> list[str]:
+    return [str(e.task_id) for e in await sup.events(thread) if e.kind == "task_finished"]
+
+
+async def test_a_run_that_was_cut_off_goes_on_with_what_had_not_finished() -> None:
+    began, free = asyncio.Event(), asyncio.Event()
+    did: list[str] = []
+
+    async def work(brief: Brief, desk: Any) -> str:
+        did.append(brief.task.id)
+        if brief.task.id == "b":
+            began.set()
+            await free.wait()
+        return brief.task.id
+
+    async with opened(agent(work)) as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="cut", plan=plan("a", "b <- a", "c <- b")))
+        await began.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        cut = await sup.view("cut")
+    free.set()
+    async with opened(agent(work)) as sup:
+        run = await sup.resume("cut")
+        ended = await finished(sup, "cut")
+
+    assert (cut.status, cut.error) == ("paused", "the process that ran it is gone; nothing is lost: resume it")
+    assert (run.status, did, ended) == ("complete", ["a", "b", "b", "c"], ["a", "b", "c"])

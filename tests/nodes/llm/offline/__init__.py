@@ -1,0 +1,1 @@
+"""The offline model, piece by piece and as a chat model."""

@@ -1,0 +1,113 @@
+"""Analysis by the offline model: SQL on a real DuckDB, so that a question that is not valid shows."""
+
+from collections.abc import Mapping
+
+import duckdb
+import pytest
+
+from state.citation import labels_in
+from tests.nodes.llm.offline.talk import Refused, brief, finished, turn
+
+ROWS = """\
+CREATE TABLE prices AS SELECT * FROM (VALUES
+ ('Acme', 'EU', 2023, 10.0, 5), ('Bolt', 'US', 2023, 30.0, NULL), ('Core', 'EU', 2024, 20.0, 7), ('Dash', 'US', 2025, 40.0, 8)
+) t(vendor, "home region", "year", "list price", seats)"""
+LINE = 'prices.csv: table prices (vendor VARCHAR, "home region" VARCHAR, year BIGINT, "list price" DOUBLE, seats BIGINT), 4 rows'
+SERIES = """\
+CREATE TABLE sizes AS SELECT * FROM (VALUES
+ ('A', 2020, 10.0), ('A', 2022, 40.0), ('B', 2020, 100.0), ('B', 2022, 50.0)) t(publisher, "year", usd_bn)"""
+SERIES_LINE = "sizes.csv: table sizes (publisher VARCHAR, year BIGINT, usd_bn DOUBLE), 4 rows"
+
+
+def query_over(*statements: str, file: str = "prices.csv"):
+    """A query tool over tables made by these statements."""
+    connection = duckdb.connect()
+    for statement in statements:
+        connection.execute(statement)
+
+    def query(args: Mapping[str, object]) -> str:
+        try:
+            found = connection.execute(str(args["sql"]))
+        except duckdb.Error as error:
+            raise Refused(str(error)) from None
+        head = [column[0] for column in found.description or []]
+        rows = [["" if cell is None else str(cell) for cell in row] for row in found.fetchall()]
+        lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+        return f"[{file}#table]\n\n" + "\n".join(lines)
+
+    return query
+
+
+def analysed(task: str, query, line: str = LINE) -> str:
+    """The result of an analysis."""
+    text, talk = finished(brief(task, "analysis", sources=line), {"query": query})
+    assert not any(getattr(message, "status", "") == "error" for message in talk)
+    return text
+
+
+def test_figures_are_computed_and_carry_the_label_of_their_table() -> None:
+    text = analysed("Analyse the list price of the vendors", query_over(ROWS))
+    assert "List price in prices ranges from 10 to 40, averages 25. [prices.csv#table]" in text
+    assert "Highest list price in prices: Dash (40), Bolt (30), Core (20) and Acme (10). [prices.csv#table]" in text
+    assert labels_in(text) == [("prices.csv", "table")]
+
+
+def test_the_answer_comes_before_the_size_of_the_table() -> None:
+    text = analysed("Which vendor has the highest list price?", query_over(ROWS))
+    assert text.index("Highest list price") < text.index("has 4 rows")
+
+
+def test_prices_are_averaged_by_group_and_seats_are_added_up() -> None:
+    by_price = analysed("Average list price by home region", query_over(ROWS))
+    by_seats = analysed("Number of seats by home region", query_over(ROWS))
+    assert "Average list price by home region: US 35 (2 rows) and EU 15 (2 rows)." in by_price
+    assert "Total seats by home region: EU 12 (2 rows) and US 8 (2 rows)." in by_seats
+
+
+def test_the_lowest_come_first_where_the_cheapest_are_asked_for() -> None:
+    assert "Lowest list price in prices: Acme (10)" in analysed("Which is the cheapest list price?", query_over(ROWS))
+
+
+def test_growth_is_told_for_each_series_and_never_across_them() -> None:
+    text = analysed("How did usd_bn grow by publisher?", query_over(SERIES, file="sizes.csv"), SERIES_LINE)
+    assert "Usd bn of A rose from 10 in 2020 to 40 in 2022, up 300 % (100 % a year). [sizes.csv#table]" in text
+    assert "Usd bn of B fell from 100 in 2020 to 50 in 2022, down 50 %" in text
+    assert "110" not in text
+
+
+def test_a_name_in_the_question_is_looked_up() -> None:
+    assert "Bolt in prices: home region US; year 2023; list price 30." in analysed(
+        "What does Bolt charge as list price?", query_over(ROWS)
+    )
+
+
+def test_an_apostrophe_in_a_name_does_not_break_the_query() -> None:
+    assert "prices has 4 rows" in analysed("How many prices has O'Hara'X1 of O'Brien-Co?", query_over(ROWS))
+
+
+def test_when_the_profile_fails_it_asks_something_simpler() -> None:
+    answer = query_over(ROWS)
+
+    def brittle(args: Mapping[str, object]) -> str:
+        if "DISTINCT" in str(args["sql"]):
+            raise Refused("too hard")
+        return answer(args)
+
+    text, _ = finished(brief("Analyse the prices", "analysis", sources=LINE), {"query": brittle})
+    assert "The table prices has 4 rows. [prices.csv#table]" in text
+
+
+def test_without_tables_an_analysis_is_research() -> None:
+    calls = turn(brief("Analyse the risks of agents", "analysis"), ["search", "query"]).tool_calls
+    assert {call["name"] for call in calls} == {"search"}
+
+
+def test_it_searches_and_computes_in_the_same_turn() -> None:
+    calls = turn(brief("Analyse the list price", "analysis", sources=LINE), ["search", "query"]).tool_calls
+    assert {call["name"] for call in calls} == {"search", "query"}
+
+
+@pytest.mark.parametrize("answer", ["", "| |", "(no rows)", "| n |\n| --- |\n| x |"])
+def test_odd_answers_do_no_harm(answer: str) -> None:
+    text, _ = finished(brief("Analyse the prices", "analysis", sources=LINE), {"query": lambda args: answer})
+    assert text

@@ -1,0 +1,140 @@
+"""Plans by the offline model."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage
+
+from nodes.llm.offline.model import OfflineModel
+from nodes.llm.sections import Section, render
+from state.plan import Plan, Task
+from state.replies import PlanDraft
+from tests.nodes.llm.offline.talk import LISTING, TEAM
+
+ROLES = {"researcher", "analyst", "strategist", "coder", "writer", "publisher", "generalist"}
+WORDS = st.sampled_from(
+    ["research", "compare", "write", "publish", "and", "then", ",", ".", "?", ":", "1.", "2)", "-", "report", "SWOT", "market", "of", "the", "AI", "agents", "how", "many", "what", "is", "pricing", "trends", "implement", "code", "it", "\n", "do", "not", "12*7", "日本語", "[a.md#L1]", "recommend", "summarise"]
+)
+
+
+def planned(request: str, sources: str = LISTING, team: str = TEAM) -> PlanDraft:
+    """The plan for a request."""
+    sections = [Section("request", request), Section("team", team), Section("sources", sources)]
+    messages = [HumanMessage(render(section for section in sections if section.body))]
+    draft = OfflineModel().with_structured_output(PlanDraft).invoke(messages)
+    assert isinstance(draft, PlanDraft)
+    return draft
+
+
+def kinds(draft: PlanDraft) -> list[str]:
+    """The kinds of its tasks."""
+    return [task.kind for task in draft.tasks]
+
+
+def test_a_market_analysis_becomes_the_six_tasks_of_the_chapter() -> None:
+    draft = planned("Conduct a complete competitive analysis of the AI Agent market")
+    assert kinds(draft) == ["research"] * 4 + ["strategy", "writing"]
+    assert [task.role for task in draft.tasks] == [
+        "researcher",
+        "analyst",
+        "researcher",
+        "researcher",
+        "strategist",
+        "writer",
+    ]
+    *aspects, swot, report = draft.tasks
+    assert all(not task.depends_on and "AI Agent market" in task.description for task in aspects)
+    assert swot.depends_on == ["t1", "t2", "t3", "t4"]
+    assert "t5" in report.depends_on
+    assert draft.complexity > 0.6
+
+
+def test_a_market_analysis_with_its_aspects_spelled_out_stays_six_tasks() -> None:
+    draft = planned(
+        "Conduct a competitive analysis of the AI agent market: how large the market is, who the competitors are, how their "
+        "products compare, and which technology trends matter. Draw up a SWOT analysis, and write a report on which suits whom."
+    )
+    assert len(draft.tasks) == 6
+
+
+def test_one_short_question_is_one_task() -> None:
+    draft = planned("What is LangGraph?")
+    assert kinds(draft) == ["research"]
+    assert draft.complexity < 0.3
+    assert draft.tasks[0].needs_tools
+
+
+def test_one_short_question_without_sources_needs_no_tools() -> None:
+    draft = planned("What is LangGraph?", sources="")
+    assert [(task.role, task.needs_tools) for task in draft.tasks] == [("generalist", False)]
+    assert draft.complexity < 0.3
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What does a checkpoint cost and how does a run resume after a crash?",
+        "1. What does a checkpoint cost? 2. How does a run resume after a crash?",
+        "- What does a checkpoint cost\n- How does a run resume after a crash",
+    ],
+)
+def test_each_question_is_researched_in_parallel_and_one_writer_answers(request_: str) -> None:
+    draft = planned(request_)
+    assert kinds(draft) == ["research", "research", "writing"]
+    assert [task.depends_on for task in draft.tasks] == [[], [], ["t1", "t2"]]
+    assert "checkpoint" in draft.tasks[0].description
+    assert "resume" in draft.tasks[1].description
+
+
+def test_an_enumeration_is_split_and_each_part_keeps_the_subject() -> None:
+    draft = planned("Find the history, pricing and limits of CrewAI")
+    assert [task.description for task in draft.tasks[:3]] == [
+        "History of CrewAI",
+        "Pricing of CrewAI",
+        "Limits of CrewAI",
+    ]
+
+
+def test_a_comparison_is_weighed_and_recommended_after_the_research() -> None:
+    draft = planned("Compare LangGraph, CrewAI and AutoGen on persistence, and recommend one")
+    assert kinds(draft) == ["research"] * 3 + ["analysis", "strategy", "writing"]
+    assert draft.tasks[3].depends_on == ["t1", "t2", "t3"]
+
+
+def test_publishing_comes_last_and_after_the_report() -> None:
+    draft = planned("Research the limits of agents, write a report and publish it")
+    last = draft.tasks[-1]
+    assert (last.kind, last.role, last.action) == ("action", "publisher", "publish")
+    assert draft.tasks[-2].kind == "writing"
+    assert last.depends_on == [draft.tasks[-2].id]
+
+
+def test_what_must_not_be_done_is_not_planned() -> None:
+    assert "action" not in kinds(planned("Explain retries. Do not publish anything."))
+
+
+def test_a_question_for_figures_goes_to_the_analyst_where_a_table_speaks_of_it() -> None:
+    table = "prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows"
+    assert kinds(planned("What is the average price per vendor?", sources=table)) == ["analysis"]
+    assert kinds(planned("What is the average price per vendor?")) == ["research"]
+
+
+def test_arithmetic_is_one_task_for_somebody_who_can_calculate() -> None:
+    draft = planned("what is 12*7?", sources="")
+    assert [(task.role, task.needs_tools) for task in draft.tasks] == [("analyst", True)]
+
+
+def test_only_roles_of_the_team_are_given() -> None:
+    draft = planned("Research agents, compare them and write a report", team="eve (scholar): all; kinds: research")
+    assert {task.role for task in draft.tasks} <= {"scholar", "generalist"}
+    assert draft.tasks[0].role == "scholar"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(WORDS, min_size=1, max_size=25).map(" ".join), st.sampled_from(["", LISTING]))
+def test_whatever_is_asked_the_plan_is_a_valid_dag_and_the_same_each_time(request_: str, sources: str) -> None:
+    draft = planned(request_, sources)
+    fields = {"id", "description", "role", "kind", "depends_on"}
+    plan = Plan(tasks=[Task(**task.model_dump(include=fields)) for task in draft.tasks], complexity=draft.complexity)
+    assert {task.role for task in plan.tasks} <= ROLES
+    assert draft == planned(request_, sources)
