@@ -2,12 +2,13 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiosqlite
+from langgraph.store.base import Op, Result
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.saver import Saver
@@ -17,6 +18,22 @@ BUSY_TIMEOUT_MS = 10_000
 """How long a write waits for another process's."""
 
 HEADER = b"SQLite format 3\x00"
+
+
+class WholeBatches(AsyncSqliteStore):
+    """The store, whose batches end also where the task that waits for one is cancelled.
+
+    LangGraph's own leaves its transaction open then, and every write after it fails.
+    """
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """All of `ops` in one transaction; a cancellation is raised when it is over."""
+        batch = asyncio.ensure_future(super().abatch(ops))
+        try:
+            return await asyncio.shield(batch)
+        except asyncio.CancelledError:
+            await asyncio.wait({batch})
+            raise
 
 
 @dataclass(frozen=True)
@@ -38,7 +55,7 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     await asyncio.to_thread(_check, path)
     with explained(path):
         async with connect(path, synchronous) as first, connect(path, synchronous) as second:
-            database = Database(path, Saver(first), AsyncSqliteStore(second))
+            database = Database(path, Saver(first), WholeBatches(second))
             await database.checkpointer.setup()
             await database.store.setup()
             yield database

@@ -1,4 +1,4 @@
-"""LangGraph's SQLite saver, with what LangGraph's server asks of one besides: roll back a run, copy or prune a thread."""
+"""LangGraph's SQLite saver, with what its server asks of one besides: roll back a run, copy or prune a thread."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal

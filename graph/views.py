@@ -58,11 +58,14 @@ def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -
     for interrupt in (interrupt for task in snapshot.tasks for interrupt in task.interrupts):
         driving = interrupt.value.get("control") if isinstance(interrupt.value, dict) else None
         return (driving or "waiting"), None
-    errors = [str(task.error) for task in snapshot.tasks if task.error]
+    errors = [str(task.error) for task in snapshot.tasks if task.error and not str(task.error).startswith(_CUT_OFF)]
     if errors:
         return "failed", _one_line(errors[0])
     return "paused", "the process that ran it is gone; nothing is lost: resume it"
 
+
+_CUT_OFF = "CancelledError"
+"""What LangGraph notes where whoever ran it stopped (Ctrl-C, a closed stream): no failure, it can go on."""
 
 _ENDED: dict[str, RunStatus] = {
     Phase.complete.value: "complete",

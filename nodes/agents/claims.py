@@ -20,6 +20,7 @@ _SEGMENT = re.compile(
 )
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _QUOTED = re.compile(r"[\"“„«](?P<quote>.{8,}?)[\"”“»]", re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n{2,}|\n(?=\s*[-*+|#])")
 
 
@@ -65,13 +66,19 @@ def _citation(file: str, place: str, statement: str, sources: Sources | None, co
         return Citation(file=file, place=place)
     name = sources.resolve(file) or file
     if place == "table" and name in sources.tables.by_file:
-        label = f"[{name}#table]"
-        return Citation(file=name, place=place, quote=next((s for t, s in computed.items() if label in t), "table"))
+        return Citation(file=name, place=place, quote=_computation(statement, f"[{name}#table]", computed))
     try:
         there = sources.text_at(name, place)
     except ToolRefused:
         return Citation(file=name, place=place)
     return Citation(file=name, place=place, quote=_quote(statement, there))
+
+
+def _computation(statement: str, label: str, computed: Mapping[str, str]) -> str:
+    """The SQL whose result has most of the statement's figures; empty where no query used that table."""
+    figures = set(_NUMBER.findall(statement))
+    results = [(len(figures & set(_NUMBER.findall(text))), sql) for text, sql in computed.items() if label in text]
+    return max(results, key=lambda found: found[0])[1] if results else ""
 
 
 def _quote(statement: str, there: str) -> str:

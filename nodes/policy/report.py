@@ -115,7 +115,7 @@ def _missing(records: Sequence[TaskRecord]) -> str:
 
 def _source(number: int, citation: Citation) -> str:
     if citation.place == "table":
-        return f"{number}. {citation.file}, computed: `{' '.join(citation.quote.split())}`"
+        return f"{number}. {citation.file}, computed from the table: `{_title(citation.quote, 160)}`"
     return f'{number}. {citation.file}, {_place(citation.place)}: "{citation.quote}"'
 
 
@@ -129,10 +129,13 @@ def _place(place: str) -> str:
 def _made(records: Sequence[TaskRecord], mode: Mode | None, model: str, warnings: Sequence[str]) -> str:
     done = sum(record.status == "done" for record in records)
     agents = dict.fromkeys(record.outcome.agent for record in records if record.outcome and record.outcome.agent)
+    asked_model = any(record.outcome and record.outcome.usage.calls for record in records)
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
-    if model == "offline":
+    if not asked_model:
+        lines.append("- The tasks were done by functions; no language model was asked")
+    elif model == "offline":
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
     else:
         lines.append(f"- Written with the model {model}; quotes in the list of sources were checked against the files")

@@ -1,9 +1,11 @@
 """One SQLite file; one that cannot be used is refused in a line that says what to do."""
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
 import pytest
+from langgraph.store.base import PutOp
 
 from graph.persistence import HEADER, open_database
 from state.errors import DatabaseUnusable
@@ -77,3 +79,18 @@ async def test_the_file_holds_langgraphs_tables_and_none_of_ours(tmp_path: Path)
     connection.close()
 
     assert {name for (name,) in rows} <= {"checkpoints", "writes", "store", "store_migrations", "store_vectors"}
+
+
+async def test_a_write_whose_writer_is_cancelled_leaves_no_transaction_open(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "runs.db") as database:
+        for number in range(20):
+            writing = asyncio.create_task(database.store.abatch([PutOp(("rows",), str(number), {"n": number})]))
+            for _ in range(number):
+                await asyncio.sleep(0)
+            writing.cancel()
+            await asyncio.wait({writing})
+            await database.store.abatch([PutOp(("rows",), "after", {"n": number})])
+        last = await database.store.aget(("rows",), "after")
+
+    assert last
+    assert last.value == {"n": 19}

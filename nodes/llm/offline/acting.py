@@ -8,9 +8,6 @@ from nodes.llm.offline.titles import title_of
 from nodes.llm.offline.words import keywords
 
 _FILE_NAME = re.compile(r"\b[\w-]+(?:/[\w-]+)*\.(?:md|txt|html|csv|json)\b")
-_CHANNEL = re.compile(
-    r"\b(?:channel|to the|in the)\s+[`\"“]?(?P<name>[a-z][a-z0-9_-]{1,40})[`\"”]?\s+channel\b|\bchannel\s+[`\"“]?(?P<after>[a-z][a-z0-9_-]{1,40})\b"
-)
 _CONFIDENCE = re.compile(r"\n+Confidence:.*\Z", re.IGNORECASE)
 _TITLES = ("name", "title", "subject", "filename", "file")
 _CONTENTS = ("content", "text", "body", "message", "report", "document")

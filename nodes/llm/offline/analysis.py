@@ -38,7 +38,7 @@ def analyse(talk: Conversation) -> Reply:
 
 
 def tables_for(talk: Conversation) -> list[Table]:
-    """The tables whose names speak of the task; where figures are the task and there are few tables, else all of them."""
+    """The tables whose names speak of the task; where figures are the task and none does, the few there are."""
     tables = tables_in(talk.source_lines)
     wanted = list(keywords(talk.task))
     ranked = sorted(tables, key=lambda table: -table.relevance(wanted))

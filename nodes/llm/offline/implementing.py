@@ -1,4 +1,4 @@
-"""Implementation: put what is known into a file, and say what it is. The offline model writes no programs, and says so."""
+"""Implementation: put what is known into a file and say what it is. It writes no programs, and says so."""
 
 import csv
 import io
@@ -17,7 +17,8 @@ from nodes.llm.offline.writing import inputs_of
 MOST_QUOTES = 6
 
 _CODE = re.compile(
-    r"\b(?:code|script|program|function|class|module|library|app|application|api|service|test|bug)\b|\.py\b", re.IGNORECASE
+    r"\b(?:code|script|program|function|class|module|library|app|application|api|service|test|bug)\b|\.py\b",
+    re.IGNORECASE,
 )
 
 
@@ -62,5 +63,7 @@ def _as_csv(known: Sequence[Statement]) -> str:
 def _reported(talk: Conversation, name: str, known: Sequence[Statement]) -> str:
     program = bool(_CODE.search(talk.task))
     note = " No program was written: the offline model cannot; the file holds the material for one." if program else ""
-    text = f"## {title_of(talk.task)}\n\nThe file {name} holds {len(known)} statements with their sources.{note}\n\n{bullets(known)}"
+    size = f"{len(known)} statement{'' if len(known) == 1 else 's'}"
+    about = f"The file {name} holds {size} with the sources.{note}"
+    text = f"## {title_of(talk.task)}\n\n{about}\n\n{bullets(known)}"
     return with_confidence(text + missing_noted(talk) + mail_quoted(talk), 0.4 if program else 0.8)

@@ -114,9 +114,8 @@ def _profiled(table: Table, rows: list[Row], wanted: list[str]) -> list[str]:
             found.append(f"{_capital(column.words)} in {table.name} ranges from {low:.0f} to {high:.0f}.")
             continue
         end = f" and totals {shown(total)}" if column.adds_up and total is not None else ""
-        found.append(
-            f"{_capital(column.words)} in {table.name} ranges from {shown(low)} to {shown(high)}, averages {shown(mean)}{end}."
-        )
+        what = f"{_capital(column.words)} in {table.name}"
+        found.append(f"{what} ranges from {shown(low)} to {shown(high)}, averages {shown(mean)}{end}.")
     return found
 
 

@@ -9,10 +9,10 @@ MOST_ASPECTS = 12
 """Aspects that become tasks of their own; what is beyond goes into the last."""
 
 VERBS = {
-    "research": "research find identify investigate explore gather collect list describe explain study examine discover "
-    "search look determine learn understand outline review survey check name give tell show read answer",
-    "analysis": "analyse analyze compare compute calculate count measure quantify evaluate assess benchmark rank estimate "
-    "correlate contrast plot",
+    "research": "research find identify investigate explore gather collect list describe explain study examine "
+    "discover search look determine learn understand outline review survey check name give tell show read answer",
+    "analysis": "analyse analyze compare compute calculate count measure quantify evaluate assess benchmark rank "
+    "estimate correlate contrast plot",
     "strategy": "recommend advise propose suggest prioritise prioritize decide strategise strategize",
     "implementation": "implement code build develop program export refactor",
     "writing": "write draft summarise summarize compose report document",
@@ -33,7 +33,8 @@ _NUMBERED = re.compile(
 )
 _ENDS = re.compile(r"(?<=[?!])\s+|(?<=\w\w\.)\s+(?=[A-Z0-9\"“])|;\s+|\n+")
 _THEN = re.compile(
-    rf"(?:\s*[,;]\s*(?:and\s+)?(?:then\s+|finally\s+|also\s+)?|\s+(?:and\s+then|then|and finally|and also|and)\s+)(?=(?:{_VERB})\b(?!\s+(?:of|and|is|are|market)\b))",
+    r"(?:\s*[,;]\s*(?:and\s+)?(?:then\s+|finally\s+|also\s+)?|\s+(?:and\s+then|then|and finally|and also|and)\s+)"
+    rf"(?=(?:{_VERB})\b(?!\s+(?:of|and|is|are|market)\b))",
     re.IGNORECASE,
 )
 _QUESTIONS = re.compile(
@@ -41,7 +42,8 @@ _QUESTIONS = re.compile(
 )
 _NOT = re.compile(r"^(?:do not|don't|never|without)\b", re.IGNORECASE)
 _OUTPUT = re.compile(
-    r"\b(?:report|summary|article|memo|essay|brief|letter|overview|newsletter|blog post|white ?paper|document)\b", re.IGNORECASE
+    r"\b(?:report|summary|article|memo|essay|brief|letter|overview|newsletter|blog post|white ?paper|document)\b",
+    re.IGNORECASE,
 )
 _ABOUT = re.compile(r"\b(?:about|on|of|for|regarding|concerning|covering)\s+(?P<what>.+)$", re.IGNORECASE | re.DOTALL)
 _TELLING = re.compile(
@@ -51,7 +53,8 @@ _TELLING = re.compile(
 )
 _STRATEGY = re.compile(r"\bswot\b|\bstrateg(?:y|ies|ic)\b|\brecommend", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"^(?:it|them|this|that|these|those|the (?:result|results|report|findings|answer|outcome|summary))\b.{0,40}$", re.IGNORECASE
+    r"^(?:it|them|this|that|these|those|the (?:result|results|report|findings|answer|outcome|summary))\b.{0,40}$",
+    re.IGNORECASE,
 )
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
@@ -103,7 +106,7 @@ def clauses_of(text: str) -> list[str]:
 
 
 def enumerated(text: str) -> tuple[list[str], str]:
-    """The items of a list in a clause and what they are of (`of the market`); the clause itself, where there is no list."""
+    """The items of a list in a clause, and what they are of (`of the market`); the clause where there is no list."""
     head, colon, tail = text.partition(": ")
     listing = tail if colon and "," in tail else text
     items = [

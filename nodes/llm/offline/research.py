@@ -59,7 +59,7 @@ def searches(talk: Conversation) -> list[Call]:
 
 
 def focus_of(talk: Conversation) -> Focus:
-    """What the task is about: its own words first, then those it shares with the request, then the rest of the request."""
+    """What the task is about: its own words, then those it shares with the request, then the rest of the request."""
     shared = keywords(talk.request)
     own = [word for key, word in keywords(talk.task).items() if key not in shared]
     title = keywords(title_of(talk.task)).values()
@@ -110,7 +110,7 @@ def nothing_on(talk: Conversation) -> str:
     """The plain admission that the sources do not say."""
     subject = joined(f"“{word}”" for word in list(keywords(talk.task).values())[:6])
     if not talk.source_lines and not talk.done:
-        return f"There are no sources to look this up in, and without them the offline model knows nothing on {subject or 'this'}."
+        return f"There are no sources, and without them the offline model knows nothing on {subject or 'this'}."
     again = " after searching again in other words" if talk.body("feedback") else ""
     return f"The sources say nothing on this{again} (searched for {subject or 'the whole text'})."
 

@@ -22,7 +22,8 @@ _CLOSED = re.compile(r"[.!?…。！？][\"'”’)\]*_`」』）]*$")
 _CODE = re.compile(r"[{}<>]|;\s*$|:=|==|=>|->|\w\(\w*\)|^\s*(?:def|class|import|func|var|const|return)\s|[│├└─]|\\$")
 _FURNITURE = re.compile(
     r"\b(?:all rights reserved|back to top|table of contents|click here|read more|subscribe|sign up|cookie|"
-    r"log in|share this|skip to|terms of (?:use|service)|privacy policy|edit this page|was this page)\b|©|^\w+\s*:\s*https?:|"
+    r"log in|share this|skip to|terms of (?:use|service)|privacy policy|edit this page|was this page)\b|©|"
+    r"^\w+\s*:\s*https?:|"
     r"^\W*(?:sources?|references?|bibliography|see also|further reading|credits?|image|figure \d+)\s*:",
     re.IGNORECASE,
 )
@@ -51,7 +52,7 @@ def sentences_in(text: str) -> list[Sentence]:
 
 
 def is_quotable(sentence: Sentence, *, at_start: bool = False) -> bool:
-    """Whether it is prose that says something by itself. `at_start`: nothing stands before it, so it may be half of one."""
+    """Whether it is prose that says something by itself. `at_start`: it may be the second half of one."""
     text = sentence.text
     plain = _SPAN_OF_CODE.sub("code", text)
     letters = sum(ch.isalpha() or ch.isspace() for ch in plain)

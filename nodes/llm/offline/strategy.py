@@ -39,8 +39,8 @@ CUES = {
         r"invest|upcoming|roadmap|plan(?:s|ned)? to|new market|by 20\d\d|projected|enterprise"
     ),
     "Strengths": (
-        r"advantage|strong|strength|robust|mature|lead(?:s|er|ing)|widely|proven|reliab|fast|durab|flexib|open[- ]source|"
-        r"popular|best|excel|support|save|saves|reduc|efficien|suited|production|free|easy|simple|built-in|largest|highest"
+        r"advantage|strong|strength|robust|mature|lead(?:s|er|ing)|widely|proven|reliab|fast|durab|flexib|"
+        r"open[- ]source|popular|best|excel|support|save|saves|reduc|efficien|suited|production|free|easy|simple|built-in|largest"
     ),
 }
 """Beginnings of words that speak for a kind, in the order in which ties are decided: the warning counts."""
@@ -77,7 +77,7 @@ def strategise(talk: Conversation) -> Reply:
 
 
 def arranged(statements: Sequence[Statement], focus: Focus) -> dict[str, list[Statement]]:
-    """The statements by what their cue words speak for: outspoken ones first, then those to the point; without a cue none."""
+    """The statements by what their cue words speak for: outspoken ones first, then those to the point."""
     ranked = by_relevance(statements, focus)
     ranked += [statement for statement in statements if statement not in ranked]
     found: dict[str, list[Statement]] = {kind: [] for kind in SHOWN}
@@ -124,7 +124,7 @@ def _is_outspoken(quote: Quote) -> bool:
 
 
 def _cues(kind: str, statement: Statement) -> int:
-    """How many different cues speak for a kind; a word that names the kind at the beginning counts for four. Rankings speak for none."""
+    """How many different cues speak for a kind; one that names it at the beginning counts for four, a figure for none."""
     if statement.is_computed:
         return 0
     found = {cue.lower() for cue in _CUES[kind].findall(statement.words)}

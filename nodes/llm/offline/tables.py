@@ -11,7 +11,8 @@ Row = dict[str, str]
 _TABLE = re.compile(r"\btable (?P<name>\"[^\"]+\"|\S+) \(")
 _FILE = re.compile(r"^(?P<file>.+?): ")
 _COLUMN = re.compile(
-    r"(?P<name>\"(?:[^\"]|\"\")+\"|[^,\"]+?) (?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
+    r"(?P<name>\"(?:[^\"]|\"\")+\"|[^,\"]+?) "
+    r"(?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
 )
 _NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
 _TIME = re.compile(r"(?:^|_)(?:year|date|month|quarter|day|week|period|as_of)(?:$|_)|^(?:fy|yr)$", re.IGNORECASE)

@@ -43,8 +43,8 @@ def can_look_up(talk: Conversation) -> bool:
 def unable(talk: Conversation) -> str:
     """The plain word that the offline model knows nothing by itself."""
     text = (
-        "This cannot be answered offline: no language model is configured, and there are no sources or inputs to answer "
-        "from. Give sources, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+        "This cannot be answered offline: no language model is configured, and there are no sources or inputs to "
+        "answer from. Give sources, or set OPENAI_API_KEY or OPENAI_BASE_URL."
     )
     return with_confidence(text + missing_noted(talk) + mail_quoted(talk), 0.3)
 
