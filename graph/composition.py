@@ -5,7 +5,7 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
-from graph.settings import Settings
+from graph.settings import Settings, beside
 from nodes.agents.team import open_team
 from nodes.intake import merged_policy
 from nodes.llm.choose import Models, make_models
@@ -41,7 +41,7 @@ def compose(
         models=_models(settings, model),
         policy=policy if isinstance(policy, Policy) else merged_policy(Policy(), policy),
         clock=clock or SystemClock(),
-        artifacts=artifacts or settings.artifacts,
+        artifacts=artifacts or beside(settings.db, settings.artifacts),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
     )
 

@@ -17,8 +17,6 @@ from state.errors import DatabaseUnusable
 BUSY_TIMEOUT_MS = 10_000
 """How long a write waits for another process's."""
 
-HEADER = b"SQLite format 3\x00"
-
 
 class WholeBatches(AsyncSqliteStore):
     """The store, whose batches end also where the task that waits for one is cancelled.
@@ -77,6 +75,10 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
+        if "not a database" in str(error):
+            raise DatabaseUnusable(
+                f"{path} is not a Baton database, or is damaged; give another file with --db"
+            ) from error
         raise DatabaseUnusable(f"database {path} cannot be used: {error}; {_advice(error)}") from error
 
 
@@ -92,16 +94,12 @@ def _advice(error: sqlite3.Error) -> str:
 
 
 def _check(path: Path) -> None:
+    """Refuse what cannot be a database.
+
+    The file itself is not opened: closing it would drop the locks that this process has on it by other connections,
+    and the next process to leave would delete the log they still write to (sqlite.org/howtocorrupt.html, section 2.2).
+    """
     if path.is_dir():
         raise DatabaseUnusable(f"{path} is a folder; give a file with --db")
     if not path.parent.is_dir():
         raise DatabaseUnusable(f"folder {path.parent} does not exist; make it, or give another file with --db")
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    try:
-        with path.open("rb") as file:
-            found = file.read(len(HEADER))
-    except OSError as error:
-        raise DatabaseUnusable(f"{path} cannot be read: {error.strerror}; give another file with --db") from error
-    if found != HEADER:
-        raise DatabaseUnusable(f"{path} is not a Baton database; give another file with --db")

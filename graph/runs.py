@@ -46,7 +46,10 @@ class Runs:
             async with self.leases.hold(thread_id):
                 if isinstance(given, dict):
                     await self._prepare(thread_id, given)
-                stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom")
+                # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
+                stream = self.graph.astream(
+                    cast(Any, given), config(thread_id), stream_mode="custom", durability="sync"
+                )
                 try:
                     async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
                         async for event in events:

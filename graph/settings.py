@@ -17,7 +17,7 @@ class Settings(BaseSettings):
     db: Path = Path("baton.db")
     """The SQLite file that holds everything."""
     artifacts: Path = Path("artifacts")
-    """Folder for what agents write and for reports; each thread has its own below it."""
+    """Folder for what agents write and for reports, next to the database; each thread has its own below it."""
     team: Path | None = None
     """A team file; the built-in team without."""
     model: str | None = None
@@ -43,6 +43,11 @@ def read_settings() -> Settings:
     except ValidationError as error:
         wrong = "; ".join(f"{_variable(e['loc'])}: {e['msg']}" for e in error.errors())
         raise SettingsInvalid(f"the environment cannot be understood: {wrong}") from error
+
+
+def beside(db: Path, folder: Path) -> Path:
+    """The folder next to the database, unless it is absolute."""
+    return folder if folder.is_absolute() else db.absolute().parent / folder
 
 
 def _variable(loc: tuple[int | str, ...]) -> str:

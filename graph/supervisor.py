@@ -15,7 +15,7 @@ from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.lease import Leases
 from graph.persistence import connect, open_database
 from graph.runs import Runs
-from graph.settings import read_settings
+from graph.settings import beside, read_settings
 from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
 from nodes.policy.answers import read_answers
@@ -235,7 +235,7 @@ async def open_supervisor(
     """
     settings = read_settings()
     path = Path(db) if db is not None else settings.db
-    folder = Path(artifacts) if artifacts is not None else _beside(path, settings.artifacts)
+    folder = Path(artifacts) if artifacts is not None else beside(path, settings.artifacts)
     services = compose(settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder)
     async with open_database(path, settings.synchronous) as database, connect(path, settings.synchronous) as third:
         yield Supervisor(Runs(services, database, Leases(third, services.clock)))
@@ -274,8 +274,3 @@ async def _last(items: AsyncGenerator[Json | Run, None], on_event: OnEvent | Non
     if last is None:
         raise RuntimeError("a run ended without its result")
     return last
-
-
-def _beside(db: Path, folder: Path) -> Path:
-    """The folder beside the database, unless it is absolute."""
-    return folder if folder.is_absolute() else db.absolute().parent / folder

@@ -64,6 +64,8 @@ async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[
     """The plan, and what was repaired in it."""
     if state.get("plan"):
         return parse_plan(state["plan"]), []
+    if state.get("tasks"):  # a note came in while the plan waits for its approval: the plan stays
+        return parse_plan(state["draft"]), []
     request = await _request(state, run)
     draft, _ = await ask_for(
         run.services.models.for_agent(None),

@@ -66,7 +66,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         model=services.models.name,
     )
     goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
-    said = [] if state.get("messages") else [HumanMessage(goal)]
+    said = [HumanMessage(goal)] if state.get("query") else []
     return {
         "messages": said,
         "query": "",

@@ -91,9 +91,8 @@ async def _feedback(
     shown: list[TaskRecord] = []
     for record in records:
         by_model = is_by_model(record, run)
-        fault = faults_of(
-            record, sourced=bool(run.paths), by_model=by_model, broken=broken_citations(record), policy=run.policy
-        )
+        broken = broken_citations(record, records)
+        fault = faults_of(record, sourced=bool(run.paths), by_model=by_model, broken=broken, policy=run.policy)
         if fault:
             found[record.id] = fault
         elif by_model and record.status == "done":
@@ -120,10 +119,18 @@ def is_by_model(record: TaskRecord, run: RunContext) -> bool:
     return name in run.services.team and run.services.team.agent(name).run is None
 
 
-def broken_citations(record: TaskRecord) -> list[Citation]:
-    """Citations without a quote: they point nowhere, or quote what does not stand there."""
-    claims = record.outcome.claims if record.outcome else []
-    return [citation for claim in claims for citation in claim.citations if not citation.quote]
+def broken_citations(record: TaskRecord, records: Sequence[TaskRecord]) -> list[Citation]:
+    """Citations without a quote: they point nowhere, or quote what does not stand there.
+
+    A figure that another task computed may be passed on with its label: its quote is the query, which stands there.
+    """
+    computed = {citation.label for other in records for citation in _citations(other) if citation.quote}
+    empty = [citation for citation in _citations(record) if not citation.quote]
+    return [citation for citation in empty if citation.place != "table" or citation.label not in computed]
+
+
+def _citations(record: TaskRecord) -> list[Citation]:
+    return [citation for claim in record.outcome.claims for citation in claim.citations] if record.outcome else []
 
 
 def _request(goal: str, records: Sequence[TaskRecord]) -> str:

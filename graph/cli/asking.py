@@ -3,7 +3,9 @@
 import json
 import sys
 from collections.abc import Sequence
+from textwrap import indent
 
+import yaml
 from pydantic import JsonValue
 from rich.text import Text
 
@@ -23,19 +25,33 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask(questions: Sequence[Approval]) -> dict[str, JsonValue]:
-    """The answers that were given, by question; what was left open is not in it."""
-    answers: dict[str, JsonValue] = {}
-    for number, question in enumerate(questions, 1):
-        _show(question, f"Question {number} of {len(questions)}")
+class Asker:
+    """Asks each question once: one that was left open is not asked again, and after the end of input none is."""
+
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+        self._is_over = False
+
+    def ask(self, questions: Sequence[Approval]) -> dict[str, JsonValue]:
+        """The answers that were given, by question; what was left open is not in it."""
+        new = [question for question in questions if question.id not in self._asked]
+        answers: dict[str, JsonValue] = {}
+        for number, question in enumerate(new, 1):
+            if self._is_over:
+                break
+            _show(question, f"Question {number} of {len(new)}")
+            self._asked.add(question.id)
+            if (answer := self._answer(question)) is not None:
+                answers[question.id] = answer
+        return answers
+
+    def _answer(self, question: Approval) -> JsonValue:
         try:
-            answer = _answer(question)
+            return _answer(question)
         except EOFError:
+            self._is_over = True
             say("")
-            return answers
-        if answer is not None:
-            answers[question.id] = answer
-    return answers
+            return None
 
 
 def _show(question: Approval, title: str) -> None:
@@ -47,7 +63,13 @@ def _show(question: Approval, title: str) -> None:
     if question.description:
         console.print(Text(harmless(question.description)))
     if question.args:
-        console.print(Text("Arguments: " + harmless(json.dumps(question.args, ensure_ascii=False, indent=2))))
+        console.print(Text(harmless(_readable(question.args))))
+
+
+def _readable(args: dict[str, JsonValue]) -> str:
+    """Every argument in full: whoever approves has seen what is done."""
+    text: str = yaml.safe_dump(args, sort_keys=False, allow_unicode=True, default_flow_style=None, width=10_000)
+    return "With:\n" + indent(text.rstrip(), "  ")
 
 
 def _answer(question: Approval) -> JsonValue:
@@ -82,7 +104,11 @@ def _line(prompt: str) -> str:
     """A line from the terminal; EOFError when there is no more."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    line = sys.stdin.readline()
+    try:
+        line = sys.stdin.readline()
+    except KeyboardInterrupt:
+        say("")
+        raise
     if not line:
         raise EOFError
     return line.strip()

@@ -16,15 +16,20 @@ from graph.cli.codes import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
 from graph.cli.commands.answer import answer
 from graph.cli.commands.graph import graph
 from graph.cli.commands.inbox import inbox
+from graph.cli.commands.log import log
 from graph.cli.commands.resume import resume
 from graph.cli.commands.run import run
 from graph.cli.commands.runs import runs
 from graph.cli.commands.status import status
+from graph.cli.commands.steering import cancel, mail, pause, recruit, retire, takeover
 from graph.cli.commands.team import team
 from graph.cli.screen import complain
 from state.errors import BatonError
 
-COMMANDS: tuple[Callable[..., int], ...] = (run, resume, status, runs, inbox, answer, team, graph)
+COMMANDS: tuple[Callable[..., int], ...] = (
+    *(run, resume, status, runs, log, inbox, answer),
+    *(pause, takeover, cancel, team, recruit, retire, mail, graph),
+)
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,

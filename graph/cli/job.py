@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from graph.cli.asking import ask, can_ask
+from graph.cli.asking import Asker, can_ask
 from graph.cli.ending import end
 from graph.cli.launches import Launch, existing, recall
 from graph.cli.screen import command
@@ -36,6 +36,7 @@ class Job:
     yes: bool = False
     """Whether whatever is asked is approved."""
     policy: Json = field(default_factory=dict)
+    asker: Asker = field(default_factory=Asker)
 
     def carry_out(self, verb: Verb) -> int:
         """Run until it ends or a human is needed who is not here; the exit code."""
@@ -68,7 +69,7 @@ class Job:
             return {
                 question.id: {"type": "approve", "message": "given in advance (--yes)"} for question in run.approvals
             }
-        return ask(run.approvals) if can_ask() and not self.as_json else {}
+        return self.asker.ask(run.approvals) if can_ask() and not self.as_json else {}
 
     def _answering(self, answers: dict[str, JsonValue]) -> Verb:
         return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), on_event=on_event)

@@ -122,9 +122,9 @@ class Dispatcher:
 
 
 def with_outcome(record: TaskRecord, outcome: Outcome) -> TaskRecord:
-    """The record after `outcome`: one that is blocked stays pending."""
+    """The record after `outcome`: one that is blocked goes on later from where it is, parked or not begun."""
     if outcome.status == "blocked":
-        return record.model_copy(update={"status": "pending"})
+        return record if record.status == "parked" else record.model_copy(update={"status": "pending"})
     status: TaskStatus = outcome.status
     return record.model_copy(update={"status": status, "outcome": outcome})
 

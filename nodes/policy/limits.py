@@ -14,11 +14,11 @@ def exceeded(policy: Policy, used: Usage, reserved: Usage) -> str:
     """
     total = used + reserved
     if total.calls > policy.max_agent_iterations:
-        return f"the run's limit of {policy.max_agent_iterations} model calls is reached"
+        return f"the run's limit of {policy.max_agent_iterations} model calls (max_agent_iterations) is reached"
     if policy.token_budget is not None and total.total_tokens > policy.token_budget:
-        return f"the token budget of {policy.token_budget} is used up ({used.total_tokens} spent)"
+        return f"the token_budget of {policy.token_budget} is used up ({used.total_tokens} spent)"
     if policy.cost_budget is not None and total.cost > policy.cost_budget:
-        return f"the cost budget of ${policy.cost_budget:.2f} is used up (${used.cost:.2f} spent)"
+        return f"the cost_budget of ${policy.cost_budget:.2f} is used up (${used.cost:.2f} spent)"
     return ""
 
 

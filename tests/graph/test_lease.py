@@ -52,7 +52,10 @@ async def test_a_thread_that_is_being_run_cannot_be_run_again_here_or_by_another
         assert (await elsewhere).status == "complete"
 
     assert (seen.status, seen.phase) == ("running", "executing")
-    assert [(task.id, task.status, task.agent) for task in seen.tasks] == [("a", "running", "ada"), ("b", "pending", "ada")]
+    assert [(task.id, task.status, task.agent) for task in seen.tasks] == [
+        ("a", "running", "ada"),
+        ("b", "pending", "ada"),
+    ]
 
 
 async def test_a_lease_ends_with_its_run() -> None:

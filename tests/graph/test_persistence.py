@@ -2,14 +2,24 @@
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from langgraph.store.base import PutOp
 
-from graph.persistence import HEADER, open_database
+from graph.persistence import open_database
 from state.errors import DatabaseUnusable
 from tests.runs import opened, plan
+
+HEADER = b"SQLite format 3\x00"
+VISIT = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM store").fetchall()
+connection.close()
+"""
 
 
 async def refusal_of(db: Path) -> str:
@@ -24,7 +34,7 @@ async def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path:
     db = tmp_path / "notes.txt"
     db.write_text("my notes")
 
-    assert "notes.txt is not a Baton database; give another file with --db" in await refusal_of(db)
+    assert "notes.txt is not a Baton database, or is damaged; give another file with --db" in await refusal_of(db)
     assert db.read_text() == "my notes"
 
 
@@ -32,7 +42,7 @@ async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
     db = tmp_path / "runs.db"
     db.write_bytes(HEADER + b"\xff" * 5000)
 
-    assert "runs.db cannot be used" in await refusal_of(db)
+    assert "runs.db is not a Baton database, or is damaged" in await refusal_of(db)
 
 
 async def test_a_folder_is_refused(tmp_path: Path) -> None:
@@ -94,3 +104,17 @@ async def test_a_write_whose_writer_is_cancelled_leaves_no_transaction_open(tmp_
 
     assert last
     assert last.value == {"n": 19}
+
+
+async def test_what_one_opening_writes_is_kept_when_another_is_made_and_another_process_comes_and_goes(
+    tmp_path: Path,
+) -> None:
+    db = tmp_path / "runs.db"
+    async with open_database(db) as first, open_database(db):
+        await asyncio.to_thread(subprocess.run, [sys.executable, "-c", VISIT, str(db)], check=True)
+        await first.store.aput(("rows",), "late", {"n": 1})
+        with sqlite3.connect(db) as connection:
+            rows = connection.execute("SELECT key FROM store").fetchall()
+        connection.close()
+
+    assert rows == [("late",)]

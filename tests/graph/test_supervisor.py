@@ -171,7 +171,9 @@ async def test_input_on_a_thread_that_has_ended_starts_anew() -> None:
 async def test_a_run_that_ended_or_waits_is_not_run_again_by_resume() -> None:
     work = Turns(RuntimeError("net"))
     async with opened(agent(work, role="breaks", name="bo"), agent(asks)) as sup:
-        failed = await sup.start("Q", thread_id="f", plan=plan({"id": "a", "role": "breaks"}), policy={"max_attempts": 1})
+        failed = await sup.start(
+            "Q", thread_id="f", plan=plan({"id": "a", "role": "breaks"}), policy={"max_attempts": 1}
+        )
         waiting = await sup.start("Q", thread_id="w", plan=plan("a"))
 
         assert await sup.resume("f") == failed

@@ -84,9 +84,14 @@ async def live(telling: Telling, folder: Path, *, onwards: Callable[[Supervisor]
     async with opened(telling(folder), folder) as sup:
         if onwards:
             return await onwards(sup)
-        if any(run.thread_id == THREAD for run in await sup.runs()):
-            return await sup.resume(THREAD)
-        return await sup.start("Q", thread_id=THREAD, plan=telling(folder).plan)
+        return await begun_or_resumed(sup, telling(folder))
+
+
+async def begun_or_resumed(sup: Supervisor, story: Story, on_event: Callable[[Json], None] | None = None) -> Run:
+    """The run of a story, from its beginning or from where it stands."""
+    if any(run.thread_id == THREAD for run in await sup.runs()):
+        return await sup.resume(THREAD, on_event=on_event)
+    return await sup.start("Q", thread_id=THREAD, plan=story.plan, on_event=on_event)
 
 
 def opened(story: Story, folder: Path) -> Any:
@@ -138,7 +143,7 @@ async def _tell(telling: Telling, folder: Path, doom: Doom | None) -> None:
             if doom and doom.moment == "event" and left <= 0:
                 kill_me()
 
-        await sup.start("Q", thread_id=THREAD, plan=story.plan, on_event=count)
+        await begun_or_resumed(sup, story, count)
     if doom and doom.moment == "seconds":
         os._exit(0)  # it lived longer than its timer, which is still running
 

@@ -1,27 +1,13 @@
 """A process is killed, another one goes on: what was finished is not done again, and the report is the same."""
 
-import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from tests.journeys.doom import THREAD, Doom, Moment, die, live, notes, opened
 from tests.journeys.stories import twelve
-
-AT_ONCE = 3
-
-
-async def in_turns(stories: Iterable[Awaitable[None]]) -> None:
-    """A few at once: most of the time each waits for the disk."""
-    room = asyncio.Semaphore(AT_ONCE)
-
-    async def take(story: Awaitable[None]) -> None:
-        async with room:
-            await story
-
-    await asyncio.gather(*map(take, stories))
-
+from tests.journeys.turns import in_turns
 
 async def ended_before(folder: Path) -> set[str]:
     """Tasks whose end was both written down by the agent and recorded."""

@@ -67,7 +67,11 @@ def test_more_tasks_than_a_thousand_are_refused() -> None:
         Plan(tasks=tasks)
 
 
-@given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(st.integers(0, n), st.integers(0, n))))))
+@given(
+    st.integers(1, 12).flatmap(
+        lambda n: st.tuples(st.just(n), st.sets(st.tuples(st.integers(0, n), st.integers(0, n))))
+    )
+)
 def test_edges_that_all_point_back_never_make_a_cycle(shape: tuple[int, set[tuple[int, int]]]) -> None:
     count, edges = shape
     tasks = [make_task(f"t{n}", *(f"t{m}" for k, m in sorted(edges) if k == n and m < n)) for n in range(count)]

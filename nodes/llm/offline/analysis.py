@@ -3,7 +3,8 @@
 import re
 
 from nodes.llm.offline.conversation import Call, Conversation, Done, Reply
-from nodes.llm.offline.queries import Question, details, plain, profile
+from nodes.llm.offline.queries import details, plain, profile
+from nodes.llm.offline.questions import Question
 from nodes.llm.offline.remarks import mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.research import as_statement, best_quotes, confidence, research, searches
 from nodes.llm.offline.statements import Statement, bullets

@@ -54,7 +54,7 @@ class Drafting:
         return task_id
 
     def role(self, kind: str, wanted: str = "") -> str:
-        """A role of this team for that kind of work: the one wanted, the usual one, one that says so, the generalist."""
+        """A role of this team for that kind of work: the one wanted, the usual one, one that says so."""
         roles = [(m["role"].strip(), m["rest"]) for line in self.team.splitlines() if (m := _TEAM.match(line))]
         known = [role for role, _ in roles]
         for role in (wanted, PREFERRED.get(kind, "")):

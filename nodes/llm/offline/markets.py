@@ -5,8 +5,14 @@ import re
 from nodes.llm.offline.words import keywords
 
 MARKET = {
-    "market size": ("Market size and adoption of {}: revenue, yearly growth, forecast, spending, companies with it in production", "researcher"),
-    "competitor": ("Competitors in {}: vendors, companies, frameworks, leaders and their market share", "analyst"),
+    "market size": (
+        "Market size and adoption of {}: revenue, yearly growth, forecast, spending, companies with it in production",
+        "researcher",
+    ),
+    "competitor": (
+        "Competitors in {}: vendors, their frameworks and market share, who leads, with figures such as stars",
+        "analyst",
+    ),
     "product comparison": (
         "Product comparison in {}: features, strengths, limitations, licences and pricing of the products",
         "researcher",
@@ -26,7 +32,8 @@ _MARKET = re.compile(
 )
 _MARKET_OF = re.compile(
     r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
-    r"(?:analysis|landscape|research|study|overview|assessment)\s+(?:of|for|on|in|about)\s+(?P<other>[^.,:;?!\n]{2,80}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
+    r"(?:analysis|landscape|research|study|overview|assessment)\s+(?:of|for|on|in|about)\s+"
+    r"(?P<other>[^.,:;?!\n]{2,80}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
     re.IGNORECASE,
 )
 

@@ -11,7 +11,8 @@ from state.citation import labels_in
 SOURCED = frozenset({"research", "analysis"})
 
 _HONEST = re.compile(
-    r"\b(?:sources?|inputs?|documents?|files?|tables?) (?:says?|contains?|have|has|mentions?|names?) (?:nothing|no|none)\b|"
+    r"\b(?:sources?|inputs?|documents?|files?|tables?) (?:says?|contains?|have|has|mentions?|names?) "
+    r"(?:nothing|no|none)\b|"
     r"\bno (?:passage|source)s?\b|\bnot (?:mentioned|covered|found) in the (?:sources|documents)\b",
     re.IGNORECASE,
 )

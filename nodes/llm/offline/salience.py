@@ -18,7 +18,9 @@ FILES_WANTED = 4
 CORE = 0.8
 """Weight from which on a word is what the task is about, not only what the request is about."""
 WEAKEST = 0.4
-"""Share of the best sentence's score below which a sentence adds nothing; half of it for another file's best."""
+"""Share of the best sentence's score below which a sentence adds nothing."""
+ELSEWHERE = 0.3
+"""The same for the best sentence of another file."""
 NUMBERS = re.compile(
     r"\b(?:how (?:many|much|large|big|fast|often)|size|number|amount|revenue|price|pricing|cost|growth|rate|percent\w*|"
     r"share|average|mean|total|sum|count|statistics?|figures?|benchmarks?|market size|trend)\b",
@@ -113,7 +115,7 @@ def chosen(ranked: Sequence[Scored], limit: int) -> list[Scored]:
     best = ranked[0].score if ranked else 0.0
     strong = [item for item in ranked if item.score >= WEAKEST * best]
     for item in ranked:
-        if item.score < WEAKEST / 2 * best:
+        if item.score < ELSEWHERE * best:
             break
         if len(picks) < min(FILES_WANTED, limit) and all(item.quote.file != other.quote.file for other in picks):
             _take(item, picks)

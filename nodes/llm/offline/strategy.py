@@ -40,7 +40,7 @@ CUES = {
     ),
     "Strengths": (
         r"advantage|strong|strength|robust|mature|lead(?:s|er|ing)|widely|proven|reliab|fast|durab|flexib|"
-        r"open[- ]source|popular|best|excel|support|save|saves|reduc|efficien|suited|production|free|easy|simple|built-in|largest"
+        r"open[- ]source|popular|best|excel|support|save|saves|reduc|efficien|suited|production|free|easy|largest"
     ),
 }
 """Beginnings of words that speak for a kind, in the order in which ties are decided: the warning counts."""
@@ -124,7 +124,7 @@ def _is_outspoken(quote: Quote) -> bool:
 
 
 def _cues(kind: str, statement: Statement) -> int:
-    """How many different cues speak for a kind; one that names it at the beginning counts for four, a figure for none."""
+    """How many different cues speak for a kind; one that names it at the start counts for four; figures have none."""
     if statement.is_computed:
         return 0
     found = {cue.lower() for cue in _CUES[kind].findall(statement.words)}

@@ -97,7 +97,14 @@ async def test_what_builds_only_on_failures_is_skipped() -> None:
 
 @pytest.mark.parametrize(
     ("total", "failing", "status"),
-    [(6, 2, "complete"), (6, 3, "complete"), (6, 4, "failed"), (8, 2, "complete"), (8, 4, "complete"), (8, 5, "failed")],
+    [
+        (6, 2, "complete"),
+        (6, 3, "complete"),
+        (6, 4, "failed"),
+        (8, 2, "complete"),
+        (8, 4, "complete"),
+        (8, 5, "failed"),
+    ],
 )
 async def test_a_run_gives_up_when_too_many_of_its_tasks_failed(total: int, failing: int, status: str) -> None:
     async def work(brief: Brief, desk: Any) -> str:

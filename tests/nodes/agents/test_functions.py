@@ -4,60 +4,55 @@ from typing import Any
 
 import pytest
 
-from nodes.agents.functions import outcome_of
 from nodes.agents.worker.conclude import split_confidence
 from state.errors import AgentFailed
-from tests.builders import make_brief
+from state.run import Run, TaskView
 from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan
 
 
-def failure_of(returned: object) -> AgentFailed:
-    with pytest.raises(AgentFailed) as caught:
-        outcome_of(returned, "ada", make_brief("a"), None)
-    return caught.value
+async def run_of(returned: object) -> tuple[Run, TaskView]:
+    """The run of one task whose agent returns this, once."""
+    async with opened(agent(Turns(returned)), max_attempts=1) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+    return run, run.tasks[0]
 
 
-@pytest.mark.parametrize("returned", ["text", "", 3, 0, False, [1, "b"], {"n": 1, "list": [None]}, {"result": {"n": 1}}])
-def test_any_plain_json_is_a_result(returned: Any) -> None:
+@pytest.mark.parametrize("returned", ["text", 3, 0, False, [1, "b"], {"n": 1, "list": [None]}, {"result": {"n": 1}}])
+async def test_any_plain_json_is_a_result(returned: Any) -> None:
     expected = returned["result"] if isinstance(returned, dict) and "result" in returned else returned
+    run, task = await run_of(returned)
 
-    assert outcome_of(returned, "ada", make_brief("a"), None).result == expected
-
-
-def test_a_mapping_with_an_outcomes_keys_is_an_outcome() -> None:
-    outcome = outcome_of({"result": "So.", "confidence": 0.7, "cost": 0.25}, "ada", make_brief("a"), None)
-
-    assert (outcome.result, outcome.confidence, outcome.usage.cost) == ("So.", 0.7, 0.25)
-    assert (outcome.task_id, outcome.agent, outcome.status) == ("a", "ada", "done")
+    assert (run.status, task.result) == ("complete", expected)
 
 
-def test_labels_in_a_functions_text_are_citations() -> None:
-    outcome = outcome_of("So it is [a.md#L1].", "ada", make_brief("a"), None)
+async def test_a_mapping_with_an_outcomes_keys_is_an_outcome() -> None:
+    run, task = await run_of({"result": "So.", "confidence": 0.7, "cost": 0.25})
 
-    assert outcome.claims[0].citations[0].label == "[a.md#L1]"
+    assert (task.result, task.confidence, run.usage.cost) == ("So.", 0.7, 0.25)
 
 
 @pytest.mark.parametrize(
-    ("returned", "kind", "complaint"),
+    ("returned", "complaint"),
     [
-        (None, "invalid", "returned nothing"),
-        ({"confidence": 0.5}, "invalid", "returned nothing"),
-        (object(), "invalid", "not an outcome"),
-        ({"result": {1, 2}}, "invalid", "not an outcome"),
-        (b"bytes", "invalid", "not an outcome"),
-        ({"result": "So.", "confidence": 7.0}, "invalid", "confidence: Input should be less than or equal to 1"),
-        ({"result": "So.", "confidence": "sure"}, "invalid", "confidence"),
-        ({"result": "So.", "artifacts": ["a.txt"]}, "invalid", "artifacts"),
-        ({"failed": "no data"}, "declared", "no data"),
-        ({"failed": "no data", "result": "half"}, "declared", "no data"),
+        (None, "returned nothing"),
+        ({"confidence": 0.5}, "returned nothing"),
+        (object(), "not an outcome"),
+        ({"result": {1, 2}}, "not an outcome"),
+        (b"bytes", "not an outcome"),
+        ({"result": "So.", "confidence": 7.0}, "confidence: Input should be less than or equal to 1"),
+        ({"result": "So.", "confidence": "sure"}, "confidence"),
+        ({"result": "So.", "artifacts": ["a.txt"]}, "artifacts"),
+        ({"failed": "no data"}, "no data"),
+        ({"failed": "no data", "result": "half"}, "no data"),
     ],
 )
-def test_what_is_no_outcome_is_a_failure_of_its_class(returned: object, kind: str, complaint: str) -> None:
-    failure = failure_of(returned)
+async def test_what_is_no_outcome_is_a_failure_with_its_reason(returned: object, complaint: str) -> None:
+    run, task = await run_of(returned)
 
-    assert failure.failure == kind
-    assert complaint in str(failure)
+    assert (run.status, task.status) == ("failed", "failed")
+    assert complaint in (task.error or "")
+    assert "\n" not in (task.error or "")
 
 
 @pytest.mark.parametrize("error", [TypeError("x"), NameError("x"), AttributeError("x"), NotImplementedError("x")])

@@ -31,7 +31,9 @@ def told(model: ScriptedModel, call: int = -1) -> list[str]:
 
 
 async def test_it_calls_tools_until_it_answers() -> None:
-    model = ScriptedModel([SUM, [SUM, {"name": "calculate", "args": {"expression": "1+1"}}], "It is 42.\nConfidence: 0.9"])
+    model = ScriptedModel(
+        [SUM, [SUM, {"name": "calculate", "args": {"expression": "1+1"}}], "It is 42.\nConfidence: 0.9"]
+    )
     run = await run_with(model)
 
     assert (run.status, run.tasks[0].result, run.tasks[0].confidence) == ("complete", "It is 42.", 0.9)

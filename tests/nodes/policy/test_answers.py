@@ -13,12 +13,16 @@ from state.approval import Approval
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=12),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(["type", "args", "message", "by", "decisions", "approved", "edited_action", "a", "b", "action"])
-        | st.text(max_size=5),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["type", "args", "message", "by", "decisions", "approved", "edited_action", "a", "b", "action"]
+            )
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=8,
 )

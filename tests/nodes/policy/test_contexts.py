@@ -6,7 +6,9 @@ from tests.builders import make_outcome, make_record
 
 
 def test_an_agent_gets_the_results_it_depends_on_and_nothing_else() -> None:
-    brief = assemble_brief("Q", make_record("c <- a b"), {"a": make_outcome("a", "A!"), "b": make_outcome("b", {"n": 1})})
+    brief = assemble_brief(
+        "Q", make_record("c <- a b"), {"a": make_outcome("a", "A!"), "b": make_outcome("b", {"n": 1})}
+    )
 
     assert brief.inputs == {"a": "A!", "b": {"n": 1}}
     assert (brief.query, brief.task.id, brief.missing, brief.feedback, brief.previous) == ("Q", "c", [], "", "")

@@ -11,7 +11,24 @@ from state.replies import PlanDraft, TaskDraft
 from tests.builders import make_plan
 
 ROLES = ("researcher", "analyst", "writer", "generalist")
-WORDS = ["", " ", "t1", "t2", "T2", "task 1", "task-2", "1", "²", "٣", "researcher", "writer", "Compare prices.", "a b", "ü", "'"]
+WORDS = [
+    "",
+    " ",
+    "t1",
+    "t2",
+    "T2",
+    "task 1",
+    "task-2",
+    "1",
+    "²",
+    "٣",
+    "researcher",
+    "writer",
+    "Compare prices.",
+    "a b",
+    "ü",
+    "'",
+]
 FREE = st.one_of(st.sampled_from(WORDS), st.text(max_size=70))
 DRAFTS = st.builds(
     PlanDraft,
@@ -147,9 +164,7 @@ def test_missing_and_repeated_ids_are_replaced_by_numbers() -> None:
 
 
 def test_an_id_that_is_good_stays_also_when_a_task_without_one_comes_first() -> None:
-    plan, _ = repair(
-        draft(task("", description="Gather."), task("t1", description="Compare."), task("z", "t1")), ROLES
-    )
+    plan, _ = repair(draft(task("", description="Gather."), task("t1", description="Compare."), task("z", "t1")), ROLES)
 
     assert plan.tasks[1].id == "t1"
     assert plan.task("z").depends_on == ["t1"]

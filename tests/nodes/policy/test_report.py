@@ -156,5 +156,7 @@ def test_the_answer_is_in_the_tasks_that_nothing_delivered_builds_on() -> None:
 
 def test_several_results_stand_each_under_its_task() -> None:
     assert joined([done("a", text="Just this.")]) == "Just this."
-    assert joined([done("a", text="A!"), done("b", text=""), done("c", text="C!")]) == "## Do a.\n\nA!\n\n## Do c.\n\nC!"
+    assert (
+        joined([done("a", text="A!"), done("b", text=""), done("c", text="C!")]) == "## Do a.\n\nA!\n\n## Do c.\n\nC!"
+    )
     assert joined([]) == ""

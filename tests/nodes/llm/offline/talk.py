@@ -64,8 +64,7 @@ def finished(messages: Sequence[BaseMessage], tools: Mapping[str, Fake]) -> tupl
         talk.append(reply)
         if not reply.tool_calls:
             return reply.text, talk
-        for call in reply.tool_calls:
-            talk.append(_answer(call["name"], call["args"], str(call["id"]), tools))
+        talk += [_answer(call["name"], call["args"], str(call["id"]), tools) for call in reply.tool_calls]
     raise AssertionError("it calls tools without end")
 
 

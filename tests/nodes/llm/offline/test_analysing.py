@@ -6,20 +6,22 @@ import duckdb
 import pytest
 
 from state.citation import labels_in
-from tests.nodes.llm.offline.talk import Refused, brief, finished, turn
+from tests.nodes.llm.offline.talk import Fake, Refused, brief, finished, turn
 
 ROWS = """\
 CREATE TABLE prices AS SELECT * FROM (VALUES
- ('Acme', 'EU', 2023, 10.0, 5), ('Bolt', 'US', 2023, 30.0, NULL), ('Core', 'EU', 2024, 20.0, 7), ('Dash', 'US', 2025, 40.0, 8)
+ ('Acme', 'EU', 2023, 10.0, 5), ('Bolt', 'US', 2023, 30.0, NULL),
+ ('Core', 'EU', 2024, 20.0, 7), ('Dash', 'US', 2025, 40.0, 8)
 ) t(vendor, "home region", "year", "list price", seats)"""
-LINE = 'prices.csv: table prices (vendor VARCHAR, "home region" VARCHAR, year BIGINT, "list price" DOUBLE, seats BIGINT), 4 rows'
+COLUMNS = 'vendor VARCHAR, "home region" VARCHAR, year BIGINT, "list price" DOUBLE, seats BIGINT'
+LINE = f"prices.csv: table prices ({COLUMNS}), 4 rows"
 SERIES = """\
 CREATE TABLE sizes AS SELECT * FROM (VALUES
  ('A', 2020, 10.0), ('A', 2022, 40.0), ('B', 2020, 100.0), ('B', 2022, 50.0)) t(publisher, "year", usd_bn)"""
 SERIES_LINE = "sizes.csv: table sizes (publisher VARCHAR, year BIGINT, usd_bn DOUBLE), 4 rows"
 
 
-def query_over(*statements: str, file: str = "prices.csv"):
+def query_over(*statements: str, file: str = "prices.csv") -> Fake:
     """A query tool over tables made by these statements."""
     connection = duckdb.connect()
     for statement in statements:
@@ -38,7 +40,7 @@ def query_over(*statements: str, file: str = "prices.csv"):
     return query
 
 
-def analysed(task: str, query, line: str = LINE) -> str:
+def analysed(task: str, query: Fake, line: str = LINE) -> str:
     """The result of an analysis."""
     text, talk = finished(brief(task, "analysis", sources=line), {"query": query})
     assert not any(getattr(message, "status", "") == "error" for message in talk)

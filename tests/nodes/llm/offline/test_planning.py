@@ -13,7 +13,8 @@ from tests.nodes.llm.offline.talk import LISTING, TEAM
 
 ROLES = {"researcher", "analyst", "strategist", "coder", "writer", "publisher", "generalist"}
 WORDS = st.sampled_from(
-    ["research", "compare", "write", "publish", "and", "then", ",", ".", "?", ":", "1.", "2)", "-", "report", "SWOT", "market", "of", "the", "AI", "agents", "how", "many", "what", "is", "pricing", "trends", "implement", "code", "it", "\n", "do", "not", "12*7", "日本語", "[a.md#L1]", "recommend", "summarise"]
+    """research compare write publish and then , . ? : 1. 2) - report SWOT market of the AI agents how many what is
+    pricing trends implement code it do not 12*7 日本語 [a.md#L1] recommend summarise newline""".split()  # noqa: SIM905
 )
 
 
@@ -51,8 +52,9 @@ def test_a_market_analysis_becomes_the_six_tasks_of_the_chapter() -> None:
 
 def test_a_market_analysis_with_its_aspects_spelled_out_stays_six_tasks() -> None:
     draft = planned(
-        "Conduct a competitive analysis of the AI agent market: how large the market is, who the competitors are, how their "
-        "products compare, and which technology trends matter. Draw up a SWOT analysis, and write a report on which suits whom."
+        "Conduct a competitive analysis of the AI agent market: how large the market is, who the competitors are, how "
+        "their products compare, and which technology trends matter. Draw up a SWOT analysis, and write a report that "
+        "says which suits whom."
     )
     assert len(draft.tasks) == 6
 
@@ -84,6 +86,10 @@ def test_each_question_is_researched_in_parallel_and_one_writer_answers(request_
     assert [task.depends_on for task in draft.tasks] == [[], [], ["t1", "t2"]]
     assert "checkpoint" in draft.tasks[0].description
     assert "resume" in draft.tasks[1].description
+
+
+def test_an_empty_request_is_planned_all_the_same() -> None:
+    assert planned("\n").tasks[0].description
 
 
 def test_an_enumeration_is_split_and_each_part_keeps_the_subject() -> None:
@@ -130,8 +136,12 @@ def test_only_roles_of_the_team_are_given() -> None:
     assert draft.tasks[0].role == "scholar"
 
 
+def _text(words: list[str]) -> str:
+    return " ".join(words).replace("newline", "\n")
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.lists(WORDS, min_size=1, max_size=25).map(" ".join), st.sampled_from(["", LISTING]))
+@given(st.lists(WORDS, min_size=1, max_size=25).map(_text), st.sampled_from(["", LISTING]))
 def test_whatever_is_asked_the_plan_is_a_valid_dag_and_the_same_each_time(request_: str, sources: str) -> None:
     draft = planned(request_, sources)
     fields = {"id", "description", "role", "kind", "depends_on"}

@@ -91,10 +91,12 @@ def test_confidence_is_higher_with_more_evidence() -> None:
 
 
 def test_a_request_without_a_subject_reads_the_files() -> None:
-    lines = "[guide.md#L1-L3] Agents need checkpoints to go on after a crash.\nCheckpoints cost little time for agents.\nA crash ends agents."
-    text, talk = finished(
-        brief("Summarise these documents"), {"search": lambda args: "No passage matches", "read": lambda args: lines}
+    lines = (
+        "[guide.md#L1-L3] Agents need checkpoints to go on after a crash.\n"
+        "Checkpoints cost little time for agents.\nA crash ends agents."
     )
+    tools = {"search": lambda args: "No passage matches", "read": lambda args: lines}
+    text, talk = finished(brief("Summarise these documents"), tools)
     assert {call["name"] for m in talk for call in getattr(m, "tool_calls", [])} == {"read"}
     assert quotes(text)
 
@@ -125,7 +127,7 @@ def test_without_tools_and_inputs_it_says_that_it_cannot() -> None:
 
 def test_at_its_last_turn_it_answers_from_what_it_has() -> None:
     _, talk = finished(brief(TASK), TOOLS)
-    cut = talk[: next(n for n, m in enumerate(talk) if (n > 2 and getattr(m, "tool_calls", None)) or n == len(talk) - 1)]
+    cut = talk[:-1]
     assert quotes(turn(cut, []).text)
 
 

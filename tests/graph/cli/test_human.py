@@ -1,0 +1,126 @@
+import io
+import sys
+
+import pytest
+
+from graph.cli.asking import Asker
+from state.approval import Approval
+from tests.graph.cli.conftest import Baton
+
+ASK = "How much caffeine is in tea?"
+
+
+def question(name: str = "q1") -> Approval:
+    return Approval(id=name, task_id="t", agent="ada", action="publish", args={"name": "a.md"}, reason="it is public")
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+def test_a_run_that_needs_a_human_ends_with_3_and_the_commands_to_answer(
+    baton: Baton, tea: str, publishing: str
+) -> None:
+    said = baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    [question] = baton("inbox", "--json").lines[0]
+
+    assert said.code == 3
+    assert said.out == ""
+    assert f"baton answer t {question['id']} approve" in said.err
+
+
+def test_the_command_to_answer_names_the_database_that_is_used(baton: Baton, tea: str, publishing: str) -> None:
+    said = baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--db", "my runs.db")
+
+    assert "approve --db 'my runs.db'" in said.err
+
+
+def test_a_rejected_action_is_not_done_and_the_run_ends(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    [asked] = baton("inbox", "t", "--json").lines[0]
+
+    said = baton("answer", "t", asked["id"], "reject", "--message", "not now", "--by", "ana", "--json")
+
+    answered = next(event for event in said.lines if event.get("kind") == "approval_answered")
+    assert answered["data"] == {"id": asked["id"], "decision": "reject", "by": "ana", "message": "not now"}
+    assert baton("inbox", "t", "--json").lines == [[]]
+
+
+def test_a_waiting_run_can_be_resumed_and_still_waits(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+
+    assert baton("resume", "t").code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["nonsense", "approve"], "no open question is called 'nonsense'"),
+        (["REQUEST", "edit"], "an edit, and only an edit, has new arguments"),
+        (["REQUEST", "approve", "--args", "{}"], "an edit, and only an edit, has new arguments"),
+        (["REQUEST", "edit", "--args", "{name"], "--args is not JSON"),
+        (["REQUEST", "edit", "--args", "[1]"], "--args is not a JSON object"),
+        (["REQUEST", "maybe"], "'maybe' is not one of"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_refused_and_the_question_stays_open(
+    baton: Baton, tea: str, publishing: str, words: list[str], wrong: str
+) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    [asked] = baton("inbox", "t", "--json").lines[0]
+
+    said = baton("answer", "t", *[word.replace("REQUEST", asked["id"]) for word in words])
+
+    assert said.code == 2
+    assert wrong in said.err
+    assert said.err.count("\n") == 1
+    assert baton("inbox", "t", "--json").lines == [[asked]]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("approve\n", {"type": "approve", "message": ""}),
+        ("y looks good\n", {"type": "approve", "message": "looks good"}),
+        ("reject: too early\n", {"type": "reject", "message": "too early"}),
+        ('edit {"name": "b.md"}\n', {"type": "edit", "args": {"name": "b.md"}}),
+        ('edit\n{"name": "b.md"}\n', {"type": "edit", "args": {"name": "b.md"}}),
+        ("edit {name\napprove\n", {"type": "approve", "message": ""}),
+        ("edit [1]\nno\n", {"type": "reject", "message": ""}),
+        ("perhaps\nok\n", {"type": "approve", "message": ""}),
+    ],
+)
+def test_what_is_typed_is_an_answer(monkeypatch: pytest.MonkeyPatch, typed: str, answer: object) -> None:
+    typing(monkeypatch, typed)
+
+    assert Asker().ask([question()]) == {"q1": answer}
+
+
+def test_an_empty_line_leaves_a_question_open_and_it_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    typing(monkeypatch, "\napprove\napprove\n")
+    asker = Asker()
+
+    assert asker.ask([question("q1"), question("q2")]) == {"q2": {"type": "approve", "message": ""}}
+    assert asker.ask([question("q1")]) == {}
+
+
+def test_after_the_end_of_input_nothing_more_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typing(monkeypatch, "")
+
+    assert Asker().ask([question("q1"), question("q2")]) == {}
+    assert "Question 2" not in capsys.readouterr().err
+
+
+def test_a_question_cannot_steer_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typing(monkeypatch, "")
+    sly = question().model_copy(update={"args": {"name": "\x1b[2Jclean"}, "description": "\x1b]0;title\x07 [bold]x"})
+
+    Asker().ask([sly])
+
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "[bold]x" in shown

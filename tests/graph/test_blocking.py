@@ -1,0 +1,61 @@
+"""The same verbs without `await`."""
+
+from typing import Any
+
+import pytest
+
+from graph.supervisor import Supervisor
+from nodes.llm.scripted import ScriptedModel
+from state.brief import Brief
+from state.errors import BadInput, ThreadUnknown
+from tests.clock import HeldClock
+from tests.runs import agent, plan
+
+
+async def asks(brief: Brief, desk: Any) -> str:
+    return str((await desk.ask("launch")).type)
+
+
+def opened(**more: Any) -> Any:
+    return Supervisor.open("runs.db", model=ScriptedModel([]), clock=HeldClock(), **more)
+
+
+def test_a_run_from_start_to_end() -> None:
+    with opened(team=[agent()]) as sup:
+        run = sup.start("Q", thread_id="t", plan=plan("a"))
+        events = sup.events("t")
+
+        assert (run.status, sup.view("t"), [one.thread_id for one in sup.runs()]) == ("complete", run, ["t"])
+        assert sup.plan("t")["tasks"][0]["id"] == "a"
+        assert sup.resume("t") == run
+        assert sup.events("t", after=3) == events[3:]
+
+
+def test_a_question_is_answered() -> None:
+    with opened(team=[agent(asks)]) as sup:
+        waiting = sup.start("Q", plan=plan("a"))
+        run = sup.answer(waiting.thread_id, {waiting.approvals[0].id: True}, by="ana")
+
+    assert (waiting.status, run.status, run.tasks[0].result) == ("waiting", "complete", "approve")
+
+
+def test_events_are_streamed() -> None:
+    with opened(team=[agent()]) as sup:
+        kinds = [event["kind"] for event in sup.stream("Q", plan=plan("a"))]
+
+    assert (kinds[0], kinds[-1]) == ("phase_entered", "run_finished")
+
+
+def test_errors_are_the_same() -> None:
+    with opened(team=[agent()]) as sup:
+        with pytest.raises(ThreadUnknown):
+            sup.view("nope")
+        with pytest.raises(BadInput, match="empty"):
+            sup.start(" ")
+    with pytest.raises(BadInput, match="no agents"), opened(team=[]):
+        pass
+
+
+async def test_it_works_where_an_event_loop_runs_already() -> None:
+    with opened(team=[agent()]) as sup:
+        assert sup.start("Q", plan=plan("a")).status == "complete"

@@ -1,0 +1,216 @@
+"""`langgraph dev` from the checkout: the supervisor is served, asks, is answered, and is seen from the command line."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from graph.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+UP_WITHIN_S = 60
+QUESTION = "When was the lighthouse of Cape Morrow lit?"
+NOTES = "The lighthouse of Cape Morrow was lit in 1887. It has 214 steps. Its lamp reaches 19 nautical miles.\n"
+IN_COMMAND = {"query": QUESTION, "policy": {"oversight": "in_command"}}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that runs, and what it was given."""
+
+    url: str
+    folder: Path
+
+    @property
+    def db(self) -> Path:
+        return self.folder / "baton.db"
+
+    @property
+    def sources(self) -> list[str]:
+        return [str(self.folder / "notes.md")]
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "server.log").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serves the checkout, without whatever `.env` lies there."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("langgraph.json", "graph", "nodes", "state"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "notes.md").write_text(NOTES, encoding="utf-8")
+    made = Server(f"http://127.0.0.1:{free_port()}", folder)
+    with (folder / "server.log").open("w", encoding="utf-8") as log:
+        process = start(made, log.fileno())
+        try:
+            wait_until_up(made, process)
+            yield made
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=30)
+
+
+def start(server: Server, log: int) -> "subprocess.Popen[bytes]":
+    where = ["--host", "127.0.0.1", "--port", server.url.rpartition(":")[2]]
+    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", *where]
+    environment = {**os.environ, "BATON_DB": str(server.db)}
+    return subprocess.Popen(
+        [*command, "--n-jobs-per-worker", "8"], cwd=server.folder, env=environment, stdout=log, stderr=log
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_up(server: Server, process: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + UP_WITHIN_S
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            if httpx.get(f"{server.url}/ok", trust_env=False).is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)  # another process starts; nothing here can be held still
+    pytest.fail(f"the server did not start:\n{server.log}")
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[LangGraphClient]:
+    async with get_client(url=server.url) as client:
+        yield client
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the stream of one run said."""
+
+    thread_id: str
+    kinds: list[str]
+    """The kinds of Baton's events."""
+    state: dict[str, Any]
+    errors: list[str]
+    question: dict[str, Any] | None
+    """What the run asks a human now."""
+
+
+async def run(client: LangGraphClient, thread_id: str = "", **given: Any) -> Heard:
+    """One run of the server on a thread, a new one unless named."""
+    thread_id = thread_id or (await client.threads.create())["thread_id"]
+    kinds: list[str] = []
+    errors: list[str] = []
+    state: dict[str, Any] = {}
+    async for part in client.runs.stream(thread_id, "supervisor", stream_mode=["custom", "values"], **given):
+        if part.event == "custom":
+            kinds.append(part.data["kind"])
+        elif part.event == "values":
+            state = part.data
+        elif part.event == "error":
+            errors.append(part.data["message"])
+    waiting = (await client.threads.get(thread_id))["interrupts"]
+    asked: list[Any] = [item["value"] for items in waiting.values() for item in items]
+    return Heard(thread_id, kinds, state, errors, asked[0] if asked else None)
+
+
+async def status(server: Server, thread_id: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What `baton status` says."""
+    capsys.readouterr()
+    command = ["status", thread_id, "--db", str(server.db), "--json"]
+    assert await asyncio.to_thread(main, command) == 0
+    shown: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return shown
+
+
+@pytest.mark.parametrize("given", [{"query": QUESTION}, {"messages": [{"role": "user", "content": QUESTION}]}])
+async def test_a_question_is_answered_on_a_thread_and_the_command_line_sees_it(
+    given: dict[str, Any], server: Server, client: LangGraphClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    heard = await run(client, input={**given, "sources": server.sources})
+
+    assert (heard.errors, heard.question) == ([], None)
+    assert (heard.kinds[0], heard.kinds[-1]) == ("phase_entered", "run_finished")
+    assert {"task_started", "task_finished"} <= set(heard.kinds)
+    assert heard.state["phase"] == "complete"
+    assert "1887" in heard.state["report"]
+    assert "[notes.md#L1]" in heard.state["report"]
+    assert [message["type"] for message in heard.state["messages"]] == ["human", "ai"]
+    assert heard.state["messages"][-1]["content"] == heard.state["report"]
+    seen = await status(server, heard.thread_id, capsys)
+    assert (seen["status"], seen["report"]) == ("complete", heard.state["report"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"decisions": [{"type": "approve"}]},
+        [{"type": "accept", "args": None}],
+        "yes",
+        {"plan.0": {"type": "approve"}},
+    ],
+    ids=["chat page", "inbox", "studio", "code"],
+)
+async def test_an_approved_plan_is_carried_out_whoever_approves_it(
+    answer: Any, server: Server, client: LangGraphClient
+) -> None:
+    asked = await run(client, input={**IN_COMMAND, "sources": server.sources})
+    assert asked.question
+    assert [request["name"] for request in asked.question["action_requests"]] == ["plan"]
+
+    heard = await run(client, asked.thread_id, command={"resume": answer})
+
+    assert heard.kinds[0] == "approval_answered"
+    assert heard.state["phase"] in ("executing", "complete")
+
+
+async def test_a_rejected_plan_is_made_again_and_an_unreadable_answer_leaves_it_open(
+    server: Server, client: LangGraphClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = await run(client, input={**IN_COMMAND, "sources": server.sources})
+    rejected = await run(
+        client, asked.thread_id, command={"resume": {"decisions": [{"type": "reject", "message": "look again"}]}}
+    )
+    assert rejected.question
+    assert [approval["id"] for approval in rejected.question["approvals"]] == ["plan.1"]
+
+    unread = await run(client, asked.thread_id, command={"resume": {"no such question": "yes"}})
+    assert unread.question
+    assert "could not be read" in unread.question["error"]
+    assert (await status(server, asked.thread_id, capsys))["status"] == "waiting"
+
+
+async def test_bad_input_comes_back_as_one_line_that_says_what_to_do(client: LangGraphClient) -> None:
+    assert (await run(client, input={"query": " "})).errors == ["the request is empty; say what is to be done"]
+
+
+async def test_a_thread_can_be_copied_and_goes_on_with_another_question(
+    client: LangGraphClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = await run(client, input={"query": "What is 12 times 3?"})
+    copy: Any = await client.threads.copy(first.thread_id)
+    second = await run(client, copy["thread_id"], input={"query": "What is 7 times 7?"})
+
+    assert "36" in first.state["report"]
+    assert "49" in second.state["report"]
+    assert [message["type"] for message in second.state["messages"]] == ["human", "ai", "human", "ai"]
+
+
+def test_the_server_met_no_blocking_call_and_misses_no_method_of_ours(server: Server) -> None:
+    assert "Using custom checkpointer: Saver" in server.log
+    assert "BlockingError" not in server.log
+    assert "checkpointer missing" not in server.log

@@ -1,0 +1,94 @@
+"""Events are numbered without gaps, and stand in the Store with what they change."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+from langgraph.store.memory import InMemoryStore
+
+from nodes.runtime.clock import SystemClock
+from nodes.runtime.journal import PAGE, Journal, Json, event_key, read_board, read_events
+from nodes.runtime.rows import read_all, space
+from tests.clock import HeldClock
+
+
+async def test_numbers_go_on_where_another_process_left_off() -> None:
+    store, clock = InMemoryStore(), HeldClock()
+    await Journal(store, "t", clock).emit("phase_entered", phase="executing")
+    clock.time += 5
+    event = await Journal(store, "t", clock).emit("task_started", phase="executing", task_id="a", agent="ada")
+
+    assert (event.seq, event.ts, event.task_id, event.agent) == (2, 1_000_005, "a", "ada")
+    assert [one.seq for one in await read_events(store, "t")] == [1, 2]
+
+
+async def test_threads_are_numbered_each_for_itself() -> None:
+    store = InMemoryStore()
+    for thread in ("t", "t.1", "t%2E1"):
+        await Journal(store, thread, HeldClock()).emit("run_finished", phase=thread)
+
+    for thread in ("t", "t.1", "t%2E1"):
+        assert [(event.seq, event.phase) for event in await read_events(store, thread)] == [(1, thread)]
+
+
+async def test_events_at_the_same_time_get_different_numbers() -> None:
+    store = InMemoryStore()
+    journal = Journal(store, "t", HeldClock())
+    heard: list[Json] = []
+    journal.writer = heard.append
+    await asyncio.gather(*(journal.emit("task_started", phase="executing", task_id=f"t{n}") for n in range(20)))
+
+    assert [event["seq"] for event in heard] == list(range(1, 21))
+    assert [event.model_dump(mode="json") for event in await read_events(store, "t")] == heard
+
+
+async def test_more_events_than_a_page_are_read() -> None:
+    store = InMemoryStore()
+    journal = Journal(store, "t", HeldClock())
+    for _ in range(PAGE + 3):
+        await journal.emit("mail_delivered", phase="executing")
+
+    assert len(await read_events(store, "t")) == PAGE + 3
+    assert [event.seq for event in await read_events(store, "t", after=PAGE + 1)] == [PAGE + 2, PAGE + 3]
+    assert await read_events(store, "t", after=PAGE + 3) == []
+
+
+async def test_what_an_event_changes_is_on_the_board() -> None:
+    store = InMemoryStore()
+    journal = Journal(store, "t", HeldClock())
+    await journal.emit("task_started", phase="executing", also=[journal.row("task:a", {"status": "running"})])
+
+    assert await read_board(store, "t") == {"task:a": {"status": "running"}}
+    assert await read_board(store, "other") == {}
+
+
+async def test_rows_are_read_in_the_order_of_their_keys_and_only_those_asked_for() -> None:
+    store = InMemoryStore()
+    for key in ("b", "a", "c"):
+        await store.aput(("rows", "t"), key, {"key": key})
+    await store.aput(("rows", "t", "below"), "d", {})
+    await store.aput(("rows", "t2"), "e", {})
+
+    assert [item.key for item in await read_all(store, ("rows", "t"))] == ["a", "b", "c"]
+
+
+@given(st.sets(st.text(min_size=1, max_size=8) | st.sampled_from([".", "%", "%2E", "a.b", "a%2Eb", "%25"])))
+def test_no_two_threads_share_a_place_and_none_has_a_name_the_store_refuses(threads: set[str]) -> None:
+    places = {space("events", thread) for thread in threads}
+
+    assert len(places) == len(threads)
+    assert all("." not in part and part for place in places for part in place)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_keys_of_events_sort_by_number(one: int, other: int) -> None:
+    assert (event_key(one) < event_key(other)) == (one < other)
+
+
+async def test_the_machines_clock_moves_on_and_spreads_retries() -> None:
+    clock = SystemClock()
+    before = clock.now()
+    await clock.sleep(0)
+
+    assert clock.now() >= before > 1_700_000_000
+    assert all(0 <= clock.jitter() <= 1 for _ in range(100))
