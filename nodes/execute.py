@@ -9,6 +9,7 @@ from langgraph.types import Command
 from nodes.agents.assignment import Assignment
 from nodes.agents.attempts import Attempts, Worker
 from nodes.agents.dispatch import Dispatcher
+from nodes.policy.readiness import goes_on
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, open_floor
 from nodes.runtime.node import Node
@@ -69,8 +70,8 @@ def _after(floor: Floor, abort: str | None) -> Goto:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")
+    if goes_on(records, floor.steering.decisions):
+        return Command(update=update, goto="execute")
     if any(record.status == "parked" for record in records):
         return Command(update=update, goto="approve")
-    if any(record.status == "pending" for record in records):
-        return Command(update=update, goto="execute")
     return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")

@@ -24,6 +24,9 @@ class Citation(BaseModel):
     quote: str = ""
     """What stands there, to the letter (line breaks included); for `table`, how the figure was computed."""
 
+    exact: str = ""
+    """The lines of the quote itself, where `place` is wider; empty where it is not, or unknown."""
+
     @property
     def label(self) -> str:
         """The form that stands in texts: `[file#place]`."""

@@ -1,4 +1,4 @@
-"""Runs for tests: a supervisor on a database in the test's own folder, on a held clock, with agents that are functions."""
+"""Runs for tests: a supervisor on a database in the test's own folder, a held clock, agents that are functions."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager

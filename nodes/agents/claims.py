@@ -71,14 +71,27 @@ def _citation(file: str, place: str, statement: str, sources: Sources | None, co
         there = sources.text_at(name, place)
     except ToolRefused:
         return Citation(file=name, place=place)
-    return Citation(file=name, place=place, quote=_quote(statement, there))
+    quote = _quote(statement, there)
+    return Citation(file=name, place=place, quote=quote, exact=_narrowed(place, there, quote))
+
+
+def _narrowed(place: str, there: str, quote: str) -> str:
+    """The lines that `quote` takes within the lines of `place`; empty for pages and rows."""
+    if not quote or place[0] != "L" or quote not in there:
+        return ""
+    first = int(place.partition("-")[0][1:]) + there[: there.index(quote)].count("\n")
+    return f"L{first}-L{first + quote.count(chr(10))}"
 
 
 def _computation(statement: str, label: str, computed: Mapping[str, str]) -> str:
     """The SQL whose result has most of the statement's figures; empty where no query used that table."""
-    figures = set(_NUMBER.findall(statement))
-    results = [(len(figures & set(_NUMBER.findall(text))), sql) for text, sql in computed.items() if label in text]
+    figures = _figures(statement)
+    results = [(len(figures & _figures(text)), sql) for text, sql in computed.items() if label in text]
     return max(results, key=lambda found: found[0])[1] if results else ""
+
+
+def _figures(text: str) -> set[str]:
+    return set(_NUMBER.findall(text.replace(",", "")))
 
 
 def _quote(statement: str, there: str) -> str:

@@ -1,6 +1,6 @@
 """Which tasks may run, and which have to run again."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Literal
 
 from state.outcome import Outcome
@@ -43,6 +43,16 @@ def is_busy(records: Iterable[TaskRecord]) -> bool:
         record.status == "running" or (record.status == "pending" and all(map(has_ended, record.task.depends_on)))
         for record in by_id.values()
     )
+
+
+def goes_on(records: Iterable[TaskRecord], answered: Container[str]) -> bool:
+    """Whether there is work to do without a human: a task could start, or a parked one has an answer, or asked nothing.
+
+    The last is one that stopped at a safe point for a pause that was taken back before everybody had stopped.
+    """
+    records = list(records)
+    parked = [record.outcome.approvals for record in records if record.status == "parked" and record.outcome]
+    return is_busy(records) or any(not asked or any(a.id in answered for a in asked) for asked in parked)
 
 
 def downstream(tasks: Iterable[Task], changed: Iterable[str]) -> set[str]:

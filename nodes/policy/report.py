@@ -1,17 +1,15 @@
 """The report: one answer in Markdown, every statement with its numbered source, and honest about what is missing."""
 
-import re
 from collections.abc import Sequence
 
+from nodes.policy.references import References
 from nodes.policy.synthesis import claims_of, says_the_same
-from state.citation import LABEL, Citation, Claim, labels_in, without_labels
+from state.citation import Claim, labels_in, without_labels
 from state.mode import Mode
 from state.record import TaskRecord
 
 MOST_FINDINGS = 40
 """Findings listed besides the answer itself."""
-
-Numbers = dict[str, int]
 
 
 def write_report(
@@ -26,10 +24,9 @@ def write_report(
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed."""
     claims = claims_of(record.outcome for record in records if record.outcome)
-    known = _known(records)
-    numbers: Numbers = {}
-    body = _numbered(answer.strip(), known, numbers)
-    more = _findings([claim for claim in claims if claim.citations and not _is_said(claim, answer)], known, numbers)
+    references = References(records)
+    body = references.numbered(answer.strip())
+    more = _findings([claim for claim in claims if claim.citations and not _is_said(claim, answer)], references)
     parts = [f"# {_title(query)}"]
     if error:
         parts.append(f"**Stopped early:** {error}. What was finished is below.")
@@ -38,8 +35,8 @@ def write_report(
         parts.append("## Further findings\n\n" + more)
     if missing := _missing(records):
         parts.append("## What is missing\n\n" + missing)
-    if numbers:
-        parts.append("## Sources\n\n" + "\n".join(_source(n, known[label]) for label, n in numbers.items()))
+    if sources := references.listed():
+        parts.append("## Sources\n\n" + sources)
     parts.append("## How this was made\n\n" + _made(records, mode, model, warnings))
     return "\n\n".join(parts) + "\n"
 
@@ -59,31 +56,6 @@ def joined(records: Sequence[TaskRecord]) -> str:
     return "\n\n".join(f"## {_title(record.task.description, 100)}\n\n{text}" for record, text in texts if text)
 
 
-def _known(records: Sequence[TaskRecord]) -> dict[str, Citation]:
-    """What stands at each place that was cited; who misquotes a place does not hide it from those who quote it."""
-    found: dict[str, Citation] = {}
-    for citation in (citation for record in records for citation in _citations(record)):
-        if not (citation.label in found and found[citation.label].quote):
-            found[citation.label] = citation
-    return found
-
-
-def _citations(record: TaskRecord) -> list[Citation]:
-    return [citation for claim in record.outcome.claims for citation in claim.citations] if record.outcome else []
-
-
-def _numbered(text: str, known: dict[str, Citation], numbers: Numbers) -> str:
-    """`text` with each label as a number; a label that points nowhere says so."""
-
-    def number(match: re.Match[str]) -> str:
-        citation = known.get(match.group())
-        if citation is None or not citation.quote:
-            return f"(unverified: {match['file']})"
-        return f"[{numbers.setdefault(match.group(), len(numbers) + 1)}]"
-
-    return LABEL.sub(number, text)
-
-
 def _is_said(claim: Claim, answer: str) -> bool:
     labels = set(labels_in(answer))
     if any((c.file, c.place) in labels for c in claim.citations):
@@ -92,11 +64,11 @@ def _is_said(claim: Claim, answer: str) -> bool:
     return claim.text in text or any(says_the_same(claim.text, line) for line in text.splitlines())
 
 
-def _findings(claims: Sequence[Claim], known: dict[str, Citation], numbers: Numbers) -> str:
+def _findings(claims: Sequence[Claim], references: References) -> str:
     lines = []
     for claim in claims[:MOST_FINDINGS]:
         labels = " ".join(citation.label for citation in claim.citations)
-        lines.append(_numbered(f"- {claim.text} {labels}", known, numbers))
+        lines.append(references.numbered(f"- {claim.text} {labels}"))
     if len(claims) > MOST_FINDINGS:
         lines.append(f"- … and {len(claims) - MOST_FINDINGS} more, in the results of the tasks")
     return "\n".join(lines)
@@ -113,19 +85,6 @@ def _missing(records: Sequence[TaskRecord]) -> str:
     return "\n".join(lines)
 
 
-def _source(number: int, citation: Citation) -> str:
-    if citation.place == "table":
-        return f"{number}. {citation.file}, computed from the table: `{_title(citation.quote, 160)}`"
-    return f'{number}. {citation.file}, {_place(citation.place)}: "{citation.quote}"'
-
-
-def _place(place: str) -> str:
-    """`L12-L14` as `lines 12-14`."""
-    word = {"L": "line", "p": "page", "r": "row"}[place[0]]
-    first, _, last = place.partition("-")
-    return f"{word}s {first[1:]}-{last[1:]}" if last and last != first else f"{word} {first[1:]}"
-
-
 def _made(records: Sequence[TaskRecord], mode: Mode | None, model: str, warnings: Sequence[str]) -> str:
     done = sum(record.status == "done" for record in records)
     agents = dict.fromkeys(record.outcome.agent for record in records if record.outcome and record.outcome.agent)
@@ -134,7 +93,7 @@ def _made(records: Sequence[TaskRecord], mode: Mode | None, model: str, warnings
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
     if not asked_model:
-        lines.append("- The tasks were done by functions; no language model was asked")
+        lines.append("- The tasks were done by functions, without a language model")
     elif model == "offline":
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
     else:

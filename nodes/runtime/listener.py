@@ -65,7 +65,8 @@ class Listener:
         try:
             yield
         finally:
-            listening.cancel()
+            async with self._lock:  # a signal that is being applied is applied to its end
+                listening.cancel()
             with suppress(asyncio.CancelledError):
                 await listening
             await self.save()
@@ -190,14 +191,16 @@ class Listener:
             )
             return made
         record = made.record
-        if record.id not in self.records:
-            rows = [self.steering.add_recruit(record), *rows]
-            self.on_recruit(record)
+        if record.id in self.records:  # asked again, by a try made again or a step after a crash
+            await self.run.store.abatch(rows)
+            return record
+        row = self.steering.add_recruit(record)
+        self.on_recruit(record)
         await self.run.emit(
             "agent_recruited",
             task_id=record.id,
             agent=record.agent,
-            also=rows,
+            also=[row, *rows],
             granted=True,
             role=asked.role,
             by=asked.by,

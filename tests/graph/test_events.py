@@ -56,7 +56,7 @@ async def test_a_stream_ends_with_the_question_that_waits() -> None:
         return str((await desk.ask("launch", {"n": 1}, risk="high")).type)
 
     async with opened(agent(asks)) as sup:
-        events = [event async for event in sup.stream("Q", plan=plan("a"))]
+        events: list[Any] = [event async for event in sup.stream("Q", plan=plan("a"))]
 
     assert [event["kind"] for event in events[-2:]] == ["task_parked", "approval_requested"]
     assert (events[-1]["data"]["action"], events[-1]["data"]["risk"]) == ("launch", "high")

@@ -130,7 +130,7 @@ async def test_who_passes_on_a_figure_with_its_label_is_not_sent_back(tmp_path: 
 
     assert (run.status, run.iteration) == ("complete", 0)
     assert "On average 12 dollars [1]." in (run.report or "")
-    assert "1. prices.csv, computed: `SELECT avg(price) FROM prices`" in (run.report or "")
+    assert "1. prices.csv, computed from the table: `SELECT avg(price) FROM prices`" in (run.report or "")
 
 
 async def test_several_ends_are_put_together_by_the_model_that_made_them() -> None:

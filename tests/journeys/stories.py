@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool, tool
 
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Skills
 from state.brief import Brief
 from state.replies import PlanDraft, Review, TaskDraft
 from tests.journeys.doom import Story, die_once, note
@@ -121,3 +121,30 @@ def asks(folder: Path) -> Story:
         return f"{brief.task.id}: {said.type if said else 'done'}"
 
     return Story([agent(work)], plan("asker", "builder <- asker", "free", "late <- free"))
+
+
+def growing(folder: Path) -> Story:
+    """A run that recruits, mails, and is steered from outside while `gate` waits for that."""
+
+    async def work(brief: Brief, desk: Desk) -> str:
+        task = brief.task.id
+        note(folder, f"start {task}")
+        if task == "gate":
+            while not any(member.status == "retired" for member in desk.team()):
+                await asyncio.sleep(0.005)
+        if task == "asker":
+            assert await desk.recruit("helper", "Help the asker.")
+        if task == "writer":
+            desk.mail("bob", "from the writer")
+        note(folder, f"end {task}")
+        said = [mail.text for mail in desk.inbox()] if task == "reader" else sorted(brief.inputs)
+        return f"{task}: {', '.join(said)}"
+
+    helping = Skills(kinds={"general": 0.9})
+    team = [agent(work), agent(work, "bob", "reader"), agent(work, "hal", "helper")]
+    team += [agent(work, "carl", "closer", skills=helping), agent(work, "dora", "other", skills=helping)]
+    tasks = plan(
+        "gate", "asker <- gate", "writer", "user <- asker", {"id": "reader", "role": "reader", "depends_on": ["gate", "writer"]},
+        {"id": "last", "role": "closer", "depends_on": ["user", "reader"]},
+    )  # fmt: skip
+    return Story(team, tasks)

@@ -40,5 +40,5 @@ async def test_a_run_that_was_killed_ends_as_if_nothing_had_happened(
         starts = [line.split()[1] for line in notes(folder) if line.startswith("start")]
         assert [task for task in ended if starts.count(task) != 1] == []
 
-    await in_turns(story(number) for number in numbers)
+    await in_turns(story, numbers)
     assert sum(killed) >= len(killed) - 2

@@ -63,7 +63,7 @@ async def test_a_worker_killed_between_any_two_writes_repeats_at_most_what_was_i
         repeated = made(folder, "asked") - Counter(CALLS)
         assert repeated.total() <= 2, f"killed after write {number}: {repeated}"  # one for each worker
 
-    await in_turns(story(number) for number in range(8, 64, 7))
+    await in_turns(story, range(8, 64, 7))
     assert sum(killed) >= len(killed) - 1
 
 
@@ -85,5 +85,5 @@ async def test_an_open_question_survives_a_kill_and_its_answer_is_taken(tmp_path
         )
         assert made(folder, "end")["asker"] == 1
 
-    await in_turns(story(number) for number in range(5, 12))
+    await in_turns(story, range(5, 12))
     assert sum(killed) >= len(killed) - 2

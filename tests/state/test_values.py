@@ -59,7 +59,7 @@ def test_the_defaults_are_the_documents_figures() -> None:
 
 def test_a_policy_does_not_change() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        Policy().max_parallel = 3  # type: ignore[misc]
+        Policy().max_parallel = 3
 
 
 def test_skills_given_as_words_are_keywords_and_the_kinds_among_them_kinds() -> None:

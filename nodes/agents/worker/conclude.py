@@ -55,7 +55,7 @@ async def _delivered(state: WorkerState, bench: Bench) -> dict[str, object]:
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
     if not text and not _artifacts(state, bench.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
-    computed = _computed(state)
+    computed = {**_inherited(bench), **_computed(state)}
     claims = await asyncio.to_thread(claims_in, text, bench.brief.task.id, bench.sources, computed)
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
@@ -96,4 +96,16 @@ def _computed(state: WorkerState) -> dict[str, str]:
         message.text: sql[message.tool_call_id]
         for message in state["messages"]
         if isinstance(message, ToolMessage) and message.status != "error" and message.tool_call_id in sql
+    }
+
+
+def _inherited(bench: Bench) -> dict[str, str]:
+    """How the figures of other tasks were computed, by their statement: a writer repeats them with their labels."""
+    outcomes = (record.outcome for record in bench.floor.records.values() if record.outcome)
+    return {
+        f"{claim.text} {citation.label}": citation.quote
+        for outcome in outcomes
+        for claim in outcome.claims
+        for citation in claim.citations
+        if citation.place == "table"
     }

@@ -10,7 +10,7 @@ MARKET = {
         "researcher",
     ),
     "competitor": (
-        "Competitors in {}: vendors, their frameworks and market share, who leads, with figures such as stars",
+        "Competitors in {}: vendors, companies, their frameworks and market share, with figures such as stars",
         "analyst",
     ),
     "product comparison": (

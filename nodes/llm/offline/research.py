@@ -9,6 +9,7 @@ from nodes.llm.offline.salience import Focus, Scored, central, chosen, coverage,
 from nodes.llm.offline.statements import Statement, bullets, quoted
 from nodes.llm.offline.titles import title_of
 from nodes.llm.offline.words import REVIEWING, joined, keywords
+from state.citation import LABEL
 
 MOST_QUOTES = 8
 PASSAGES = 10
@@ -75,7 +76,8 @@ def focus_of(talk: Conversation) -> Focus:
 
 def wanted_by_reviewer(talk: Conversation) -> str:
     """What the feedback wants spoken of: its words on the subject, without those on citing and such."""
-    return " ".join(word for word in keywords(talk.body("feedback")).values() if word.lower() not in REVIEWING)
+    said = keywords(LABEL.sub("", talk.body("feedback")))
+    return " ".join(word for word in said.values() if word.lower() not in REVIEWING)
 
 
 def best_quotes(talk: Conversation, limit: int) -> list[Scored]:

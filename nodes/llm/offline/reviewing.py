@@ -20,11 +20,15 @@ _TRIED_TWICE = re.compile(r"after searching again", re.IGNORECASE)
 
 
 def review(talk: Conversation) -> Arguments:
-    """A verdict for each result: the fields of `Review`."""
+    """A verdict for each result: the fields of `Review`.
+
+    After an action in the outside world only empty results go back: doing the work again would mean acting again.
+    """
     results = talk.all("result")
+    acted = any(result.attrs.get("kind") == "action" for result in results)
     sourced = bool(talk.source_lines) or any(labels_in(result.body) for result in results)
     tasks = {task.attrs.get("id", ""): task.body for task in talk.all("task")}
-    return {"verdicts": [_verdict(result, tasks, sourced) for result in results]}
+    return {"verdicts": [_verdict(result, tasks, sourced and not acted) for result in results]}
 
 
 def _verdict(result: Section, tasks: Mapping[str, str], sourced: bool) -> Arguments:

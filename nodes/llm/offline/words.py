@@ -58,6 +58,8 @@ def stem(word: str) -> str:
         word = word[:-3] + "y"
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
+    if word.endswith("ation"):
+        word = word[: -len("ion")]
     for ending, shortest in (("ing", 6), ("ed", 5)):
         if word.endswith(ending) and len(word) >= shortest:
             word = word[: -len(ending)]

@@ -7,6 +7,7 @@ import yaml
 from state.event import Event
 from state.run import Run
 from tests.graph.cli.conftest import Baton
+from tests.servers.openai_stub import OpenAIStub
 
 ASK = "How much caffeine is in tea?"
 
@@ -65,6 +66,31 @@ def test_a_report_that_cannot_be_written_fails_and_says_who_still_has_it(
     assert "cannot be written" in said.err.splitlines()[-1]
     assert "`baton status t --report` still has it" in said.err.splitlines()[-1]
     assert baton("status", "t", "--report").out.startswith(f"# {ASK}")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full disk to try")
+def test_a_full_disk_is_said_in_one_line(baton: Baton, tea: str) -> None:
+    said = baton("run", ASK, "--sources", tea, "--thread", "t", "--out", "/dev/full")
+
+    assert said.code == 1
+    assert "written to /dev/full: No space left on device; `baton status t --report`" in said.err.splitlines()[-1]
+
+
+def test_a_wrong_key_fails_in_one_line_with_the_way_back(
+    baton: Baton, tea: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIStub("Hello.", key="right") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "wrong")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("BATON_MODEL", "m")
+        said = baton("run", ASK, "--sources", tea, "--thread", "t")
+    monkeypatch.undo()
+
+    assert said.code == 1
+    assert said.out == ""
+    last = said.err.splitlines()[-1]
+    assert last.startswith("baton: ")
+    assert last.endswith("what was finished is kept: baton resume t")
 
 
 def test_skipped_sources_are_lines_on_stderr(baton: Baton, tea: str) -> None:

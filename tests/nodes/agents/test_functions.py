@@ -66,8 +66,9 @@ async def test_a_defect_in_the_code_is_not_tried_again(error: Exception) -> None
 
 
 @pytest.mark.parametrize(
-    "turn", [RuntimeError("net"), {"failed": "no"}, None, {"result": "x", "confidence": 7.0}, AgentFailed("x", "transient")]
-)  # fmt: skip
+    "turn",
+    [RuntimeError("net"), {"failed": "no"}, None, {"result": "x", "confidence": 7.0}, AgentFailed("x", "transient")],
+)
 async def test_what_may_pass_is_tried_three_times_with_a_growing_pause(turn: object) -> None:
     work, clock = Turns(turn), HeldClock()
     async with opened(agent(work), clock=clock) as sup:

@@ -45,9 +45,13 @@ async def answered(sup: Supervisor, run: Run, answer: JsonValue) -> Run:
     [
         ({"type": "approve"}, ["bob"], "sent to bob"),
         ({"type": "edit", "args": {"to": "eve"}}, ["eve"], "sent to eve"),
-        ({"type": "reject", "message": "too early"}, [], "ana did not allow this: too early; do not call it again, go on without it"),
+        (
+            {"type": "reject", "message": "too early"},
+            [],
+            "ana did not allow this: too early; do not call it again, go on without it",
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_sensitive_tool_waits_for_a_human_and_then_obeys(
     answer: JsonValue, sent: list[str], reply: str
 ) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, InvalidToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from nodes.llm.scripted import ScriptedModel
@@ -71,10 +71,8 @@ async def test_arguments_that_do_not_fit_are_explained_to_it() -> None:
 
 
 async def test_arguments_that_are_no_json_are_returned_to_it() -> None:
-    broken = AIMessage(
-        "", invalid_tool_calls=[{"name": "calculate", "args": '{"expr', "id": "c1", "error": "cut", "type": "invalid_tool_call"}]
-    )  # fmt: skip
-    model = ScriptedModel([broken, "Then not."])
+    broken = InvalidToolCall(name="calculate", args='{"expr', id="c1", error="cut", type="invalid_tool_call")
+    model = ScriptedModel([AIMessage("", invalid_tool_calls=[broken]), "Then not."])
     run = await run_with(model)
 
     assert told(model) == ['the arguments are not valid JSON: {"expr; call again']

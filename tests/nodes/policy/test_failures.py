@@ -11,7 +11,7 @@ from tests.builders import make_record, make_task
 
 
 def records(total: int, failed: int, kind: str = "research", rest: TaskStatus = "done") -> list[TaskRecord]:
-    statuses: list[TaskStatus] = ["failed"] * failed + [rest] * (total - failed)
+    statuses: list[TaskStatus] = ["failed" if n < failed else rest for n in range(total)]
     return [make_record(make_task(f"{kind}{n}", kind=kind), status) for n, status in enumerate(statuses)]
 
 

@@ -57,11 +57,15 @@ def task(task_id: str, *after: str, description: str = "", role: str = "writer")
     return TaskDraft(id=task_id, description=text, role=role, depends_on=list(after))
 
 
+def entry(task_id: str, *after: str) -> dict[str, object]:
+    return {"id": task_id, "description": "x", "depends_on": list(after)}
+
+
 @pytest.mark.parametrize(
     ("raw", "complaint"),
     [
-        ({"tasks": [{"id": "a", "description": "x", "depends_on": ["b"]}, {"id": "b", "description": "y", "depends_on": ["a"]}]},
-         "tasks depend on each other in a cycle: a, b"),
+        ([entry("a", "b"), entry("b", "a")], "tasks depend on each other in a cycle: a, b"),
+        ({"tasks": [entry("a", "b"), entry("b", "c"), entry("c", "b")]}, "in a cycle: a, b, c"),
         ([{"id": "a", "description": "x", "depends_on": ["zoe"]}], "task 'a' depends on unknown task 'zoe'"),
         ([{"id": "a", "description": "x"}, {"id": "a", "description": "y"}], "task id 'a' is used 2 times"),
         ([{"id": "a", "description": "x", "depends_on": ["a"]}], "task 'a' depends on itself"),
@@ -73,7 +77,7 @@ def task(task_id: str, *after: str, description: str = "", role: str = "writer")
         ("a, b", "a plan is a mapping with `tasks`, not str"),
         (None, "not NoneType"),
     ],
-)  # fmt: skip
+)
 def test_a_plan_that_cannot_be_used_is_refused_in_one_line(raw: object, complaint: str) -> None:
     with pytest.raises(PlanInvalid, match="plan") as caught:
         parse_plan(raw)
@@ -171,8 +175,9 @@ def test_an_id_that_is_good_stays_also_when_a_task_without_one_comes_first() -> 
 
 
 @pytest.mark.parametrize(
-    ("role", "asked"), [("Reseacher", "researcher"), ("WRITER", "writer"), ("astronaut", "generalist"), ("", "generalist")]
-)  # fmt: skip
+    ("role", "asked"),
+    [("Reseacher", "researcher"), ("WRITER", "writer"), ("astronaut", "generalist"), ("", "generalist")],
+)
 def test_a_role_nobody_has_becomes_the_nearest_or_the_generalist(role: str, asked: str) -> None:
     plan, notes = repair(draft(task("a", role=role)), ROLES)
 

@@ -6,6 +6,7 @@ from nodes.policy.report import MOST_FINDINGS, joined, sinks, write_report
 from state.citation import Citation, Claim
 from state.mode import Mode
 from state.record import TaskRecord, TaskStatus
+from state.usage import Usage
 from tests.builders import make_outcome, make_record, make_task
 
 MODE = Mode(name="dag", reason="a fixed plan of 2 tasks", complexity=0.4, review_rounds=1)
@@ -15,8 +16,8 @@ def cited(text: str, place: str, quote: str, file: str = "a.md") -> Claim:
     return Claim(text=text, citations=[Citation(file=file, place=place, quote=quote)])
 
 
-def done(task_id: str, *claims: Claim, text: str = "Said.", after: str = "", agent: str = "ada") -> TaskRecord:
-    outcome = make_outcome(task_id, text, agent=agent).model_copy(update={"claims": list(claims)})
+def done(task_id: str, *claims: Claim, text: str = "Said.", after: str = "", calls: int = 1) -> TaskRecord:
+    outcome = make_outcome(task_id, text, usage=Usage(calls=calls)).model_copy(update={"claims": list(claims)})
     return make_record(f"{task_id} <- {after}", "done", outcome=outcome)
 
 
@@ -60,12 +61,12 @@ def test_a_quote_stands_in_the_list_to_the_letter() -> None:
 def test_a_figure_says_how_it_was_computed() -> None:
     report = write("It is 7 [x.csv#table].", done("a", cited("It is 7.", "table", "SELECT\n  avg(p) FROM x", "x.csv")))
 
-    assert section(report, "Sources") == "1. x.csv, computed: `SELECT avg(p) FROM x`"
+    assert section(report, "Sources") == "1. x.csv, computed from the table: `SELECT avg(p) FROM x`"
 
 
 def test_a_label_that_points_nowhere_says_so_and_is_no_source() -> None:
-    report = write("True [a.md#L1]. Made up [a.md#L99]. Misquoted [a.md#L2].",
-                   done("a", cited("True.", "L1", "true"), cited("Misquoted.", "L2", "")))  # fmt: skip
+    record = done("a", cited("True.", "L1", "true"), cited("Misquoted.", "L2", ""))
+    report = write("True [a.md#L1]. Made up [a.md#L99]. Misquoted [a.md#L2].", record)
 
     assert "True [1]. Made up (unverified: a.md). Misquoted (unverified: a.md)." in report
     assert section(report, "Sources") == '1. a.md, line 1: "true"'
@@ -79,8 +80,9 @@ def test_a_place_that_one_agent_quoted_and_another_misquoted_is_verified_in_any_
 
 
 def test_findings_that_the_answer_leaves_out_are_listed_with_their_sources() -> None:
-    report = write("Prices rose [a.md#L1].", done("a", cited("Prices rose.", "L1", "rose")),
-                   done("b", cited("Demand fell a little.", "L7", "fell"), Claim(text="Nobody cites this line.")))  # fmt: skip
+    fell = cited("Demand fell a little.", "L7", "fell")
+    records = [done("a", cited("Prices rose.", "L1", "rose")), done("b", fell, Claim(text="Nobody cites this line."))]
+    report = write("Prices rose [a.md#L1].", *records)
 
     assert section(report, "Further findings") == "- Demand fell a little. [2]"
     assert '2. a.md, line 7: "fell"' in report
@@ -138,6 +140,13 @@ def test_a_report_with_a_language_model_names_it() -> None:
 
     assert "the model gpt-4o-mini" in report
     assert "No language model" not in report
+
+
+def test_where_functions_did_all_of_it_no_model_is_claimed() -> None:
+    report = write("So.", done("a", calls=0), model="gpt-4o-mini")
+
+    assert "done by functions, without a language model" in report
+    assert "gpt-4o-mini" not in report
 
 
 def test_a_long_request_makes_a_short_title() -> None:

@@ -82,14 +82,13 @@ def test_no_program_is_pretended() -> None:
     assert text.endswith("Confidence: 0.4")
 
 
-def reviewed(body: str, kind: str = "research", *more: Section) -> tuple[bool, str]:
+def reviewed(body: str, kind: str = "research") -> tuple[bool, str]:
     """The verdict on one result, among sources that are there."""
     sections = [
         Section("request", "How large is the market?"),
         Section("task", "Market size", {"id": "t1", "kind": kind}),
         Section("result", body, {"task": "t1", "agent": "x", "kind": kind}),
         Section("result", "Known. [a.md#L1]", {"task": "t2", "agent": "x", "kind": "research"}),
-        *more,
     ]
     review = OfflineModel().with_structured_output(Review).invoke([HumanMessage(render(sections))])
     assert isinstance(review, Review)
@@ -113,3 +112,16 @@ def test_a_result_has_to_say_something_and_where_it_was_looked_up_where(body: st
     accept, feedback = reviewed(body, kind)
     assert accept is accepted
     assert bool(feedback) is not accepted
+
+
+def test_what_has_gone_out_is_not_done_again_for_a_gap() -> None:
+    published = Section("result", "Published.", {"task": "t3", "agent": "x", "kind": "action"})
+    sections = [
+        Section("request", "x"),
+        Section("result", "The sources say nothing on this.", {"task": "t1", "kind": "research"}),
+        Section("result", "Known. [a.md#L1]", {"task": "t2", "kind": "research"}),
+        published,
+    ]
+    review = OfflineModel().with_structured_output(Review).invoke([HumanMessage(render(sections))])
+    assert isinstance(review, Review)
+    assert all(verdict.accept for verdict in review.verdicts)

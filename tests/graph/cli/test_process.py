@@ -1,0 +1,120 @@
+"""The command as a process: signals, pipes, a terminal."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.servers.openai_stub import Hang, OpenAIStub
+
+BATON = [sys.executable, "-c", "import sys; from graph.cli import main; sys.exit(main())"]
+ASK = "How much caffeine is in tea?"
+
+
+class Terminal:
+    """A command at a terminal of its own: what it shows, and what is typed."""
+
+    def __init__(self, *words: str) -> None:
+        self._ours, theirs = pty.openpty()
+        self.shown = ""
+        self.process = subprocess.Popen(
+            [*BATON, *words], stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "dumb"}
+        )
+        os.close(theirs)
+
+    def until(self, text: str) -> None:
+        """Read until it shows `text`, or ends."""
+        while text not in self.shown and (more := self._read()):
+            self.shown += more
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        os.write(self._ours, line.encode() + b"\n")
+
+    def end(self) -> int:
+        """Its exit code, once all it shows was read."""
+        while more := self._read():
+            self.shown += more
+        os.close(self._ours)
+        return self.process.wait()
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._ours, 65536).decode(errors="replace")
+        except OSError:  # the other end is closed
+            return ""
+
+
+@contextmanager
+def interrupted_while_thinking(*words: str) -> Iterator["subprocess.Popen[str]"]:
+    """A run whose model never answers, interrupted as soon as its first task has started."""
+    with OpenAIStub(Hang()) as server:
+        env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url, "BATON_MODEL": "m"}
+        with subprocess.Popen([*BATON, *words], stderr=subprocess.PIPE, text=True, env=env) as process:
+            assert process.stderr
+            for line in process.stderr:
+                if "task_started" in line:
+                    break
+            process.send_signal(signal.SIGINT)
+            yield process
+
+
+def test_ctrl_c_says_how_to_go_on_and_going_on_works(tea: str, publishing: str) -> None:
+    words = ["run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "on_the_loop"]
+    with interrupted_while_thinking(*words) as process:
+        assert process.stderr
+        said = process.stderr.read()
+
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "baton: interrupted; nothing is lost: baton resume t"
+    assert "Traceback" not in said
+    resumed = subprocess.run([*BATON, "resume", "t", "--json"], capture_output=True, text=True, check=False)
+    assert resumed.returncode in (0, 3), resumed.stderr
+    assert '"task_id": "find"' in resumed.stdout
+
+
+@pytest.mark.parametrize("words", [["team"], ["graph"], ["run", ASK, "--json"]])
+def test_a_reader_that_leaves_is_no_error(words: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+
+    process = subprocess.run([*BATON, *words], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+
+    assert process.returncode == 141
+    assert process.stderr == ""
+
+
+def test_at_a_terminal_it_asks_and_shows_the_report(tea: str, publishing: str, tmp_path: Path) -> None:
+    terminal = Terminal("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    terminal.until("approve, reject or edit?")
+    assert "Question 1 of 1: publish (publisher, task tell)" in terminal.shown
+    terminal.type("approve go ahead")
+
+    assert terminal.end() == 0
+    assert "30 mg of caffeine" in terminal.shown
+    assert str(tmp_path / "artifacts" / "t" / "report.md") in terminal.shown.replace("\r\n", "")
+
+
+def test_at_a_terminal_an_empty_answer_leaves_the_question_open(tea: str, publishing: str) -> None:
+    terminal = Terminal("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    terminal.until("approve, reject or edit?")
+    terminal.type("")
+
+    assert terminal.end() == 3
+    assert "baton answer t " in terminal.shown
+
+
+def test_a_plan_comes_from_stdin(tea: str, publishing: str) -> None:
+    words = [*BATON, "run", ASK, "--sources", tea, "--plan", "-", "--yes", "--thread", "t"]
+
+    said = subprocess.run(words, input=Path(publishing).read_text(), capture_output=True, text=True, check=False)
+
+    assert said.returncode == 0, said.stderr
+    assert "task_finished tell publisher" in said.stderr
