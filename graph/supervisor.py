@@ -10,26 +10,20 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.blocking import BlockingSupervisor, open_blocking
-from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.lease import Leases
+from graph.lookout import Lookout
 from graph.persistence import connect, open_database
 from graph.runs import Runs
 from graph.settings import beside, read_settings
 from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
 from nodes.policy.answers import read_answers
-from nodes.policy.directory import directory
 from nodes.policy.plans import parse_plan
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import Json
-from nodes.runtime.services import Services
-from nodes.runtime.steering import Steering
-from state.directory import Member
-from state.errors import BadInput, ThreadBusy, ThreadUnknown
-from state.event import Event
+from state.errors import BadInput, ThreadBusy
 from state.plan import Plan
-from state.record import TaskRecord
 from state.run import Run
 from state.signal import Decide, Resume, Signal
 
@@ -39,21 +33,8 @@ Answers = Mapping[str, JsonValue]
 ENDED = ("complete", "failed", "cancelled")
 
 
-class Supervisor:
+class Supervisor(Lookout):
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
-
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
-
-    @property
-    def services(self) -> Services:
-        """What the graph is built from."""
-        return self._runs.services
-
-    @property
-    def graph(self) -> Graph:
-        """The compiled LangGraph underneath."""
-        return self._runs.graph
 
     @staticmethod
     def open(
@@ -155,49 +136,6 @@ class Supervisor:
             return await _last(self._runs.drive(thread_id, Command(resume=LOOK) if waits else None), on_event)
         except ThreadBusy:  # somebody took it up in the meantime, and the signal with it
             return await self.view(thread_id)
-
-    async def view(self, thread_id: str) -> Run:
-        """What is true of a run now, also while another process runs it.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        return await self._runs.view(thread_id)
-
-    async def team(self, thread_id: str) -> list[Member]:
-        """The directory of a run: every agent, what it is doing, and whether it was recruited.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        run = await self.view(thread_id)
-        steering = Steering(self._runs.database.store, thread_id)
-        await steering.load({})
-        state = (await self._runs.snapshot(thread_id)).values
-        records = {task["task"]["id"]: TaskRecord.model_validate(task) for task in state.get("tasks") or []}
-        records.update({record.id: records.get(record.id, record) for record in steering.recruits})
-        now = {task.id: task for task in run.tasks}
-        current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, steering.retired)
-
-    async def runs(self) -> list[Run]:
-        """All runs in the database, newest first."""
-        return await self._runs.all()
-
-    async def plan(self, thread_id: str) -> Json:
-        """The plan a run uses, in the form in which one can be given.
-
-        Raises:
-            ThreadUnknown: no such thread, or it has no plan yet.
-        """
-        draft = (await self._runs.snapshot(thread_id)).values.get("draft")
-        if not draft:
-            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
-        return dict(draft)
-
-    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
-        """The recorded events of a thread with a `seq` above `after`."""
-        return await self._runs.events(thread_id, after)
 
     def _starting(
         self,

@@ -9,7 +9,8 @@ from langgraph.types import Command, interrupt
 from nodes.control import LOOK
 from nodes.policy.answers import read_answers
 from nodes.policy.plans import parse_plan
-from nodes.runtime.context import open_context
+from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import driving
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from state.approval import Approval, Decision
@@ -18,7 +19,7 @@ from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import Json, SupervisorState, Update
 
-Place = Literal["approve", "decompose", "route", "execute"]
+Place = Literal["approve", "decompose", "route", "execute", "assemble"]
 Goto = Command[Place]
 
 
@@ -29,10 +30,10 @@ def make_approve(services: Services) -> Node:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
         answers = interrupt(payload(questions, state.get("unread", "")))
-        if answers == LOOK:
-            return Command(goto="approve" if state["phase"] == Phase.decomposing else "execute")
-        decisions, problems = read_answers(answers, questions)
         run = open_context(services, state, runtime, Phase(state["phase"]))
+        if answers == LOOK:
+            return await _looked(state, run)
+        decisions, problems = read_answers(answers, questions)
         for key, decision in decisions.items():
             await run.emit(
                 "approval_answered", id=key, decision=decision.type, by=decision.by, message=decision.message
@@ -46,6 +47,15 @@ def make_approve(services: Services) -> Node:
         return Command(update={"unread": "", "decisions": {**known, **added}}, goto="execute")
 
     return approve
+
+
+async def _looked(state: SupervisorState, run: RunContext) -> Goto:
+    """Where signals lead: `execute` applies them; while the plan waits, all that can be done is to cancel."""
+    if state["phase"] != Phase.decomposing:
+        return Command(goto="execute")
+    if await driving(run) == "cancelled":
+        return Command(update={"phase": Phase.cancelled.value}, goto="assemble")
+    return Command(goto="approve")
 
 
 def open_questions(state: SupervisorState) -> list[Approval]:

@@ -47,7 +47,7 @@ def make_assemble(services: Services) -> Node:
             answer,
             records,
             mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
-            model=Terms.model_validate(state["terms"]).model,
+            models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
             warnings=state.get("warnings", []),
             error=state.get("error"),
         )

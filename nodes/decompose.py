@@ -10,6 +10,7 @@ from langgraph.types import Command
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
 from nodes.policy.modes import choose_mode
+from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import complaints, parse_plan, repair
 from nodes.policy.routing import roles_of
 from nodes.runtime.context import RunContext, open_context
@@ -18,6 +19,7 @@ from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from state.agent import AgentSpec
+from state.errors import PlanInvalid
 from state.phase import Phase
 from state.plan import Plan
 from state.record import TaskRecord
@@ -43,6 +45,8 @@ def make_decompose(services: Services) -> Node:
         run = open_context(services, state, runtime, Phase.decomposing)
         meter = await open_meter(run, state)
         plan, notes = await _plan(state, run, meter)
+        if not is_decomposed(plan.tasks):
+            raise PlanInvalid("the plan has no tasks, or tasks that can never start")
         mode = choose_mode(plan, run.policy)
         records = [TaskRecord(task=task) for task in plan.tasks]
         update = {

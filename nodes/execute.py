@@ -9,6 +9,7 @@ from langgraph.types import Command
 from nodes.agents.assignment import Assignment
 from nodes.agents.attempts import Attempts, Worker
 from nodes.agents.dispatch import Dispatcher
+from nodes.policy.phases import is_executed
 from nodes.policy.readiness import goes_on
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, open_floor
@@ -74,4 +75,6 @@ def _after(floor: Floor, abort: str | None) -> Goto:
         return Command(update=update, goto="execute")
     if any(record.status == "parked" for record in records):
         return Command(update=update, goto="approve")
+    if not is_executed(records):
+        raise RuntimeError("tasks are left that can neither run nor end")
     return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")

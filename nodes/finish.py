@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
+from nodes.policy.phases import is_assembled
 from nodes.runtime.context import open_context
 from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.node import Node
@@ -22,6 +23,8 @@ def make_finish(services: Services) -> Node:
         """Close the run."""
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
         phase, error = verdict(records, state.get("error"), state["phase"])
+        if phase is Phase.complete and not is_assembled(state.get("report")):
+            phase, error = Phase.failed, "no report was put together"
         run = open_context(services, state, runtime, phase)
         used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
             RUN, Usage()

@@ -108,7 +108,7 @@ class Dispatcher:
         future.set_result(outcome)
         self.floor.steering.changed.set()
         if outcome.status == "failed" and (why := abort_reason(self.floor.records.values(), self.floor.run.policy)):
-            self.stop(why)
+            self.stop(f"{why}; the last one: {outcome.failure.message}" if outcome.failure else why)
         self.floor.note_quiet()
 
     async def _until_time_is_up(self) -> None:

@@ -18,7 +18,7 @@ def write_report(
     records: Sequence[TaskRecord],
     *,
     mode: Mode | None,
-    model: str,
+    models: Sequence[str],
     warnings: Sequence[str] = (),
     error: str | None = None,
 ) -> str:
@@ -37,7 +37,7 @@ def write_report(
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed():
         parts.append("## Sources\n\n" + sources)
-    parts.append("## How this was made\n\n" + _made(records, mode, model, warnings))
+    parts.append("## How this was made\n\n" + _made(records, mode, models, warnings))
     return "\n\n".join(parts) + "\n"
 
 
@@ -85,7 +85,7 @@ def _missing(records: Sequence[TaskRecord]) -> str:
     return "\n".join(lines)
 
 
-def _made(records: Sequence[TaskRecord], mode: Mode | None, model: str, warnings: Sequence[str]) -> str:
+def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str], warnings: Sequence[str]) -> str:
     done = sum(record.status == "done" for record in records)
     agents = dict.fromkeys(record.outcome.agent for record in records if record.outcome and record.outcome.agent)
     asked_model = any(record.outcome and record.outcome.usage.calls for record in records)
@@ -94,10 +94,12 @@ def _made(records: Sequence[TaskRecord], mode: Mode | None, model: str, warnings
         lines.append(f"- Mode {mode.name}: {mode.reason}")
     if not asked_model:
         lines.append("- The tasks were done by functions, without a language model")
-    elif model == "offline":
+    elif list(models) == ["offline"]:
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
     else:
-        lines.append(f"- Written with the model {model}; quotes in the list of sources were checked against the files")
+        lines.append(
+            f"- Written with the model {' and '.join(models)}; what is quoted as a source stands there to the letter"
+        )
     lines += [f"- Note: {warning}" for warning in warnings]
     return "\n".join(lines)
 

@@ -11,6 +11,9 @@ from state.artifact import Artifact
 from state.errors import ToolRefused
 from state.supervisor import Json
 
+REPORT = "report.md"
+"""Kept free for the report of the run."""
+
 
 def make_write(folder: Path, task_id: str) -> BaseTool:
     """The tool for one task; `folder` is the run's artifacts folder (made when first needed)."""
@@ -32,6 +35,8 @@ def store(folder: Path, name: str, content: str, task_id: str) -> Artifact:
     name = name.removeprefix("./")
     if name.split("/")[0].casefold() == PUBLISHED:
         raise ToolRefused(f"{name[:200]!r} lies in the published folder; use the publish tool, or another name")
+    if name.casefold() == REPORT:
+        raise ToolRefused(f"{REPORT} is where the run's report goes; use another name")
     target = place_in(folder, name)
     data = encoded(content)
     put(target, data, overwrite=True)

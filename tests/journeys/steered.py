@@ -10,6 +10,7 @@ from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.clock import SystemClock
 from nodes.runtime.desk import Desk
+from nodes.runtime.signals import read_log
 from state.agent import AgentSpec
 from state.brief import Brief
 from state.event import Event
@@ -74,6 +75,15 @@ async def happened(sup: Supervisor, kind: str, *, times: int = 1) -> list[Event]
             found = [event for event in await sup.events(THREAD) if event.kind == kind]
             if len(found) >= times:
                 return found
+            await asyncio.sleep(0.005)
+
+
+async def logged(sup: Supervisor, count: int) -> None:
+    """Wait until so many signals were handled."""
+    store = sup.graph.store
+    assert store is not None
+    async with asyncio.timeout(PATIENCE_S):
+        while len(await read_log(store, THREAD)) < count:
             await asyncio.sleep(0.005)
 
 

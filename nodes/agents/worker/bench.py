@@ -38,8 +38,6 @@ class WorkerState(TypedDict, total=False):
     messages: Annotated[list[AnyMessage], add_messages]
     thoughts: int
     """Model calls made."""
-    read: int
-    """Messages of its mailbox that it has seen."""
     halted: bool
     """Whether it stopped at a safe point, because the run is paused or taken over."""
     usage: Json

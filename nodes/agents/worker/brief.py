@@ -4,6 +4,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from nodes.agents.worker.bench import Bench, WorkerState
+from nodes.agents.worker.mail import READ, in_brief
 from nodes.llm.sections import Section, render
 from state.agent import AgentSpec
 from state.brief import Brief
@@ -22,7 +23,8 @@ When you are done, answer with the result itself and no tool call, and end with 
 async def brief(state: WorkerState, runtime: Runtime[Bench]) -> Update:  # noqa: ARG001 - a node takes both
     """Open the conversation."""
     bench = runtime.context
-    return {"messages": [SystemMessage(system_prompt(bench.spec)), HumanMessage(task_prompt(bench.brief))]}
+    task = HumanMessage(task_prompt(bench.brief), additional_kwargs={READ: in_brief(bench)})
+    return {"messages": [SystemMessage(system_prompt(bench.spec)), task]}
 
 
 def system_prompt(spec: AgentSpec) -> str:

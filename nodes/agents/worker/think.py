@@ -6,8 +6,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from nodes.agents.worker.bench import Bench, WorkerState
+from nodes.agents.worker.mail import new_mail
 from nodes.llm.ask import ask, usage_of
-from nodes.llm.sections import Section, render
 from state.agent import AgentSpec
 from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.outcome import Failure
@@ -23,7 +23,7 @@ async def think(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     if bench.floor.steering.is_stopping:
         return {"halted": True}
     thoughts, used = state.get("thoughts", 0), Usage.model_validate(state.get("usage") or {})
-    mail, read = _new_mail(state, bench)
+    mail = new_mail(state["messages"], bench)
     limited = _limit(bench.spec, thoughts + 1, used) if thoughts else ""
     note = [HumanMessage(LAST_CALL)] if limited else []
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
@@ -38,7 +38,6 @@ async def think(state: WorkerState, runtime: Runtime[Bench]) -> Update:
         return _failed(error.failure, str(error))
     return {
         "messages": [*mail, *note, reply],
-        "read": read,
         "thoughts": thoughts + 1,
         "usage": (used + room.used).model_dump(mode="json"),
         "limited": limited,
@@ -54,16 +53,6 @@ def _limit(spec: AgentSpec, thoughts: int, used: Usage) -> str:
     if spec.limits.tokens is not None and used.total_tokens * (calls + 2) / calls > spec.limits.tokens:
         return f"it reached its limit of {spec.limits.tokens} tokens"
     return ""
-
-
-def _new_mail(state: WorkerState, bench: Bench) -> tuple[list[HumanMessage], int]:
-    """Mail that came since the last call (the brief has what came before the first), and how much there was."""
-    mailbox = bench.floor.steering.mail(bench.spec.name)
-    if not state.get("thoughts"):
-        return [], mailbox.received
-    found = mailbox.since(state.get("read", 0))
-    sections = [Section("mail", mail.text, {"from": mail.sender}) for mail in found]
-    return [HumanMessage(render(sections))] if sections else [], mailbox.received
 
 
 def _failed(kind: FailureClass, message: str) -> Update:

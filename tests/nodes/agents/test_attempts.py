@@ -130,7 +130,8 @@ async def test_a_run_that_gave_up_delivers_what_was_finished() -> None:
         run = await sup.start("Q", plan=plan("a", {"id": "b", "kind": "critical"}, "c", "d"))
 
     reason = "1 of 1 critical tasks failed; at 1 the run stops (threshold 0%)"
-    assert (run.status, run.phase, run.error) == ("failed", "failed", reason)
+    assert (run.status, run.phase) == ("failed", "failed")
+    assert (run.error or "").startswith(reason)
     assert statuses(run) == {"a": "done", "b": "failed", "c": "cancelled", "d": "cancelled"}
     assert f"**Stopped early:** {reason}" in (run.report or "")
     assert "The result of a." in (run.report or "")

@@ -77,7 +77,7 @@ async def test_what_was_used_before_the_question_still_counts_after_the_answer()
         run = await answered(sup, waiting, True)
 
     assert waiting.usage.total_tokens == 11
-    assert (run.usage.calls, run.usage.total_tokens) == (2, 22)
+    assert (run.usage.calls, run.usage.total_tokens, run.tasks[0].tokens) == (2, 22, 22)
 
 
 async def test_tools_that_need_nobody_run_before_it_parks_and_not_again() -> None:

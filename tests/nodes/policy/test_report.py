@@ -27,7 +27,7 @@ def unfinished(task_id: str, status: TaskStatus, why: str = "") -> TaskRecord:
 
 
 def write(answer: str, *records: TaskRecord, model: str = "gpt-4o-mini", query: str = "Q?", **more: object) -> str:
-    return write_report(query, answer, records, mode=MODE, model=model, **more)  # type: ignore[arg-type]
+    return write_report(query, answer, records, mode=MODE, models=[model], **more)  # type: ignore[arg-type]
 
 
 def section(report: str, title: str) -> str:
@@ -169,3 +169,11 @@ def test_several_results_stand_each_under_its_task() -> None:
         joined([done("a", text="A!"), done("b", text=""), done("c", text="C!")]) == "## Do a.\n\nA!\n\n## Do c.\n\nC!"
     )
     assert joined([]) == ""
+
+
+def test_two_statements_that_quote_one_place_differently_have_a_source_each() -> None:
+    rose, fell = cited("Prices rose in spring.", "L1-L9", "they rose"), cited("Demand fell later.", "L1-L9", "it fell")
+    report = write("Demand fell later [a.md#L1-L9]. Prices rose in spring [a.md#L1-L9].", done("a", rose, fell))
+
+    assert "Demand fell later [1]. Prices rose in spring [2]." in report
+    assert [line.partition(": ")[2] for line in section(report, "Sources").splitlines()] == ['"it fell"', '"they rose"']

@@ -55,13 +55,13 @@ def test_each_word_of_its_vocabulary_halves_what_is_missing(text: str, match: fl
 
 def test_the_suggestion_stands_from_one_half() -> None:
     weak = make_agent("bo", "writer", kinds={"research": 0.5})  # 0.6 * 0.5 + 0.4 * 0.5 = 0.5
-    weaker = make_agent("bo", "writer", kinds={"research": 0.49})
+    weaker = make_agent("bo", "writer", kinds={"research": 0.499})
     task = described("Have the writer study the market for research.", role="writer")
 
     assert route(task, [ADA, weak]).agent == "bo"
     assert "suggested as writer, scores 0.50" in route(task, [ADA, weak]).reason
     assert route(task, [ADA, weaker]).agent == "ada"
-    assert "writer scores only 0.49" in route(task, [ADA, weaker]).reason
+    assert "; writer scores only" in route(task, [ADA, weaker]).reason
 
 
 def test_a_role_that_nobody_has_is_said_to_be_missing() -> None:

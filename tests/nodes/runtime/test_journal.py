@@ -1,9 +1,11 @@
 """Events are numbered without gaps, and stand in the Store with what they change."""
 
 import asyncio
+from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
+from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from nodes.runtime.clock import SystemClock
@@ -31,8 +33,16 @@ async def test_threads_are_numbered_each_for_itself() -> None:
         assert [(event.seq, event.phase) for event in await read_events(store, thread)] == [(1, thread)]
 
 
+class SlowStore(InMemoryStore):
+    """Gives others a turn before it answers, as a file does."""
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        await asyncio.sleep(0)
+        return await super().abatch(ops)
+
+
 async def test_events_at_the_same_time_get_different_numbers() -> None:
-    store = InMemoryStore()
+    store = SlowStore()
     journal = Journal(store, "t", HeldClock())
     heard: list[Json] = []
     journal.writer = heard.append
