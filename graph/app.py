@@ -36,11 +36,20 @@ def served() -> Services:
 
 
 class _Deferred:
-    """Stands for the services at import time, when nothing may be read yet."""
+    """Stands for the services while the graph is wired, when nothing may be read yet.
+
+    LangGraph looks into what nodes close over for subgraphs, so until then it has no attributes at all.
+    """
+
+    is_wired = False
 
     def __getattr__(self, name: str) -> Any:
+        if not self.is_wired or name.startswith("_"):
+            raise AttributeError(name)
         return getattr(served(), name)
 
 
-supervisor: Graph = build_graph(cast(Services, _Deferred()))
+_services = _Deferred()
+supervisor: Graph = build_graph(cast(Services, _services))
 """No checkpointer and no store of its own: the server brings both."""
+_services.is_wired = True

@@ -8,6 +8,7 @@ from langgraph.types import Command, interrupt
 
 from nodes.control import LOOK
 from nodes.policy.answers import read_answers
+from nodes.policy.modes import choose_mode
 from nodes.policy.plans import parse_plan
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import driving
@@ -17,7 +18,7 @@ from state.approval import Approval, Decision
 from state.errors import PlanInvalid
 from state.phase import Phase
 from state.record import TaskRecord
-from state.supervisor import Json, SupervisorState, Update
+from state.supervisor import Json, SupervisorState, Terms, Update
 
 Place = Literal["approve", "decompose", "route", "execute", "assemble"]
 Goto = Command[Place]
@@ -116,6 +117,8 @@ def _planned(state: SupervisorState, decision: Decision) -> Goto:
         except PlanInvalid as error:
             return Command(update={"unread": str(error)}, goto="approve")
         records = [TaskRecord(task=task) for task in plan.tasks]
+        policy = Terms.model_validate(state["terms"]).policy
+        update["mode"] = choose_mode(plan, policy).model_dump(mode="json")
         update["draft"] = plan.model_dump(mode="json")
         update["tasks"] = [record.model_dump(mode="json") for record in records]
     return Command(update=update, goto="route")

@@ -160,5 +160,6 @@ def _failed(brief: Brief, agent: str, kind: FailureClass, message: str) -> Outco
 
 
 def _unassigned(record: TaskRecord) -> Outcome:
-    failure = Failure(kind="permanent", message="nobody was assigned")
+    who = f"{record.agent} is retired, and nobody else can do this task"
+    failure = Failure(kind="permanent", message=who)
     return Outcome(task_id=record.id, agent="", status="failed", failure=failure)

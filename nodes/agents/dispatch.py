@@ -41,8 +41,9 @@ class Dispatcher:
         """
         self.floor.steering.on_drive = self._driven
         self.floor.listener.on_recruit = self._admit
-        for record in [*self.floor.records.values(), *self.floor.steering.recruits]:
-            self._admit(self.floor.records.get(record.id, record))
+        known = dict(self.floor.records)
+        for record in [*known.values(), *(r for r in self.floor.steering.recruits if r.id not in known)]:
+            self._admit(record)
         async with self.floor.listener.listening():
             self._driven(self.floor.steering.control)
             timer = asyncio.create_task(self._until_time_is_up())

@@ -29,8 +29,11 @@ def readiness(
     return "ready"
 
 
-def is_busy(records: Iterable[TaskRecord]) -> bool:
-    """Whether anything is at work, or could start: its dependencies, and what they recruited, have all ended."""
+def is_busy(records: Iterable[TaskRecord], waiting: Container[str] = ()) -> bool:
+    """Whether anything is at work, or could start: its dependencies, and what they recruited, have all ended.
+
+    `waiting`: ids of running tasks that do nothing but wait for another.
+    """
     by_id = {record.id: record for record in records}
     recruits: dict[str, list[str]] = {}
     for record in by_id.values():
@@ -40,7 +43,8 @@ def is_busy(records: Iterable[TaskRecord]) -> bool:
         return by_id[task_id].status in FINAL and all(has_ended(other) for other in recruits.get(task_id, []))
 
     return any(
-        record.status == "running" or (record.status == "pending" and all(map(has_ended, record.task.depends_on)))
+        (record.status == "running" and record.id not in waiting)
+        or (record.status == "pending" and all(map(has_ended, record.task.depends_on)))
         for record in by_id.values()
     )
 
@@ -48,11 +52,17 @@ def is_busy(records: Iterable[TaskRecord]) -> bool:
 def goes_on(records: Iterable[TaskRecord], answered: Container[str]) -> bool:
     """Whether there is work to do without a human: a task could start, or a parked one has an answer, or asked nothing.
 
-    The last is one that stopped at a safe point for a pause that was taken back before everybody had stopped.
+    The last is one that stopped at a safe point for a pause that was taken back before everybody had stopped. One that
+    has recruits at work may have stopped because it waits for them, and they for a human.
     """
     records = list(records)
-    parked = [record.outcome.approvals for record in records if record.status == "parked" and record.outcome]
-    return is_busy(records) or any(not asked or any(a.id in answered for a in asked) for asked in parked)
+    recruiters = {record.recruited_by for record in records if record.status not in FINAL}
+    return is_busy(records) or any(
+        any(asked.id in answered for asked in record.outcome.approvals)
+        or (not record.outcome.approvals and record.id not in recruiters)
+        for record in records
+        if record.status == "parked" and record.outcome
+    )
 
 
 def downstream(tasks: Iterable[Task], changed: Iterable[str]) -> set[str]:

@@ -78,13 +78,19 @@ class Desk:
 
     async def result(self, task_id: str) -> Outcome:
         """Wait for a task, such as a recruit, and get its outcome. KeyError if there is no such task."""
+        own = self._brief.task.id
+        self._floor.waits[own] = task_id
         self._floor.slots.release()  # somebody else may work while this one waits
         try:
             while self._floor.records[task_id].status not in FINAL:
+                self._floor.note_quiet()
+                if self._floor.quiet.is_set():
+                    raise Parked  # what it waits for waits for a human
                 self._floor.steering.changed.clear()
                 await self._floor.steering.changed.wait()
                 await self.pause_point()
         finally:
+            self._floor.waits.pop(own, None)
             await self._floor.slots.acquire()
         outcome = self._floor.records[task_id].outcome
         if outcome is None:

@@ -10,7 +10,7 @@ from nodes.runtime.meter import Meter
 from nodes.runtime.steering import Steering
 from state.control import Driving
 from state.outcome import Outcome
-from state.record import TaskRecord
+from state.record import FINAL, TaskRecord
 
 
 @dataclass
@@ -31,9 +31,13 @@ class Floor:
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing can run any more until a human answers."""
 
+    waits: dict[str, str] = field(default_factory=dict)
+    """Tasks whose agents do nothing but wait for another task, and that task."""
+
     def note_quiet(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then leaves the floor."""
-        if not is_busy(self.records.values()):
+        waiting = {task for task, other in self.waits.items() if self.records[other].status not in FINAL}
+        if not is_busy(self.records.values(), waiting):
             self.quiet.set()
             self.steering.changed.set()
 

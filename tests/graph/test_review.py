@@ -183,6 +183,18 @@ async def test_an_edited_plan_is_the_one_that_is_carried_out() -> None:
     assert statuses(run) == {"x": "done", "y": "done", "z": "done"}
 
 
+async def test_an_edited_plan_gets_the_mode_that_fits_it() -> None:
+    async with opened() as sup:
+        waiting = await the_plan_question(sup)
+        before = waiting.mode
+        run = await decided(sup, waiting, {"type": "edit", "args": plan(*"tuvwxyz")})
+
+    assert before is not None
+    assert before.name == "dag"
+    assert run.mode is not None
+    assert run.mode.name == "supervisor"
+
+
 async def test_a_plan_edited_into_nonsense_leaves_the_question_open() -> None:
     async with opened() as sup:
         waiting = await the_plan_question(sup)

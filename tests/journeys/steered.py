@@ -49,6 +49,10 @@ class Gates:
             for task in tasks or self.came:
                 await self.came[task].wait()
 
+    async def turn(self) -> None:
+        """Let others have one."""
+        await asyncio.sleep(0.001)
+
     def open(self, *tasks: str) -> None:
         """Let these tasks, or all, go on."""
         for task in tasks or self.gates:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from nodes.agents.worker.bench import Bench, WorkerState
 from nodes.policy.oversight import is_sensitive, needs_approval
+from nodes.runtime.desk import Parked
 from state.approval import Approval, Decision, Risk
 from state.errors import ToolRefused
 from state.supervisor import Update
@@ -38,8 +39,9 @@ async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     ready = [call for call in calls if questions[str(call["id"])] not in waiting]
     replies = await asyncio.gather(*(_answer(call, questions[str(call["id"])], bench) for call in ready))
     return {
-        "messages": [*broken, *replies],
+        "messages": [*broken, *(reply for reply in replies if reply)],
         "questions": [question.model_dump(mode="json") for question in waiting],
+        "halted": None in replies,
     }
 
 
@@ -89,7 +91,7 @@ def _question(call: ToolCall, bench: Bench) -> Approval | None:
     )
 
 
-async def _answer(call: ToolCall, question: Approval | None, bench: Bench) -> ToolMessage:
+async def _answer(call: ToolCall, question: Approval | None, bench: Bench) -> ToolMessage | None:
     decision = bench.floor.steering.decisions.get(question.id) if question else None
     if decision and decision.type == "reject":
         return _rejected(call, decision)
@@ -101,10 +103,12 @@ async def _answer(call: ToolCall, question: Approval | None, bench: Bench) -> To
     return await _run(tool, call, args)
 
 
-async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage:
-    """One tool call; what goes wrong goes back to the model in one line."""
+async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage | None:
+    """One tool call; what goes wrong goes back to the model in one line. None: it stopped at a safe point."""
     try:
         reply = await tool.ainvoke({"name": tool.name, "args": args, "id": call["id"], "type": "tool_call"})
+    except Parked:
+        return None
     except ToolRefused as error:
         return _failed(call, str(error))
     except ValidationError as error:
