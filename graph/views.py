@@ -96,6 +96,7 @@ def _task(record: TaskRecord, row: Json | None) -> TaskView:
         tokens=outcome.usage.total_tokens if outcome else 0,
         recruited_by=record.recruited_by,
         route_reason=record.route.reason if record.route else "",
+        scores=record.route.scores if record.route else [],
     )
     if record.status == "pending" and row:
         return view.model_copy(update={key: value for key, value in row.items() if key in TaskView.model_fields})
