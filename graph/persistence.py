@@ -33,6 +33,12 @@ class WholeBatches(AsyncSqliteStore):
             await asyncio.wait({batch})
             raise
 
+    async def aclose(self) -> None:
+        """End the store's background task; left to the garbage collector, asyncio complains about it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
 
 @dataclass(frozen=True)
 class Database:
@@ -53,10 +59,14 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     await asyncio.to_thread(_check, path)
     with explained(path):
         async with connect(path, synchronous) as first, connect(path, synchronous) as second:
-            database = Database(path, Saver(first), WholeBatches(second))
-            await database.checkpointer.setup()
-            await database.store.setup()
-            yield database
+            store = WholeBatches(second)
+            database = Database(path, Saver(first), store)
+            try:
+                await database.checkpointer.setup()
+                await database.store.setup()
+                yield database
+            finally:
+                await store.aclose()
 
 
 @asynccontextmanager

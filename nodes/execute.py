@@ -67,7 +67,7 @@ def _after(floor: Floor, abort: str | None) -> Goto:
     driving = floor.steering.control.driving
     if driving == "cancelled":
         return Command(update={**update, "phase": Phase.cancelled.value}, goto="assemble")
-    if error := abort or floor.meter.exhausted:
+    if error := floor.meter.exhausted or abort:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")

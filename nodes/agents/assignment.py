@@ -69,7 +69,7 @@ class Assignment:
 
     async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], leg: int) -> Outcome:
         """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
-        if why := self.floor.meter.exhausted:
+        if why := await self.floor.meter.no_room():
             return await self._finished(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
         if self.floor.stopped.is_set():
             return await self._finished(record, self._outcome(record, "cancelled"))

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from langchain_core.tools import tool
+from langchain_core.tools import StructuredTool, tool
 
 from nodes.llm.scripted import Delay, ScriptedModel
 from nodes.runtime.desk import Desk
@@ -23,9 +23,9 @@ PER_CALL = (40, 10)
 @pytest.mark.parametrize(
     ("policy", "limit"),
     [
-        ({"max_agent_iterations": 20}, "the run's limit of 20 model calls is reached"),
-        ({"token_budget": 1000}, "the token budget of 1000 is used up (1000 spent)"),
-        ({"token_budget": 1049}, "the token budget of 1049 is used up (1000 spent)"),
+        ({"max_agent_iterations": 20}, "the run's limit of 20 model calls (max_agent_iterations) is reached"),
+        ({"token_budget": 1000}, "the token_budget of 1000 is used up (1000 spent)"),
+        ({"token_budget": 1049}, "the token_budget of 1049 is used up (1000 spent)"),
     ],
 )
 async def test_fifty_agents_at_once_make_exactly_the_calls_that_the_budget_has_room_for(
@@ -94,9 +94,28 @@ async def test_no_task_starts_when_the_money_is_spent() -> None:
     async with opened(agent(buys), cost_budget=1.0) as sup:
         run = await sup.start("Q", plan=plan("a", "b <- a", "c <- b", "d <- c", "e <- d"))
 
-    assert (run.status, run.error) == ("failed", "the cost budget of $1.00 is used up ($1.20 spent)")
-    assert statuses(run) == {"a": "done", "b": "done", "c": "done", "d": "cancelled", "e": "cancelled"}
+    assert (run.status, run.error) == ("failed", "the cost_budget of $1.00 is used up ($1.20 spent)")
+    assert statuses(run) == {"a": "done", "b": "done", "c": "done", "d": "cancelled", "e": "skipped"}
     assert run.usage.cost == pytest.approx(1.2)
+
+
+async def test_a_tool_that_costs_more_than_is_left_is_not_called() -> None:
+    bought: list[str] = []
+
+    async def buy(item: str) -> str:
+        """Buy."""
+        bought.append(item)
+        return f"{item} is yours"
+
+    shop = StructuredTool.from_function(coroutine=buy, name="acquire", description="Buy.", metadata={"cost": 0.4})
+    calls = [{"name": "acquire", "args": {"item": name}, "id": name} for name in "pqr"]
+    worker = AgentSpec(name="ada", role="generalist", tools=[shop])
+    async with opened(worker, model=ScriptedModel([*calls, "Done."]), cost_budget=1.0, max_iterations=0) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert bought == ["p", "q"]
+    assert run.usage.cost == pytest.approx(0.8)
+    assert (run.status, run.error) == ("failed", "the cost_budget of $1.00 is used up ($0.80 spent)")
 
 
 class Alarm(HeldClock):
