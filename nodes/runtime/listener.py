@@ -61,7 +61,8 @@ class Listener:
     async def listening(self) -> AsyncIterator[None]:
         """Apply what waits, then listen while inside."""
         await self.look()
-        listening = asyncio.create_task(self._listen())
+        bell = self.run.services.bells.bell(self.run.thread_id)
+        listening = asyncio.create_task(self._listen(bell))
         try:
             yield
         finally:
@@ -95,8 +96,7 @@ class Listener:
         self.run.services.bells.ring(self.run.thread_id)
         return "" if names else f"there is nobody called {mail.to!r}"
 
-    async def _listen(self) -> None:
-        bell = self.run.services.bells.bell(self.run.thread_id)
+    async def _listen(self, bell: asyncio.Event) -> None:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from nodes.llm.scripted import ScriptedModel, Step
@@ -63,7 +63,9 @@ def thinker(folder: Path, deadly: str = "") -> ScriptedModel:
 
 def _reply(messages: list[BaseMessage], tools: list[str]) -> tuple[str, Step]:
     if "PlanDraft" in tools:
-        drafts = [TaskDraft(id=name, description=f"Look into {name}.", role="generalist") for name in ("north", "south")]
+        drafts = [
+            TaskDraft(id=name, description=f"Look into {name}.", role="generalist") for name in ("north", "south")
+        ]
         return "plan", PlanDraft(tasks=drafts, complexity=0.5)
     if "Review" in tools:
         return "review", Review(verdicts=[])

@@ -92,4 +92,8 @@ async def test_a_safe_point_lets_a_running_run_pass_and_stops_in_any_other() -> 
 
 def test_the_desk_knows_the_team() -> None:
     members = desk_of(make_floor()).team()
-    assert [(member.agent, member.status) for member in members] == [("ada", "running"), ("bob", "idle"), ("hal", "idle")]
+    assert [(member.agent, member.status) for member in members] == [
+        ("ada", "running"),
+        ("bob", "idle"),
+        ("hal", "idle"),
+    ]

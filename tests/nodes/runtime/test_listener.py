@@ -1,9 +1,12 @@
 """The listener applies what waits: in order, each once, effect and log together; and refuses what may not be."""
 
+import asyncio
+
 import pytest
 from langgraph.store.memory import InMemoryStore
 from pydantic import JsonValue
 
+from nodes.runtime import listener
 from nodes.runtime.floor import Floor
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.signals import read_log, send, waiting
@@ -145,9 +148,10 @@ async def test_a_recruit_that_is_asked_for_again_is_neither_added_nor_announced_
     assert (admitted, await events(floor)) == (["t1.r1"], ["agent_recruited"])
 
 
-async def test_while_it_listens_it_hears_at_once_when_somebody_rings() -> None:
+async def test_while_it_listens_it_hears_at_once_when_somebody_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "POLL_S", 3600)
     floor = make_floor()
-    async with floor.listener.listening():
+    async with asyncio.timeout(5), floor.listener.listening():
         await send(floor.run.store, THREAD, SendMail(to="ada", text="hello"), floor.run.services.clock)
         floor.run.services.bells.ring(THREAD)
         while not floor.steering.mail("ada").received:
