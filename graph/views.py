@@ -1,6 +1,6 @@
 """A run as it is now: the last checkpoint, the board on top of it, and who runs it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
@@ -16,8 +16,18 @@ from state.supervisor import SupervisorState, Terms
 from state.usage import Usage
 
 
-def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], ledger: Usage, *, is_held: bool) -> Run:
+def view_of(
+    thread_id: str,
+    snapshot: StateSnapshot,
+    board: Mapping[str, Json],
+    recruits: Sequence[TaskRecord],
+    ledger: Usage,
+    *,
+    is_held: bool,
+) -> Run:
     """The run of a thread. `ledger`: what its tasks have used. `is_held`: a living process runs it.
+
+    `recruits` are all that were granted: those at work are not in the last checkpoint yet.
 
     Raises:
         ThreadUnknown: the thread has no run.
@@ -26,6 +36,8 @@ def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], 
     if not snapshot.created_at:
         raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
     records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    known = {record.id for record in records}
+    records += [record for record in recruits if record.id not in known]
     status, error = _status(snapshot, state, is_held=is_held)
     approvals = open_questions(state) if status in ("waiting", "paused", "handed_over") and records else []
     return Run(

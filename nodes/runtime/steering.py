@@ -7,7 +7,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mailbox import Mailbox
 from nodes.runtime.journal import Json
-from nodes.runtime.rows import read_each, space
+from nodes.runtime.rows import read_all, read_each, space
 from state.approval import Decision
 from state.brief import Mail
 from state.control import Control
@@ -95,6 +95,11 @@ class Steering:
         self.decisions[approval_id] = decision
         self.changed.set()
         return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
+
+
+async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:
+    """The recruits of a run, in the order in which they were granted."""
+    return [TaskRecord.model_validate(item.value) for item in await read_all(store, space("recruits", thread_id))]
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

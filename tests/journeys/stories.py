@@ -132,7 +132,7 @@ def growing(folder: Path) -> Story:
         task = brief.task.id
         note(folder, f"start {task}")
         if task == "gate":
-            while not any(member.status == "retired" for member in desk.team()):
+            while not any(m.status == "retired" for m in desk.team()):  # noqa: ASYNC110 - agents get no event
                 await asyncio.sleep(0.005)
         if task == "asker":
             assert await desk.recruit("helper", "Help the asker.")
@@ -146,7 +146,11 @@ def growing(folder: Path) -> Story:
     team = [agent(work), agent(work, "bob", "reader"), agent(work, "hal", "helper")]
     team += [agent(work, "carl", "closer", skills=helping), agent(work, "dora", "other", skills=helping)]
     tasks = plan(
-        "gate", "asker <- gate", "writer", "user <- asker", {"id": "reader", "role": "reader", "depends_on": ["gate", "writer"]},
+        "gate",
+        "asker <- gate",
+        "writer",
+        "user <- asker",
+        {"id": "reader", "role": "reader", "depends_on": ["gate", "writer"]},
         {"id": "last", "role": "closer", "depends_on": ["user", "reader"]},
-    )  # fmt: skip
+    )
     return Story(team, tasks)

@@ -1,4 +1,6 @@
-"""Failing well: what is tried again and what is not, who takes over, when a run gives up, and what it still delivers."""
+"""Failing well: what is tried again, who takes over, when a run gives up, and what it still delivers."""
+
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ async def fails_if_told(brief: Brief, desk: Desk) -> str:
     return f"result of {brief.task.id}"
 
 
-def failing(count: int, of: int) -> dict[str, object]:
+def failing(count: int, of: int) -> dict[str, Any]:
     return plan(*({"id": f"t{n}", "description": f"{'Fail' if n < count else 'Do'} t{n}."} for n in range(of)))
 
 
@@ -80,7 +82,9 @@ async def test_what_may_pass_is_tried_again_after_waits_that_grow() -> None:
     assert retries == [(2, 0.5), (3, 1.0)]
 
 
-@pytest.mark.parametrize("error", [TypeError("a defect"), AgentFailed("no", "permanent"), AgentFailed("no", "rejected")])
+@pytest.mark.parametrize(
+    "error", [TypeError("a defect"), AgentFailed("no", "permanent"), AgentFailed("no", "rejected")]
+)
 async def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
     clock, work = HeldClock(), Turns(error, "never")
     async with opened(agent(work), clock=clock) as sup:
@@ -91,7 +95,10 @@ async def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
 
 async def test_the_next_best_agent_takes_over_and_the_result_is_its_own() -> None:
     skilled = Skills(kinds={"general": 0.9})
-    team = [agent(Turns(AgentFailed("no", "permanent")), skills=skilled), agent(name="bob", role="other", skills=skilled)]
+    team = [
+        agent(Turns(AgentFailed("no", "permanent")), skills=skilled),
+        agent(name="bob", role="other", skills=skilled),
+    ]
     async with opened(*team) as sup:
         run = await sup.start("Q", plan=plan("a"))
 

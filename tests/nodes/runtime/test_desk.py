@@ -30,8 +30,7 @@ async def test_asking_parks_with_the_question_and_returns_the_answer_when_there_
 
 async def test_a_refused_recruit_is_false_and_says_why() -> None:
     made = await desk_of(make_floor(recruit_roles=[])).recruit("helper", "more")
-    assert not made
-    assert made == "role 'helper' may not be recruited; allowed are: none"
+    assert (bool(made), str(made)) == (False, "role 'helper' may not be recruited; allowed are: none")
 
 
 async def test_who_waits_for_a_task_gives_its_place_to_others_and_takes_it_back() -> None:

@@ -60,7 +60,7 @@ async def test_its_effect_is_stored_with_it() -> None:
         ({"kind": "mail", "to": "ada"}, "Field required"),
         ({"kind": "pause", "surprise": 1}, "Extra inputs are not permitted"),
         ({"kind": "cancel", "by": "ada"}, "an agent may not send cancel"),
-        ({"kind": "decide", "by": "ada", "approval": "q", "decision": {"type": "approve"}}, "an agent may not send decide"),
+        (Decide(approval="q", by="ada", decision=Decision(type="approve")).model_dump(), "may not send decide"),
         ({"kind": "retire", "agent": "nobody"}, "there is no agent 'nobody'"),
         ({"kind": "mail", "to": "nobody", "text": "hello"}, "there is nobody called 'nobody'"),
     ],

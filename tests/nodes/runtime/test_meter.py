@@ -71,7 +71,8 @@ async def test_a_limit_is_reported_once_and_holds_from_then_on() -> None:
     run = make_run(max_agent_iterations=1)
     meter = Meter(run)
     await tried(meter, 5)
-    assert (await meter.no_room(), meter.exhausted) == 2 * ("the run's limit of 1 model calls (max_agent_iterations) is reached",)  # fmt: skip
+    limit = "the run's limit of 1 model calls (max_agent_iterations) is reached"
+    assert (await meter.no_room(), meter.exhausted) == (limit, limit)
     kinds = [item.value["kind"] for item in await run.store.asearch(("events", THREAD))]
     assert kinds == ["budget_exceeded"]
 
