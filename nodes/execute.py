@@ -45,9 +45,10 @@ def make_execute(services: Services, worker: Worker) -> Node:
             sources=await _files(run),
             notes=state.get("notes", []),
         )
-        dispatcher = Dispatcher(floor, assignment)
+        began, worked_s = services.clock.now(), state.get("worked_s", 0.0)
+        dispatcher = Dispatcher(floor, assignment, worked_s=worked_s)
         await dispatcher.work()
-        return _after(floor, dispatcher.abort)
+        return _after(floor, dispatcher.abort, worked_s + services.clock.now() - began)
 
     return execute
 
@@ -57,10 +58,11 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None) -> Goto:
+def _after(floor: Floor, abort: str | None, worked_s: float) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {
+        "worked_s": worked_s,
         "tasks": [record.model_dump(mode="json") for record in records],
         "decisions": {key: decision.model_dump(mode="json") for key, decision in floor.steering.decisions.items()},
     }

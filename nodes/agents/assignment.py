@@ -73,6 +73,7 @@ class Assignment:
             return await self._finished(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
         if self.floor.stopped.is_set():
             return await self._finished(record, self._outcome(record, "cancelled"))
+        record = self._with_who_is_left(record)
         await self._started(record)
         brief = assemble_brief(
             self.query,
@@ -85,6 +86,14 @@ class Assignment:
         )
         made = await self._unless_stopped(self.attempts.make(record, brief, leg), record)
         return await self._finished(record, made)
+
+    def _with_who_is_left(self, record: TaskRecord) -> TaskRecord:
+        """The record with the agent that will really do it: another one where the chosen one is retired."""
+        left = self.attempts.candidates(record)
+        if not record.route or not left or left[0] == record.agent or record.status == "parked":
+            return record
+        reason = f"{record.agent} is retired; next best score"
+        return record.model_copy(update={"route": record.route.model_copy(update={"agent": left[0], "reason": reason})})
 
     async def _inputs(self, record: TaskRecord) -> dict[str, Outcome]:
         """The outcomes of what the task builds on, and of whoever was recruited by those."""

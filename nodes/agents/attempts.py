@@ -55,7 +55,7 @@ class Attempts:
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
         used, tries, tried = start.usage if start else Usage(), 0, list[str]()
         outcome = _unassigned(record)
-        for agent in self._candidates(record, start):
+        for agent in self.candidates(record, start):
             if self._is_hopeless(outcome, agent):
                 continue
             conversation = start.conversation if start else []
@@ -71,7 +71,7 @@ class Attempts:
                 break
         return outcome.model_copy(update={"usage": used, "attempts": tries, "tried": tried})
 
-    def _candidates(self, record: TaskRecord, start: Outcome | None) -> list[str]:
+    def candidates(self, record: TaskRecord, start: Outcome | None = None) -> list[str]:
         """Who tries, in order: the one who is at it, or the chosen one; then one substitute."""
         route = cast(Route, record.route)
         first = start.agent if start else route.agent

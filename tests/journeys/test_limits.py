@@ -152,6 +152,32 @@ async def test_when_time_is_up_calls_end_and_what_was_finished_is_delivered() ->
     assert "quick" in run.report
 
 
+class Endless(HeldClock):
+    """Who sleeps does not wake up."""
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await asyncio.Event().wait()
+
+
+async def test_time_in_earlier_rounds_counts_and_waiting_for_a_human_does_not() -> None:
+    clock = Endless()
+
+    async def takes_forty(brief: Brief, desk: Desk) -> str:
+        clock.time += 40
+        if brief.task.id == "b":
+            await desk.ask("go on")
+        return "done"
+
+    async with opened(agent(takes_forty), clock=clock, max_seconds=200.0) as sup:
+        waiting = await sup.start("Q", plan=plan("a", "b <- a"))
+        clock.time += 100_000
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: True})
+
+    assert run.status == "complete"
+    assert clock.slept == [200.0, 120.0]
+
+
 @pytest.mark.parametrize("limits", [Limits(tokens=10), Limits(iterations=3)])
 async def test_a_limit_that_cannot_be_enforced_is_refused_before_anything_starts(limits: Limits) -> None:
     with pytest.raises(BadInput, match=r"cannot be enforced.*use limits\.timeout_s"):

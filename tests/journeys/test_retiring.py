@@ -22,9 +22,11 @@ async def test_pending_work_of_an_agent_that_retires_goes_to_the_next_best() -> 
             work.open()
         (retired,) = await happened(sup, "agent_retired")
         members = {member.agent: member.status for member in await sup.team(THREAD)}
+        started = [event.agent for event in await happened(sup, "task_started") if event.task_id == "late"]
 
     run = running.result()
     assert (run.status, run.tasks[1].agent) == ("complete", "cyd")
+    assert started == ["cyd"]
     assert (retired.agent, retired.data["by"]) == ("bob", "ana")
     assert members == {"gus": "completed", "bob": "retired", "cyd": "completed"}
 
