@@ -47,7 +47,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         )
         began, worked_s = services.clock.now(), state.get("worked_s", 0.0)
         dispatcher = Dispatcher(floor, assignment, worked_s=worked_s)
-        await dispatcher.work()
+        async with services.guard(run.thread_id):
+            await dispatcher.work()
         return _after(floor, dispatcher.abort, worked_s + services.clock.now() - began)
 
     return execute

@@ -62,5 +62,5 @@ class Review(BaseModel):
     verdicts: list[Verdict] = Field(
         default_factory=list,
         description="One for each task that was shown",
-        json_schema_extra={"maxItems": 100},
+        json_schema_extra=FINITE,
     )
