@@ -35,9 +35,7 @@ def view_of(
     state: SupervisorState = snapshot.values  # type: ignore[assignment]
     if not snapshot.created_at:
         raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
-    records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
-    known = {record.id for record in records}
-    records += [record for record in recruits if record.id not in known]
+    records = _records(state, recruits)
     status, error = _status(snapshot, state, is_held=is_held)
     approvals = open_questions(state) if status in ("waiting", "paused", "handed_over") and records else []
     return Run(
@@ -58,6 +56,13 @@ def view_of(
         started_at=state.get("started_at"),
         finished_at=state.get("finished_at"),
     )
+
+
+def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:
+    """The tasks of the last checkpoint, and the recruits that are not in it yet."""
+    records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    known = {record.id for record in records}
+    return records + [record for record in recruits if record.id not in known]
 
 
 def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -> tuple[RunStatus, str | None]:

@@ -162,11 +162,12 @@ class Assignment:
         )
 
     async def _finished(self, record: TaskRecord, made: Outcome) -> Outcome:
-        """Record how it ended: the outcome, the board, mail it sent and the event in one transaction."""
+        """Record how it ended: mail it sent first, then the outcome, the board and the event in one transaction."""
         outcome, run = made, self.floor.run
         if made.status == "failed" and not record.task.required:
             outcome = made.model_copy(update={"status": "skipped"})
-        rows = [run.journal.row(f"task:{record.id}", _board(outcome)), *self.floor.steering.unsaved()]
+        await self.floor.listener.save()
+        rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
         if outcome.status not in ENDED:
             await self._parked(record, outcome, rows)
             return outcome

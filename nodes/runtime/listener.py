@@ -82,12 +82,12 @@ class Listener:
                 await self._handle(item)
 
     async def save(self) -> None:
-        """Store mail that was delivered without the log, and tell of it."""
-        if rows := self.steering.unsaved():
-            await self.run.store.abatch(rows)
-        sent, self._sent = self._sent, Counter()
+        """Store mail that was delivered without the log, and tell of it, in one transaction."""
+        rows, sent = self.steering.unsaved(), self._sent
+        self._sent = Counter()
         for (sender, to), messages in sent.items():
-            await self._delivered(sender, to, messages, [])
+            await self._delivered(sender, to, messages, rows)
+            rows = []
 
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
@@ -97,9 +97,7 @@ class Listener:
     def mail(self, mail: Mail) -> str:
         """Deliver mail at once; returns why not, or an empty string. Never waits."""
         names = self._addressees(mail.to, mail.sender)
-        for name in names:
-            self.steering.deliver(name, [mail])
-        if names:
+        if sum(self.steering.deliver(name, [mail]) for name in names):
             self._sent[mail.sender, mail.to] += 1
         self.run.services.bells.ring(self.run.thread_id)
         return "" if names else f"there is nobody called {mail.to!r}"

@@ -56,14 +56,15 @@ class Steering:
         """An agent's mailbox."""
         return self.mailboxes.get(agent, Mailbox())
 
-    def deliver(self, agent: str, mails: list[Mail]) -> None:
-        """Put mail into a mailbox; it is there at once, and stored with `unsaved`."""
+    def deliver(self, agent: str, mails: list[Mail]) -> bool:
+        """Put mail into a mailbox; it is there at once, and stored with `unsaved`. False if all of it was known."""
         before = self.mail(agent)
         after = before.add(mails)
         if after is not before:
             self.mailboxes[agent] = after
             self._unsaved.add(agent)
             self.changed.set()
+        return after is not before
 
     def unsaved(self) -> list[PutOp]:
         """The rows of mailboxes that changed since the last call; the caller writes them."""
