@@ -7,8 +7,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.agents.assignment import Assignment
-from nodes.agents.attempts import Attempts, Worker
+from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
+from nodes.agents.working import Worker, Working
 from nodes.policy.phases import is_executed
 from nodes.policy.readiness import goes_on
 from nodes.runtime.context import RunContext, open_context
@@ -39,7 +40,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
         floor.records.update((record.id, record) for record in records)
         assignment = Assignment(
             floor,
-            Attempts(floor, worker, Mode.model_validate(state["mode"]).name),
+            Attempts(floor, Working(worker, Mode.model_validate(state["mode"]).name)),
             query=state["goal"],
             iteration=state.get("iteration", 0),
             sources=await _files(run),

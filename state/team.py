@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from state.agent import AgentSpec
+from state.agent import HUMAN, AgentSpec
 from state.errors import TeamInvalid
 
 
@@ -38,6 +38,14 @@ class Team:
             raise TeamInvalid(f"there is no agent {name!r} in the team; there are: {known}") from None
 
 
+def _named(spec: AgentSpec) -> Iterator[tuple[str, str]]:
+    """The agents that an agent names, and as what."""
+    yield from (("worker", name) for name in spec.workers)
+    yield from (("handoff", name) for name in spec.handoffs)
+    if spec.escalate_to and spec.escalate_to != HUMAN:
+        yield "escalation target", spec.escalate_to
+
+
 def _faults(specs: tuple[AgentSpec, ...]) -> Iterator[str]:
     if not specs:
         yield "it has no agents"
@@ -45,12 +53,14 @@ def _faults(specs: tuple[AgentSpec, ...]) -> Iterator[str]:
     for name in dict.fromkeys(n for n in names if names.count(n) > 1):
         yield f"agent {name!r} is there {names.count(name)} times"
     for spec in specs:
-        for worker in spec.workers:
-            if worker not in names:
-                yield f"{spec.name}: worker {worker!r} is not in the team"
+        for what, name in _named(spec):
+            if name not in names:
+                yield f"{spec.name}: {what} {name!r} is not in the team"
+            elif name == spec.name:
+                yield f"{spec.name}: {what} {name!r} is the agent itself"
         if spec.run is None:
             continue
-        if not callable(spec.run):
-            yield f"{spec.name}: `run` is not callable"
+        if not callable(spec.run) and not hasattr(spec.run, "ainvoke"):
+            yield f"{spec.name}: `run` is neither a function nor something with `ainvoke`"
         for limit in spec.limits.model_fields_set & {"iterations", "tokens"}:
             yield f"{spec.name}: limits.{limit} cannot be enforced, `run` does its own thinking; use limits.timeout_s"

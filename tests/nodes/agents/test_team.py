@@ -87,7 +87,7 @@ def test_a_team_may_be_python() -> None:
         ("agents: [{name: bo, role: x, tools: [hammer]}]", ["bo: there is no tool 'hammer'", "search"]),
         ("agents: [{name: bo, role: x, workers: [zoe]}]", ["bo: worker 'zoe' is not in the team"]),
         ("agents: [{name: bo, role: x}, {name: bo, role: y}]", ["agent 'bo' is there 2 times"]),
-        ("agents: [{name: bo, role: x, run: print}]", ["bo: `run` is not callable"]),
+        ("agents: [{name: bo, role: x, run: print}]", ["bo: `run` is neither"]),
         ("agents: [{name: bo}, {name: cy, role: ''}]", ["bo: role", "cy: role"]),
     ],
 )
@@ -113,4 +113,4 @@ def test_a_team_without_agents_or_with_one_twice_is_refused() -> None:
     assert "it has no agents" in refusal_of([])
     assert "'bo' is there 3 times" in refusal_of([make_agent("bo")] * 3)
     assert "no tool 'hammer'" in refusal_of([make_agent("bo", tools=["hammer"])])
-    assert "`run` is not callable" in refusal_of([AgentSpec(name="bo", role="x", run="print")])
+    assert "`run` is neither" in refusal_of([AgentSpec(name="bo", role="x", run="print")])
