@@ -9,6 +9,7 @@ from langgraph.types import Command
 from nodes.agents.assignment import Assignment
 from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
+from nodes.agents.escalation import is_escalated
 from nodes.agents.working import Worker, Working
 from nodes.policy.phases import is_executed
 from nodes.policy.readiness import goes_on
@@ -48,7 +49,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
         )
         dispatcher = Dispatcher(floor, assignment)
         await dispatcher.work()
-        return _after(floor, dispatcher.abort)
+        return _after(floor, dispatcher.abort, state.get("warnings", []))
 
     return execute
 
@@ -58,7 +59,7 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None) -> Goto:
+def _after(floor: Floor, abort: str | None, warnings: list[str]) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {
@@ -68,7 +69,11 @@ def _after(floor: Floor, abort: str | None) -> Goto:
     driving = floor.steering.control.driving
     if driving == "cancelled":
         return Command(update={**update, "phase": Phase.cancelled.value}, goto="assemble")
-    if error := abort or floor.meter.exhausted:
+    if floor.meter.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
+        update["warnings"] = [*warnings, floor.meter.exhausted]
+    elif floor.meter.exhausted:
+        abort = abort or floor.meter.exhausted
+    if error := abort:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")

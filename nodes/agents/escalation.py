@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from state.approval import Approval, Decision
 from state.brief import Brief
 from state.outcome import Failure, Outcome
+from state.record import TaskRecord
 
 ESCALATE = "escalate"
 LONGEST_SHOWN = 4_000
@@ -52,6 +53,12 @@ def asked_human(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome
         ),
     )
     return outcome.model_copy(update={"status": "parked", "approvals": [question], "conversation": []})
+
+
+def is_escalated(record: TaskRecord) -> bool:
+    """Whether a task waits for a human to say what becomes of it."""
+    asked = record.outcome.approvals if record.outcome and record.status == "parked" else []
+    return any(approval.action == ESCALATE for approval in asked)
 
 
 def by_human(start: Outcome, decisions: Decisions) -> Outcome | None:

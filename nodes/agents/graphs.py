@@ -37,7 +37,7 @@ async def onwards(job: Job, thread: SubThread, given: object) -> Stand:
     decisions = job.floor.steering.decisions
     before = await thread.stand()
     asked = questions_of(before.questions, job) if before else []
-    if any(not question.is_answered(decisions) for question in asked):
+    if job.floor.steering.is_stopping or any(not question.is_answered(decisions) for question in asked):
         _park(job, before.questions if before else ())
     answers = {question.interrupt.id: question.answer(decisions, job.asks) for question in asked}
     stand = await thread.run(given, answers, hear=lambda said: _report(job, said))

@@ -11,9 +11,8 @@ from nodes.agents.functions import outcome_of
 from nodes.agents.graphs import onwards
 from nodes.agents.job import Job
 from nodes.policy.report import joined, sinks
-from nodes.runtime.desk import Parked
 from nodes.runtime.nesting import Nesting
-from nodes.runtime.subthread import Stand, SubThread, open_subthread
+from nodes.runtime.subthread import Stand, open_subthread
 from state.artifact import Artifact
 from state.errors import AgentFailed
 from state.outcome import Outcome, as_text
@@ -37,22 +36,12 @@ async def run_nested(job: Job) -> Outcome:
         deep = f"the limit of {job.floor.run.ceiling} (max_delegation_depth, counted through nesting) is reached"
         raise AgentFailed(f"supervisor {job.spec.name} is nested too deep: {deep}", "limit")
     thread = open_subthread(job.floor, job.spec.run, job.thread, context=_nesting(job, left - 1))
-    stand = await onwards(job, await _released(job, thread), _given(job))
+    job.floor.slots.release()  # its agents take the room
+    try:
+        stand = await onwards(job, thread, _given(job))
+    finally:
+        await job.floor.slots.acquire()
     return _outcome(job, stand)
-
-
-async def _released(job: Job, thread: SubThread) -> SubThread:
-    """Let it go on after a pause: the outer run drives again, so the inner gate has nothing to ask."""
-    stand = await thread.stand()
-    if stand and any(_is_control(question.value) for question in stand.questions):
-        if job.floor.steering.is_stopping:
-            raise Parked(conversation=job.place)
-        await thread.run(None, {question.id: "go on" for question in stand.questions})
-    return thread
-
-
-def _is_control(value: object) -> bool:
-    return isinstance(value, dict) and "control" in value
 
 
 def _nesting(job: Job, ceiling: int) -> Nesting:

@@ -30,11 +30,15 @@ class Question:
 
     def is_answered(self, decisions: Decisions) -> bool:
         """Whether all of it can go back: a nested supervisor takes some of the answers, too."""
+        if is_control(self.interrupt.value):
+            return True
         known = [approval.id in decisions for approval in self.approvals]
         return any(known) if is_nested(self.interrupt.value) else all(known)
 
     def answer(self, decisions: Decisions, asks: str) -> object:
         """What the graph's `interrupt()` returns."""
+        if is_control(self.interrupt.value):
+            return "go on"
         given = [(approval, decisions[approval.id]) for approval in self.approvals if approval.id in decisions]
         if is_nested(self.interrupt.value):
             return {approval.id.removeprefix(asks): said.model_dump(mode="json") for approval, said in given}
@@ -53,12 +57,19 @@ def is_nested(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("approvals"), list) and "review_configs" in value
 
 
+def is_control(value: object) -> bool:
+    """Whether a nested supervisor has stopped because the outer run did: nothing is asked, it goes on with that one."""
+    return isinstance(value, Mapping) and value.get("control") in ("paused", "handed_over")
+
+
 def _is_middleware(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("action_requests"), list)
 
 
 def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
     value: Any = asked.value
+    if is_control(value):
+        return []
     if is_nested(value):
         return [_from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
     if _is_middleware(value):

@@ -93,7 +93,8 @@ def _entry(snapshot: StateSnapshot, given: object, answers: Mapping[str, object]
     if snapshot.interrupts:
         known = {asked.id: answers[asked.id] for asked in snapshot.interrupts if asked.id in answers}
         return bool(known), Command(resume=known)
-    return bool(snapshot.next), None
+    # `next` leaves out a step whose writes are saved; where a crash came before the checkpoint, `tasks` still has it.
+    return bool(snapshot.tasks), None
 
 
 def _stand(snapshot: StateSnapshot) -> Stand:
