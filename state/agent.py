@@ -43,6 +43,17 @@ class Limits(BaseModel):
     """Seconds for one try."""
 
 
+class ModelAt(BaseModel):
+    """A model of an OpenAI-compatible server other than the run's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    base_url: str = Field(pattern=r"^https?://[^\s/]+")
+    key_from: str = ""
+    """The environment variable that has its key, where it wants one."""
+
+
 class McpServer(BaseModel):
     """Where an MCP server is: a command of this machine, or a URL."""
 
@@ -78,7 +89,10 @@ class AgentSpec(BaseModel):
     tools: list[Any] = []
     """Names of built-in tools, or LangChain tools."""
     model: Any = None
-    """A model's name, or a LangChain chat model; None: the run's."""
+    """A model's name (`gpt-4o`, `anthropic:…`), `{name, base_url}` of a compatible server, or a LangChain chat model.
+
+    None: the run's.
+    """
     limits: Limits = Limits()
     workers: list[str] = []
     """Names of agents it may delegate to."""
@@ -91,6 +105,11 @@ class AgentSpec(BaseModel):
     run: Any = None
     """An async function `(brief, desk) -> str | dict`, a LangChain Runnable, a compiled graph (one that
     `create_agent` or `build_supervisor` made, too) or a RemoteGraph; None: the worker graph."""
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _at(cls, value: object) -> object:
+        return ModelAt.model_validate(value) if isinstance(value, dict) else value
 
     @field_validator("skills", mode="before")
     @classmethod
