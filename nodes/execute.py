@@ -7,8 +7,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from nodes.agents.assignment import Assignment
-from nodes.agents.attempts import Attempts, Worker
+from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
+from nodes.agents.escalation import is_escalated
+from nodes.agents.working import Worker, Working
 from nodes.policy.phases import is_executed
 from nodes.policy.readiness import goes_on
 from nodes.runtime.context import RunContext, open_context
@@ -39,7 +41,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
         floor.records.update((record.id, record) for record in records)
         assignment = Assignment(
             floor,
-            Attempts(floor, worker, Mode.model_validate(state["mode"]).name),
+            Attempts(floor, Working(worker, Mode.model_validate(state["mode"]).name)),
             query=state["goal"],
             iteration=state.get("iteration", 0),
             sources=await _files(run),
@@ -49,7 +51,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         dispatcher = Dispatcher(floor, assignment, worked_s=worked_s)
         async with services.guard(run.thread_id):
             await dispatcher.work()
-        return _after(floor, dispatcher.abort, worked_s + services.clock.now() - began)
+        took_s = worked_s + services.clock.now() - began
+        return _after(floor, dispatcher.abort, state.get("warnings", []), took_s)
 
     return execute
 
@@ -59,7 +62,7 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None, worked_s: float) -> Goto:
+def _after(floor: Floor, abort: str | None, warnings: list[str], worked_s: float) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {
@@ -70,7 +73,11 @@ def _after(floor: Floor, abort: str | None, worked_s: float) -> Goto:
     driving = floor.steering.control.driving
     if driving == "cancelled":
         return Command(update={**update, "phase": Phase.cancelled.value}, goto="assemble")
-    if error := floor.meter.exhausted or abort:
+    if floor.meter.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
+        update["warnings"] = [*warnings, floor.meter.exhausted]
+    elif floor.meter.exhausted:
+        abort = floor.meter.exhausted
+    if error := abort:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")

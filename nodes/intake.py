@@ -47,7 +47,8 @@ def make_intake(services: Services) -> Node:
         await clear(run.store, run.thread_id)
         await run.enter()
         listed = {"query": update["goal"], "started_at": update["started_at"]}
-        await run.store.aput(("runs",), run.thread_id, listed)
+        if run.outer is None:
+            await run.store.aput(("runs",), run.thread_id, listed)
         return Command(update={**update, "warnings": skipped}, goto="decompose")
 
     return intake

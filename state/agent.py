@@ -2,7 +2,7 @@
 
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from state.plan import Kind
 
@@ -26,6 +26,10 @@ class Skills(BaseModel):
         return value
 
 
+HUMAN = "human"
+"""The escalation target that is no agent."""
+
+
 class Limits(BaseModel):
     """What one agent may use for one task."""
 
@@ -37,6 +41,34 @@ class Limits(BaseModel):
     """Input and output together; None: only the run's budget counts."""
     timeout_s: float = Field(default=600, gt=0)
     """Seconds for one try."""
+
+
+class ModelAt(BaseModel):
+    """A model of an OpenAI-compatible server other than the run's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1)
+    base_url: str = Field(pattern=r"^https?://[^\s/]+")
+    key_from: str = ""
+    """The environment variable that has its key, where it wants one."""
+
+
+class McpServer(BaseModel):
+    """Where an MCP server is: a command of this machine, or a URL."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    command: str = ""
+    args: list[str] = []
+    env: dict[str, str] = {}
+    url: str = ""
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> "McpServer":
+        if bool(self.command) == bool(self.url):
+            raise ValueError("give a `command` (with `args`), or a `url`")
+        return self
 
 
 class AgentSpec(BaseModel):
@@ -57,12 +89,27 @@ class AgentSpec(BaseModel):
     tools: list[Any] = []
     """Names of built-in tools, or LangChain tools."""
     model: Any = None
-    """A model's name, or a LangChain chat model; None: the run's."""
+    """A model's name (`gpt-4o`, `anthropic:…`), `{name, base_url}` of a compatible server, or a LangChain chat model.
+
+    None: the run's.
+    """
     limits: Limits = Limits()
     workers: list[str] = []
     """Names of agents it may delegate to."""
+    handoffs: list[str] = []
+    """Names of agents it may hand its task over to for good."""
+    escalate_to: str | None = None
+    """Who takes over when it fails, or reaches a limit: another agent's name, or `human`."""
+    mcp: dict[str, McpServer] = {}
+    """MCP servers whose tools it gets besides `tools`, by name."""
     run: Any = None
-    """An async function `(brief, desk) -> str | dict`; None: the worker graph."""
+    """An async function `(brief, desk) -> str | dict`, a LangChain Runnable, a compiled graph (one that
+    `create_agent` or `build_supervisor` made, too) or a RemoteGraph; None: the worker graph."""
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _at(cls, value: object) -> object:
+        return ModelAt.model_validate(value) if isinstance(value, dict) else value
 
     @field_validator("skills", mode="before")
     @classmethod

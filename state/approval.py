@@ -17,6 +17,8 @@ class Approval(BaseModel):
     """Stable across restarts: made of the task, the round and a number."""
     task_id: str
     agent: str
+    path: list[str] = []
+    """Agents from the outermost to the one that asks, where that is not `agent` itself."""
     action: str
     """The tool or action asked about."""
     args: dict[str, JsonValue] = {}

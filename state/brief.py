@@ -26,6 +26,8 @@ class Brief(BaseModel):
     query: str
     """The user's request."""
     task: Task
+    constraints: str = ""
+    """What it has to respect, where another agent delegated the task."""
     inputs: dict[str, JsonValue] = {}
     """Results of the tasks it depends on, by task id."""
     missing: list[str] = []

@@ -21,6 +21,7 @@
 Each one subclasses the builtin it means: LangGraph's server keeps the message of builtin errors only.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 FailureClass = Literal["transient", "permanent", "rejected", "declared", "timeout", "limit", "invalid"]
@@ -45,7 +46,11 @@ class PlanInvalid(BadInput):
 
 
 class TeamInvalid(BadInput):
-    """A team file or list that cannot be a team."""
+    """A team file or list that cannot be a team. `problems`: (line, what is wrong) each, where it came from a file."""
+
+    def __init__(self, message: str, problems: Sequence[tuple[int, str]] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class PolicyInvalid(BadInput):

@@ -12,6 +12,7 @@ EventKind = Literal[
     "task_parked",
     "agent_recruited",
     "agent_retired",
+    "agent_reported",
     "mail_delivered",
     "delegation_started",
     "delegation_completed",
@@ -39,4 +40,11 @@ class Event(BaseModel):
     agent: str | None = None
     ts: float
     """Seconds since the epoch."""
+    path: list[str] = []
+    """Agents from the outermost to the one it is about: who delegated to whom, nested supervisors included."""
     data: dict[str, JsonValue] = {}
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether it happened below an agent of the run, and not in the run's own plan."""
+        return len(self.path) > (self.agent is not None)

@@ -39,6 +39,10 @@ class Outcome(BaseModel):
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
     failure: Failure | None = None
+    limited: str = ""
+    """Which limit cut the work short, where one did: what was delivered is not a plain success."""
+    handed_to: str = ""
+    """The agent that finishes the task in this one's place, where it was handed over."""
     attempts: int = 0
     """Tries made, over all agents."""
     tried: list[str] = []

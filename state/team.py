@@ -1,8 +1,8 @@
 """A team: the agents a run may use, by name."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from state.agent import AgentSpec
+from state.agent import HUMAN, AgentSpec
 from state.errors import TeamInvalid
 
 
@@ -15,7 +15,7 @@ class Team:
 
     def __init__(self, specs: Iterable[AgentSpec]) -> None:
         self.specs = tuple(specs)
-        problems = list(_faults(self.specs))
+        problems = [fault for _, fault in faults(self.specs)]
         if problems:
             raise TeamInvalid("the team cannot be used: " + "; ".join(problems))
         self._by_name = {spec.name: spec for spec in self.specs}
@@ -38,19 +38,37 @@ class Team:
             raise TeamInvalid(f"there is no agent {name!r} in the team; there are: {known}") from None
 
 
-def _faults(specs: tuple[AgentSpec, ...]) -> Iterator[str]:
-    if not specs:
-        yield "it has no agents"
+def _named(spec: AgentSpec) -> Iterator[tuple[str, str]]:
+    """The agents that an agent names, and as what."""
+    yield from (("worker", name) for name in spec.workers)
+    yield from (("handoff", name) for name in spec.handoffs)
+    if spec.escalate_to and spec.escalate_to != HUMAN:
+        yield "escalation target", spec.escalate_to
+
+
+def faults(specs: Sequence[AgentSpec], also: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """All that keeps `specs` from being a team: the agent (empty for the team as a whole), and what is wrong.
+
+    `also`: names of agents that are there, but cannot be looked at.
+    """
+    if not specs and not also:
+        yield "", "it has no agents"
     names = [spec.name for spec in specs]
     for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-        yield f"agent {name!r} is there {names.count(name)} times"
+        yield name, f"agent {name!r} is there {names.count(name)} times"
     for spec in specs:
-        for worker in spec.workers:
-            if worker not in names:
-                yield f"{spec.name}: worker {worker!r} is not in the team"
-        if spec.run is None:
-            continue
-        if not callable(spec.run):
-            yield f"{spec.name}: `run` is not callable"
-        for limit in spec.limits.model_fields_set & {"iterations", "tokens"}:
-            yield f"{spec.name}: limits.{limit} cannot be enforced, `run` does its own thinking; use limits.timeout_s"
+        yield from ((spec.name, f"{spec.name}: {fault}") for fault in _own_faults(spec, {*names, *also}))
+
+
+def _own_faults(spec: AgentSpec, names: Collection[str]) -> Iterator[str]:
+    for what, name in _named(spec):
+        if name not in names:
+            yield f"{what} {name!r} is not in the team"
+        elif name == spec.name:
+            yield f"{what} {name!r} is the agent itself"
+    if spec.run is None:
+        return
+    if not callable(spec.run) and not hasattr(spec.run, "ainvoke"):
+        yield "`run` is neither a function nor something with `ainvoke`"
+    for limit in spec.limits.model_fields_set & {"iterations", "tokens"}:
+        yield f"limits.{limit} cannot be enforced, `run` does its own thinking; use limits.timeout_s"

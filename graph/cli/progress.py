@@ -34,7 +34,7 @@ class Progress:
 
     def hear(self, event: Event) -> None:
         """Take over an event."""
-        self.phase = event.phase
+        self.phase = self.phase if event.is_nested else event.phase
         self.started_at = self.started_at or event.ts
         task = self.tasks.get(event.task_id or "")
         if task is None:

@@ -69,7 +69,8 @@ async def _live_tree(sup: Supervisor, thread_id: str) -> AsyncIterator[OnEvent]:
     def hear(event: Json) -> None:
         heard = Event.model_validate(event)
         progress.hear(heard)
-        if heard.kind == "phase_entered" or (heard.task_id and heard.task_id not in progress.tasks):
+        is_new = heard.kind == "phase_entered" or (heard.task_id and heard.task_id not in progress.tasks)
+        if is_new and not heard.is_nested:
             stale.set()
 
     live = Live(console=err(), auto_refresh=False, redirect_stdout=False, redirect_stderr=False)

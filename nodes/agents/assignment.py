@@ -181,6 +181,7 @@ class Assignment:
             attempts=outcome.attempts,
             tokens=outcome.usage.total_tokens,
             reason=outcome.failure.message if outcome.failure else None,
+            limited=outcome.limited or None,
         )
         return outcome
 
@@ -188,9 +189,10 @@ class Assignment:
         run = self.floor.run
         await run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
         for approval in outcome.approvals:
-            if approval.id not in self.floor.steering.decisions:
-                asked: dict[str, Any] = approval.model_dump(mode="json", exclude={"task_id", "agent"})
-                await run.emit("approval_requested", task_id=record.id, agent=outcome.agent, **asked)
+            if approval.id not in self.floor.steering.decisions and approval.id not in run.journal.announced:
+                asked: dict[str, Any] = approval.model_dump(mode="json", exclude={"task_id", "agent", "path"})
+                path = approval.path or None
+                await run.emit("approval_requested", task_id=record.id, agent=outcome.agent, path=path, **asked)
 
     def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
         return Outcome(

@@ -1,39 +1,46 @@
 """One task, tried until it is done: the agent that was chosen, again after a pause, then the next best one.
 
-Each try is a LangGraph @task of its own, so that after a crash tries that ended are not made again, and inside a try
-the worker graph goes on at the step that was in flight.
+Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. Each try is a LangGraph
+@task of its own, so that after a crash tries that ended are not made again.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from langchain_core.messages import messages_from_dict
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import JsonValue
 
-from nodes.agents.coordination import coordination_tools
-from nodes.agents.functions import run_function
-from nodes.agents.results import kept
-from nodes.agents.worker.bench import Bench
+from nodes.agents.escalation import asked_human, briefed, by_human, is_cut_short
+from nodes.agents.job import Job
+from nodes.agents.kinds import kind_of
+from nodes.agents.working import Working
 from nodes.policy.failures import RETRIED, retry_delay
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
-from nodes.runtime.desk import Desk, Parked
 from nodes.runtime.floor import Floor
 from nodes.runtime.journal import Json
 from nodes.runtime.recorded import once
-from nodes.tools.toolbox import build_tools
-from state.agent import AgentSpec
+from state.agent import HUMAN
 from state.brief import Brief
-from state.errors import AgentFailed, FailureClass, ToolRefused
-from state.mode import ModeName
 from state.outcome import Failure, Outcome
 from state.record import Route, TaskRecord
 from state.usage import Usage
 
-Worker = CompiledStateGraph[Any, Any, Any, Any]
+
+@dataclass
+class _Tally:
+    """What all tries of a task have used, and who made them."""
+
+    used: Usage
+    tried: list[str]
+    tries: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        self.used, self.tries = self.used + outcome.usage, self.tries + 1
+        self.tried += [outcome.agent] if outcome.agent not in self.tried else []
+
+    def on(self, outcome: Outcome) -> Outcome:
+        return outcome.model_copy(update={"usage": self.used, "attempts": self.tries, "tried": self.tried})
 
 
 @dataclass(frozen=True)
@@ -41,9 +48,7 @@ class Attempts:
     """What every try needs."""
 
     floor: Floor
-    worker: Worker
-    mode: ModeName = "dag"
-    """Only in `supervisor` do agents get the tools to recruit and to write to each other."""
+    working: Working
 
     @property
     def run(self) -> RunContext:
@@ -53,29 +58,59 @@ class Attempts:
     async def make(self, record: TaskRecord, brief: Brief, leg: int = 0) -> Outcome:
         """Try until done, parked, or nobody is left to try. `leg` counts how often the task has parked here before."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
-        used, tries, tried = start.usage if start else Usage(), 0, list[str]()
+        if start and (settled := by_human(start, self.floor.steering.decisions)):
+            return settled
+        tally = _Tally(start.usage if start else Usage(), list(start.tried) if start else [])
         outcome = _unassigned(record)
-        for agent in self.candidates(record, start):
+        todo = self.candidates(record, start)
+        while todo:
+            agent = todo.pop(0)
             if self._is_hopeless(outcome, agent):
                 continue
-            conversation = start.conversation if start else []
-            for number in range(1, self.run.policy.max_attempts + 1):
-                outcome = await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation)
-                tries, used = tries + 1, used + outcome.usage
-                tried += [agent] if agent not in tried else []
-                if outcome.status != "failed" or not self._again(outcome, number):
-                    break
-                conversation = outcome.conversation
-                await self._pause(outcome, number)
+            outcome = await self._tries(agent, leg, brief, self._opening(agent, start), tally)
+            if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
+                break
+            target = outcome.handed_to or self.run.services.team.agent(agent).escalate_to
+            if target == HUMAN:
+                outcome = asked_human(outcome, brief, self.floor.steering.decisions)
+            elif target and target not in tally.tried:
+                todo, brief = [target], briefed(brief, outcome)
+                continue
             if outcome.status != "failed":
                 break
-        return outcome.model_copy(update={"usage": used, "attempts": tries, "tried": tried})
+        return tally.on(outcome)
+
+    async def _tries(
+        self, agent: str, leg: int, brief: Brief, conversation: Sequence[JsonValue], tally: _Tally
+    ) -> Outcome:
+        """Tries by one agent, as many as the policy grants."""
+        number = 1
+        while True:
+            outcome = await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation, tuple(tally.tried))
+            tally.add(outcome)
+            if outcome.status != "failed" or outcome.handed_to or not self._again(outcome, number):
+                return outcome
+            conversation = outcome.conversation
+            await self._pause(outcome, number)
+            number += 1
+
+    def _opening(self, agent: str, start: Outcome | None) -> list[JsonValue]:
+        """Where an agent goes on from: its own place, or as a substitute the conversation of another model's."""
+        if not start or (agent != start.agent and not (self._is_model(agent) and self._is_model(start.agent))):
+            return []
+        return start.conversation
+
+    def _is_model(self, agent: str) -> bool:
+        team = self.run.services.team
+        return agent in team and kind_of(team.agent(agent).run) == "model"
 
     def candidates(self, record: TaskRecord, start: Outcome | None = None) -> list[str]:
         """Who tries, in order: the one who is at it, or the chosen one; then one substitute."""
         route = cast(Route, record.route)
         first = start.agent if start else route.agent
-        others = [name for name in fallbacks(route, {first}) if name in self.run.services.team]
+        team = self.run.services.team
+        substitutes = fallbacks(route, {first}) if first not in team or not team.agent(first).escalate_to else []
+        others = [name for name in substitutes if name in team]
         return [name for name in [first, *others[:1]] if name not in self.floor.steering.retired] or [
             name for name in others if name not in self.floor.steering.retired
         ][:1]
@@ -102,61 +137,18 @@ class Attempts:
         )
         await clock.sleep(left)
 
-    async def _try(self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue]) -> Outcome:
+    async def _try(
+        self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue], tried: tuple[str, ...]
+    ) -> Outcome:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
-        spec = self.run.services.team.agent(agent)
         label = f"{brief.task.id}.{brief.iteration}.{name}"
+        spec = self.run.services.team.agent(agent)
+        job = Job(self.floor, spec, brief, label, tuple(conversation), tried=tried)
 
         async def attempt() -> Json:
-            started = self.run.services.clock.now()
-            try:
-                async with asyncio.timeout(spec.limits.timeout_s):
-                    outcome = await self._work(spec, brief, label, list(conversation))
-            except TimeoutError:
-                outcome = _failed(brief, agent, "timeout", f"no result within {spec.limits.timeout_s:g} seconds")
-            except AgentFailed as error:
-                outcome = _failed(brief, agent, error.failure, str(error))
-            except ToolRefused as error:
-                outcome = _failed(brief, agent, "permanent", str(error))
-            except Parked as parked:
-                outcome = _parked(brief, agent, parked)
-            times = {"started_at": started, "finished_at": self.run.services.clock.now()}
-            return outcome.model_copy(update=times).model_dump(mode="json")
+            return (await self.working.do(job)).model_dump(mode="json")
 
         return Outcome.model_validate(await once(f"try:{label}", attempt))
-
-    async def _work(self, spec: AgentSpec, brief: Brief, label: str, conversation: list[JsonValue]) -> Outcome:
-        sources = await self.run.sources()
-        desk = Desk(self.floor, spec.name, brief, label)
-        if spec.run is not None:
-            outcome = await run_function(spec, brief, desk)
-            await self.floor.meter.settle(brief.task.id, spec.name, outcome.usage)
-            return await asyncio.to_thread(kept, outcome, self.run.folder, sources)
-        names = [tool for tool in spec.tools if isinstance(tool, str)]
-        own = [tool for tool in spec.tools if not isinstance(tool, str)]
-        built = await asyncio.to_thread(build_tools, names, sources, self.run.folder, brief.task.id)
-        tools = [*own, *built, *(coordination_tools(desk) if self.mode == "supervisor" else [])]
-        bench = Bench(spec, brief, self.run.services.models.for_agent(spec.model), tools, sources, self.floor)
-        ended = await self.worker.ainvoke(_opening(conversation), context=bench)
-        return await asyncio.to_thread(kept, Outcome.model_validate(ended["outcome"]), self.run.folder, sources)
-
-
-def _parked(brief: Brief, agent: str, parked: Parked) -> Outcome:
-    approvals = [parked.approval] if parked.approval else []
-    return Outcome(task_id=brief.task.id, agent=agent, status="parked", approvals=approvals, iteration=brief.iteration)
-
-
-def _opening(conversation: list[JsonValue]) -> dict[str, object]:
-    """The worker's input: nothing, or the conversation it goes on from."""
-    if not conversation:
-        return {"thoughts": 0}
-    messages = messages_from_dict(cast(list[dict[str, Any]], conversation))
-    return {"messages": messages, "thoughts": sum(message.type == "ai" for message in messages)}
-
-
-def _failed(brief: Brief, agent: str, kind: FailureClass, message: str) -> Outcome:
-    failure = Failure(kind=kind, message=message)
-    return Outcome(task_id=brief.task.id, agent=agent, status="failed", failure=failure, iteration=brief.iteration)
 
 
 def _unassigned(record: TaskRecord) -> Outcome:

@@ -16,9 +16,6 @@ from state.usage import Usage
 OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
 """A returned mapping with any of these is an outcome; any other is the result itself."""
 
-DEFECTS = (NotImplementedError, NameError, TypeError, AttributeError, ImportError, SyntaxError)
-"""Exceptions that another try of the same code will raise again."""
-
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -26,18 +23,11 @@ async def run_function(spec: AgentSpec, brief: Brief, desk: Desk) -> Outcome:
     """One try of a function agent.
 
     Raises:
-        AgentFailed: the function raised, declared failure, or returned what is not an outcome.
+        AgentFailed: the function declared failure, or returned what is not an outcome; and whatever it raises itself.
     """
-    try:
-        returned = spec.run(brief, desk)
-        if inspect.isawaitable(returned):
-            returned = await returned
-    except AgentFailed:
-        raise
-    except DEFECTS as error:
-        raise AgentFailed(f"{type(error).__name__}: {error}", "permanent") from error
-    except Exception as error:
-        raise AgentFailed(f"{type(error).__name__}: {error}", "transient") from error
+    returned = spec.run(brief, desk)
+    if inspect.isawaitable(returned):
+        returned = await returned
     return outcome_of(returned, spec.name, brief)
 
 

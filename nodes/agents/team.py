@@ -3,11 +3,8 @@
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import yaml
-from pydantic import ValidationError
-
+from nodes.agents.teamfile import parse_team
 from nodes.tools.toolbox import TOOL_NAMES
 from state.agent import AgentSpec
 from state.errors import TeamInvalid
@@ -35,28 +32,7 @@ def load_team(path: Path) -> Team:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TeamInvalid(f"team file {path} cannot be read: {_why(error)}; give a YAML file with `agents:`") from error
-    return parse_team(text, f"team file {path}")
-
-
-def parse_team(text: str, name: str) -> Team:
-    """A team from YAML text; `name` stands in error messages."""
-    try:
-        raw: Any = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise TeamInvalid(f"{name} is not YAML: {' '.join(str(error).split())}") from error
-    entries = raw.get("agents") if isinstance(raw, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise TeamInvalid(f"{name} has no `agents:` list; see `baton team` for what one looks like")
-    specs, problems = [], []
-    for number, entry in enumerate(entries, 1):
-        try:
-            specs.append(AgentSpec.model_validate(entry))
-        except ValidationError as error:
-            who = entry.get("name", f"agent {number}") if isinstance(entry, dict) else f"agent {number}"
-            problems += [f"{who}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-    if problems:
-        raise TeamInvalid(f"{name} cannot be used: " + "; ".join(problems))
-    return _with_known_tools(Team(specs))
+    return parse_team(text, f"team file {path}", path.parent)
 
 
 def _with_known_tools(team: Team) -> Team:

@@ -1,5 +1,6 @@
 """Which chat model thinks: for the run, and for an agent that names its own."""
 
+import os
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 
 from nodes.llm.failures import name_of
 from nodes.llm.offline.model import OfflineModel
+from state.agent import ModelAt
 from state.errors import SettingsInvalid
 
 DEFAULT_MODEL = "gpt-4o-mini"
@@ -34,7 +36,7 @@ class Models:
     def __init__(self, default: BaseChatModel, make: Callable[[str], BaseChatModel]) -> None:
         self.default = default
         self._make = make
-        self._made: dict[str, BaseChatModel] = {}
+        self._made: dict[str | ModelAt, BaseChatModel] = {}
 
     @property
     def name(self) -> str:
@@ -46,7 +48,7 @@ class Models:
         """Does the default model work without a language model?"""
         return isinstance(self.default, OfflineModel)
 
-    def for_agent(self, model: str | BaseChatModel | None) -> BaseChatModel:
+    def for_agent(self, model: str | ModelAt | BaseChatModel | None) -> BaseChatModel:
         """The model of an agent: its own, the one it names, or the default.
 
         Making a model may read files; ask for it once before the work starts.
@@ -60,7 +62,7 @@ class Models:
         if isinstance(model, BaseChatModel):
             return model
         if model not in self._made:
-            self._made[model] = self._make(model)
+            self._made[model] = model_at(model) if isinstance(model, ModelAt) else self._make(model)
         return self._made[model]
 
 
@@ -125,6 +127,18 @@ class _Maker:
             # LangChain shares one pool of connections among event loops; one kept open would fail in the next loop.
             default_headers={"Connection": "close"},
         )
+
+
+def model_at(where: ModelAt, timeout_s: float = 120) -> BaseChatModel:
+    """A model of a server of its own. The run's key is not sent there: its own is named by `key_from`.
+
+    Raises:
+        SettingsInvalid: the variable that should have its key is not set.
+    """
+    key = os.environ.get(where.key_from, "") if where.key_from else NO_KEY
+    if not key:
+        raise SettingsInvalid(f"the model {where.name!r} at {where.base_url} needs {where.key_from}; set it")
+    return _Maker(SecretStr(key), _usable_url(where.base_url), timeout_s)(f"openai:{where.name}")
 
 
 def _from_langchain(name: str, timeout_s: float) -> BaseChatModel:

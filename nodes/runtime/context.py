@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.runtime.folder import run_folder
 from nodes.runtime.journal import Journal, Json
+from nodes.runtime.nesting import InnerJournal, Nesting
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
 from state.event import EventKind
@@ -37,6 +40,10 @@ class RunContext:
     phase: Phase
     paths: list[str]
     journal: Journal
+    saver: BaseCheckpointSaver[str] | None = None
+    """The run's checkpointer, for graphs that run on threads of their own below it."""
+    outer: Nesting | None = None
+    """The supervisor that this one is an agent of."""
 
     async def emit(
         self,
@@ -44,11 +51,14 @@ class RunContext:
         *,
         task_id: str | None = None,
         agent: str | None = None,
+        path: Sequence[str] | None = None,
         also: Sequence[PutOp] = (),
         **data: object,
     ) -> None:
         """Record an event of this phase, together with the rows in `also`."""
-        await self.journal.emit(kind, phase=self.phase, task_id=task_id, agent=agent, data=_plain(data), also=also)
+        await self.journal.emit(
+            kind, phase=self.phase, task_id=task_id, agent=agent, path=path, data=_plain(data), also=also
+        )
 
     async def enter(self) -> None:
         """Say that the phase was entered."""
@@ -64,7 +74,15 @@ class RunContext:
     @cached_property
     def folder(self) -> Path:
         """Where this run's artifacts go."""
+        if self.outer:
+            return self.outer.folder
         return run_folder(self.services.artifacts, self.thread_id)
+
+    @property
+    def ceiling(self) -> int:
+        """How deep agents may delegate or nest: the policy's limit, and what an outer supervisor has left."""
+        own = self.policy.max_delegation_depth
+        return min(own, self.outer.ceiling) if self.outer else own
 
 
 def open_context(services: Services, state: SupervisorState, runtime: Runtime[None], phase: Phase) -> RunContext:
@@ -74,8 +92,11 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     configurable = config.get("configurable", {})
     thread_id = str(configurable.get("thread_id") or DEFAULT_THREAD)
     store = runtime.store or services.fallback_store
-    journal = Journal(store, thread_id, services.clock)
+    given = cast(object, runtime.context)
+    outer = given if isinstance(given, Nesting) else None
+    journal = InnerJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
+    saver = configurable.get("__pregel_checkpointer")
     return RunContext(
         services=services,
         store=store,
@@ -85,6 +106,8 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         phase=phase,
         paths=terms.sources,
         journal=journal,
+        saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
+        outer=outer,
     )
 
 

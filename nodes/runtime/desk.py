@@ -1,7 +1,8 @@
 """What an agent may do while it works, besides its own work."""
 
 import asyncio
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NoReturn, Protocol
 
 from pydantic import JsonValue
 
@@ -11,21 +12,43 @@ from nodes.runtime.floor import Floor
 from state.approval import Approval, Decision, Risk
 from state.brief import Brief, Mail
 from state.directory import Member
+from state.errors import ToolRefused
 from state.outcome import Outcome
 from state.record import FINAL
 from state.signal import Recruit
 
 
 class Parked(BaseException):
-    """The agent's work ends here and starts again later: with the answer to `approval`, or after a pause."""
+    """The agent's work ends here and starts again later: with answers to `approvals`, or after a pause."""
 
-    def __init__(self, approval: Approval | None = None) -> None:
-        super().__init__(approval.id if approval else "paused")
-        self.approval = approval
+    def __init__(self, *approvals: Approval, conversation: Sequence[JsonValue] = ()) -> None:
+        super().__init__(", ".join(approval.id for approval in approvals) or "paused")
+        self.approvals = approvals
+        self.conversation = conversation
+        """Where the agent goes on from."""
+
+
+class HandedOver(BaseException):
+    """The agent's work ends here for good: another one finishes the task in its place."""
+
+    def __init__(self, to: str, note: str) -> None:
+        super().__init__(to)
+        self.to = to
+        self.note = note
+
+
+class Delegating(Protocol):
+    """How a desk delegates."""
+
+    async def delegate(self, worker: str, task: str, constraints: str, key: str) -> Outcome:
+        """What came of it; ToolRefused when it may not be delegated."""
+
+    def transfer(self, to: str, note: str) -> NoReturn:
+        """End here, for `to` to finish the task; ToolRefused when it may not."""
 
 
 class Refusal(str):
-    """Why a recruit was refused. False, so that `if task_id := await desk.recruit(…)` reads as it should."""
+    """Why a recruit or a delegation came to nothing. False: `if task_id := await desk.recruit(…)` reads well."""
 
     __slots__ = ()
 
@@ -36,12 +59,22 @@ class Refusal(str):
 class Desk:
     """One agent's desk for one try of one task."""
 
-    def __init__(self, floor: Floor, agent: str, brief: Brief, attempt: str) -> None:
+    def __init__(
+        self,
+        floor: Floor,
+        agent: str,
+        brief: Brief,
+        attempt: str,
+        delegating: Delegating | None = None,
+        plan_task: str = "",
+    ) -> None:
         self._floor = floor
         self._agent = agent
         self._brief = brief
         self._attempt = attempt
-        self._asked = self._sent = self._read = 0
+        self._delegating = delegating
+        self._plan_task = plan_task or brief.task.id
+        self._asked = self._sent = self._read = self._delegated = 0
 
     async def ask(self, action: str, args: dict[str, JsonValue] | None = None, risk: Risk = "medium") -> Decision:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
@@ -72,13 +105,13 @@ class Desk:
         Returns:
             The new task's id, or a `Refusal` (false) that says why not. Asking again for the same gives the same id.
         """
-        asked = Recruit(role=role, task=task, recruiter=self._brief.task.id, by=self._agent)
+        asked = Recruit(role=role, task=task, recruiter=self._plan_task, by=self._agent)
         made = await self._floor.listener.recruit(asked)
         return Refusal(made.reason) if isinstance(made, recruiting.Refusal) else made.id
 
     async def result(self, task_id: str) -> Outcome:
         """Wait for a task, such as a recruit, and get its outcome. KeyError if there is no such task."""
-        own = self._brief.task.id
+        own = self._plan_task
         self._floor.waits[own] = task_id
         self._floor.slots.release()  # somebody else may work while this one waits
         try:
@@ -96,6 +129,28 @@ class Desk:
         if outcome is None:
             raise RuntimeError(f"task {task_id} ended without an outcome")
         return outcome
+
+    async def delegate(self, agent: str, task: str, constraints: str = "") -> str:
+        """Have one of the agent's `workers` do something, and wait for it. Parks where a human has to allow it.
+
+        Returns:
+            The worker's result, or a `Refusal` (false) that says why there is none. What was delegated before is not
+            done again when the function runs again: delegate the same things in the same order each time.
+        """
+        self._delegated += 1
+        if self._delegating is None:
+            return Refusal("nobody can be delegated to from here")
+        try:
+            made = await self._delegating.delegate(agent, task, constraints, f"{self._delegated}")
+        except ToolRefused as error:
+            return Refusal(str(error))
+        return made.text if made.status == "done" else Refusal(made.failure.message if made.failure else made.status)
+
+    def transfer(self, to: str, note: str = "") -> NoReturn:
+        """Hand the task over for good to one of the agent's `handoffs`; does not return. ToolRefused if it may not."""
+        if self._delegating is None:
+            raise ToolRefused("nobody can take the task over from here")
+        self._delegating.transfer(to, note)
 
     def mail(self, to: str, text: str, key: str = "") -> str:
         """Send a message to an agent, a role, the agent of a task, or `all`. Never waits.

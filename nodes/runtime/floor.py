@@ -3,10 +3,14 @@
 import asyncio
 from dataclasses import dataclass, field
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
+from nodes.runtime.slots import Slots
 from nodes.runtime.steering import Steering
 from state.control import Driving
 from state.outcome import Outcome
@@ -21,8 +25,10 @@ class Floor:
     steering: Steering
     meter: Meter
     listener: Listener
-    slots: asyncio.Semaphore
+    slots: Slots
     """Room for agents at work."""
+    saver: BaseCheckpointSaver[str]
+    """For graphs on threads of their own; in memory only where the run has no checkpointer and cannot wait anyway."""
     records: dict[str, TaskRecord] = field(default_factory=dict)
     ended: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -47,7 +53,10 @@ def open_floor(run: RunContext) -> Floor:
     steering, meter = Steering(run.store, run.thread_id), Meter(run)
     records: dict[str, TaskRecord] = {}
     listener = Listener(run, steering, meter, records)
-    return Floor(run, steering, meter, listener, asyncio.Semaphore(run.policy.max_parallel), records)
+    if run.outer:
+        steering.follow(run.outer.steering)
+    slots = Slots(run.policy.max_parallel, run.outer.slots if run.outer else None)
+    return Floor(run, steering, meter, listener, slots, run.saver or InMemorySaver(), records)
 
 
 async def driving(run: RunContext) -> Driving:

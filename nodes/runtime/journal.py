@@ -28,6 +28,8 @@ class Journal:
         self.thread_id = thread_id
         self.clock = clock
         self.writer: Writer = _nobody
+        self.announced: set[str] = set()
+        """Questions that were asked since this process took the run up."""
         self._seq: int | None = None
         self._lock = asyncio.Lock()
 
@@ -38,10 +40,11 @@ class Journal:
         phase: str,
         task_id: str | None = None,
         agent: str | None = None,
+        path: Sequence[str] | None = None,
         data: Json | None = None,
         also: Sequence[PutOp] = (),
     ) -> Event:
-        """Number an event, store it together with the rows in `also`, and stream it."""
+        """Number an event, store it together with the rows in `also`, and stream it. `path`: by default the agent."""
         async with self._lock:
             if self._seq is None:
                 self._seq = await self._last_seq()
@@ -53,6 +56,7 @@ class Journal:
                 task_id=task_id,
                 agent=agent,
                 ts=self.clock.now(),
+                path=list(path) if path is not None else [agent] if agent else [],
                 data=data or {},
             )
             value = event.model_dump(mode="json")
@@ -60,6 +64,8 @@ class Journal:
             row = PutOp(space("events", self.thread_id), event_key(event.seq), value)
             await self.store.abatch([row, head, *also])
             self._seq = event.seq
+        if kind == "approval_requested":
+            self.announced.add(str(event.data.get("id")))
         self.writer(value)
         return event
 

@@ -12,6 +12,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.limits import exceeded, expected, used_up
 from nodes.runtime.context import RunContext
+from nodes.runtime.nesting import Room
 from nodes.runtime.rows import read_all, space
 from state.errors import AgentFailed, BudgetUsedUp
 from state.supervisor import SupervisorState
@@ -39,8 +40,7 @@ class Meter:
         self._open: list[Reservation] = []
         self._dearest = Usage()
         self._settled = asyncio.Event()
-        self.exhausted: str | None = None
-        """Which limit stopped the run, once one has."""
+        self._exhausted: str | None = None
 
     async def load(self, spent: Usage) -> None:
         """Read the ledger; `spent` is what the supervisor's own calls have used, which is not on it."""
@@ -50,6 +50,11 @@ class Meter:
     def used(self, row: str = RUN) -> Usage:
         """What was used by all tasks of the run, by `task:ID` or by `agent:NAME`."""
         return self._ledger.get(row, Usage())
+
+    @property
+    def exhausted(self) -> str | None:
+        """Which limit stopped the run, or the one that this supervisor is nested in, once one has."""
+        return self._exhausted or (self._run.outer.budget.exhausted if self._run.outer else None)
 
     @property
     def total(self) -> Usage:
@@ -68,17 +73,30 @@ class Meter:
         Raises:
             AgentFailed: class `limit`, when a limit of the run leaves no room.
         """
-        reservation = await self._reserve(prompt_characters)
-        try:
-            yield reservation
-        finally:
-            self._open.remove(reservation)
-            await self.settle(task_id, agent, reservation.used or Usage(calls=1))
-            self._settled.set()
+        async with self._outside(agent, prompt_characters) as outer:
+            reservation = await self._reserve(prompt_characters)
+            try:
+                yield reservation
+            finally:
+                self._open.remove(reservation)
+                outer.used = reservation.used or Usage(calls=1)
+                await self._put(task_id, agent, outer.used)
+                self._settled.set()
 
     @asynccontextmanager
-    async def supervising(self, prompt_characters: int) -> AsyncIterator[None]:
+    async def _outside(self, agent: str, prompt_characters: int) -> AsyncIterator[Room]:
+        """Room on the outer supervisor's budget, where there is one: it is counted on both."""
+        if outer := self._run.outer:
+            async with outer.budget.call(outer.task_id, agent, prompt_characters) as room:
+                yield room
+        else:
+            yield Reservation(Usage())
+
+    @asynccontextmanager
+    async def supervising(self, prompt_characters: int) -> AsyncIterator[Room]:
         """Room for one of the supervisor's own calls, which are settled in the state of the run (`add_own`).
+
+        What it really took is set on what this yields, for the budget of an outer supervisor.
 
         Raises:
             BudgetUsedUp: a limit of the run leaves no room.
@@ -87,14 +105,23 @@ class Meter:
         if why := exceeded(self._run.policy, self.total, expecting):
             await self.stop(why)
             raise BudgetUsedUp(f"{why}; start again with a larger one")
-        yield
+        try:
+            async with self._outside("supervisor", prompt_characters) as room:
+                yield room
+        except AgentFailed as error:
+            raise BudgetUsedUp(str(error)) from error
 
     def add_own(self, used: Usage) -> None:
         """Count one of the supervisor's own calls."""
         self._spent += used
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
-        """Put something on the ledger: for the run, the task and the agent."""
+        """Put something on the ledger: for the run, the task and the agent, and on that of an outer supervisor."""
+        if outer := self._run.outer:
+            await outer.budget.settle(outer.task_id, agent, used)
+        await self._put(task_id, agent, used)
+
+    async def _put(self, task_id: str, agent: str, used: Usage) -> None:
         if used.total_tokens > self._dearest.total_tokens:
             self._dearest = used
         names = (RUN, f"task:{task_id}", f"agent:{agent}")
@@ -112,8 +139,10 @@ class Meter:
         if why := exceeded(self._run.policy, self.total, Usage(cost=cost)):
             await self.stop(why)
             raise AgentFailed(why, "limit")
+        if outer := self._run.outer:
+            await outer.budget.spend(outer.task_id, agent, cost)
         if cost:
-            await self.settle(task_id, agent, Usage(cost=cost))
+            await self._put(task_id, agent, Usage(cost=cost))
 
     async def no_room(self) -> str | None:
         """Which limit keeps work from starting, if any."""
@@ -123,9 +152,20 @@ class Meter:
 
     async def stop(self, why: str) -> None:
         """Say, once, that a limit was reached."""
-        if self.exhausted is None:
-            self.exhausted = why
+        if self._exhausted is None:
+            self._exhausted = why
             await self._run.emit("budget_exceeded", reason=why)
+
+    async def room(self, prompt_characters: int) -> str:
+        """Why there is no room for another call, or an empty string; stops nothing, and waits for calls under way."""
+        while True:
+            held = sum((reservation.expecting for reservation in self._open), Usage())
+            asked = expected(prompt_characters, self._dearest)
+            why = self.exhausted or exceeded(self._run.policy, self.total, held + asked)
+            if not why or self.exhausted or not self._open:
+                return why
+            self._settled.clear()
+            await self._settled.wait()
 
     async def _reserve(self, prompt_characters: int) -> Reservation:
         while True:

@@ -29,8 +29,10 @@ def recorder(run: RunContext, prefix: str, meter: Meter, size: int) -> Callable[
 
     async def call(name: str, thunk: Thunk) -> Json:
         async def within_budget() -> Json:
-            async with meter.supervising(size):
-                return await _patiently(run, thunk)
+            async with meter.supervising(size) as room:
+                made = await _patiently(run, thunk)
+                room.used = Usage.model_validate(made["usage"])
+                return made
 
         reply = await once(f"{prefix}:{name}", within_budget)
         meter.add_own(Usage.model_validate(reply["usage"]))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from weakref import WeakSet
 
 from langgraph.store.base import BaseStore, PutOp
 
@@ -13,7 +14,7 @@ from state.brief import Mail
 from state.control import Control
 from state.record import TaskRecord
 
-KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger")
+KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger", "delegations")
 """Rows that belong to one run, and are cleared when the next one starts on the thread."""
 
 
@@ -32,6 +33,8 @@ class Steering:
         self.changed = asyncio.Event()
         """Set at every change; who waits for one clears it first."""
         self.on_drive: Callable[[Control], None] = _nobody
+        self._leader: Steering | None = None
+        self._followers: WeakSet[Steering] = WeakSet()
         self._unsaved: set[str] = set()
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
@@ -39,7 +42,8 @@ class Steering:
         kinds = KINDS[:5]
         pages = await read_each(self._store, [space(kind, self._thread_id) for kind in kinds])
         rows = dict(zip(kinds, pages, strict=True))
-        self.control = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
+        own = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
+        self.control = self._leader.control if self._leader else own
         self.mailboxes = {item.key: Mailbox.model_validate(item.value) for item in rows["mail"]}
         self.retired = {item.key for item in rows["retired"]}
         self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
@@ -75,10 +79,21 @@ class Steering:
 
     def drive(self, control: Control) -> PutOp:
         """Change who is driving; returns the row to write."""
+        self._driven(control)
+        return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
+
+    def follow(self, leader: "Steering") -> None:
+        """Be driven by whoever drives `leader`: a nested supervisor stops and goes on with the outer one."""
+        self._leader = leader
+        self.control = leader.control
+        leader._followers.add(self)
+
+    def _driven(self, control: Control) -> None:
         self.control = control
         self.on_drive(control)
         self.changed.set()
-        return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
+        for follower in list(self._followers):
+            follower._driven(control)
 
     def retire(self, agent: str) -> PutOp:
         """Take an agent out of further assignment; returns the row to write."""

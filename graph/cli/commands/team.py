@@ -1,22 +1,32 @@
 """`baton team`: who there is, and what each one does in a run."""
 
 import asyncio
+from pathlib import Path
+from typing import Annotated
 
+import typer
 from pydantic import JsonValue
 
 from graph.cli.launches import existing, recall
 from graph.cli.looking import look
 from graph.cli.options import AsJson, Db, MaybeThread
-from graph.cli.screen import one_line, out, put_json, table
+from graph.cli.screen import one_line, out, put, put_json, table
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
 from nodes.agents.team import open_team
 from state.agent import AgentSpec
 from state.directory import Member
+from state.errors import BadInput, TeamInvalid
+
+Checked = Annotated[
+    Path | None, typer.Option("--check", metavar="FILE", help="Only say what is wrong with a team file")
+]
 
 
-def team(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> int:
-    """List the team; with THREAD, what each agent does in that run."""
+def team(thread: MaybeThread = None, check: Checked = None, db: Db = None, as_json: AsJson = False) -> int:
+    """List the team; with THREAD, what each agent does in that run; with --check, what is wrong with a file."""
+    if check is not None:
+        return _checked(check, as_json=as_json)
     if thread is None:
         _show([_described(agent) for agent in open_team(read_settings().team)], as_json=as_json)
         return 0
@@ -28,6 +38,21 @@ def team(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> 
 
     _show(look(db, asked, launch), as_json=as_json)
     return 0
+
+
+def _checked(file: Path, *, as_json: bool) -> int:
+    """Every problem of a team file with its line; 0 if there is none, else 2."""
+    try:
+        agents, problems = len(open_team(file)), list[tuple[int, str]]()
+    except TeamInvalid as error:
+        agents, problems = 0, list(error.problems) or [(1, str(error))]
+    if as_json:
+        put_json({"agents": agents, "problems": [{"line": line, "message": said} for line, said in problems]})
+    else:
+        put(
+            "\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or f"{file}: {agents} agents, fine"
+        )
+    return BadInput.exit_code if problems else 0
 
 
 def _described(agent: AgentSpec) -> dict[str, JsonValue]:

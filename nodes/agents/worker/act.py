@@ -1,18 +1,21 @@
 """Run the tools the model asked for. A sensitive one waits for a human: the worker parks, the rest is done first."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from nodes.agents.worker.bench import Bench, WorkerState
+from nodes.agents.worker.loops import refused, stopped
 from nodes.policy.oversight import is_sensitive, needs_approval
-from nodes.runtime.desk import Parked
+from nodes.runtime.desk import HandedOver, Parked
 from state.approval import Approval, Decision, Risk
 from state.errors import AgentFailed, ToolRefused
+from state.outcome import Failure
 from state.supervisor import Update
 
 LONGEST_REPLY = 50_000
@@ -34,20 +37,28 @@ async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     if bench.floor.steering.is_stopping:
         return {"halted": True}
     calls, broken = open_calls(state)
+    if why := stopped(state["messages"]):
+        return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
     questions = {str(call["id"]): _question(call, bench) for call in calls}
     waiting = [q for q in questions.values() if q and q.id not in bench.floor.steering.decisions]
     ready = [call for call in calls if questions[str(call["id"])] not in waiting]
-    replies = await asyncio.gather(*(_answer(call, questions[str(call["id"])], bench) for call in ready))
+    known = state["messages"]
+    replies = await asyncio.gather(*(_answer(call, questions[str(call["id"])], bench, known) for call in ready))
+    parked = [reply for reply in replies if isinstance(reply, Parked)]
+    waiting += [question for one in parked for question in one.approvals]
+    handed = next((reply for reply in replies if isinstance(reply, HandedOver)), None)
     return {
-        "messages": [*broken, *(reply for reply in replies if reply)],
+        "messages": [*broken, *(reply for reply in replies if isinstance(reply, ToolMessage))],
         "questions": [question.model_dump(mode="json") for question in waiting],
-        "halted": None in replies,
+        "halted": any(not one.approvals for one in parked),
+        "handed": {"to": handed.to, "note": handed.note} if handed else None,
     }
 
 
 def after_act(state: WorkerState) -> Literal["think", "conclude"]:
-    """Park if something waits for a human or the run is stopping, else go on."""
-    return "conclude" if state.get("questions") or state.get("halted") else "think"
+    """Park if something waits for a human or the run is stopping, end if it was stopped or handed over, else go on."""
+    ends = ("questions", "halted", "failure", "handed")
+    return "conclude" if any(state.get(key) for key in ends) else "think"
 
 
 def open_calls(state: WorkerState) -> tuple[list[ToolCall], list[ToolMessage]]:
@@ -75,7 +86,9 @@ def _question(call: ToolCall, bench: Bench) -> Approval | None:
     sensitive = bool(marks.get("sensitive")) or is_sensitive(tool.name, bench.floor.run.policy)
     risk = cast(Risk, marks.get("risk", "high" if sensitive else "low"))
     cost = float(marks.get("cost", 0.0))
-    reason = needs_approval(sensitive=sensitive, risk=risk, cost=cost, policy=bench.floor.run.policy)
+    reason = str(marks.get("ask") or "") or needs_approval(
+        sensitive=sensitive, risk=risk, cost=cost, policy=bench.floor.run.policy
+    )
     if not reason:
         return None
     task = bench.brief.task
@@ -83,6 +96,7 @@ def _question(call: ToolCall, bench: Bench) -> Approval | None:
         id=f"{task.id}.{bench.brief.iteration}.{call['id']}",
         task_id=task.id,
         agent=bench.spec.name,
+        path=list(bench.path),
         action=tool.name,
         args=call["args"],
         risk=risk,
@@ -91,7 +105,11 @@ def _question(call: ToolCall, bench: Bench) -> Approval | None:
     )
 
 
-async def _answer(call: ToolCall, question: Approval | None, bench: Bench) -> ToolMessage | None:
+async def _answer(
+    call: ToolCall, question: Approval | None, bench: Bench, messages: Sequence[AnyMessage]
+) -> ToolMessage | Parked | HandedOver:
+    if why := refused(call, messages):
+        return _failed(call, why)
     decision = bench.floor.steering.decisions.get(question.id) if question else None
     if decision and decision.type == "reject":
         return _rejected(call, decision)
@@ -114,12 +132,12 @@ async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage 
     return None
 
 
-async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage | None:
-    """One tool call; what goes wrong goes back to the model in one line. None: it stopped at a safe point."""
+async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage | Parked | HandedOver:
+    """One tool call; what goes wrong goes back to the model in one line. It may also end the worker's turn here."""
     try:
         reply = await tool.ainvoke({"name": tool.name, "args": args, "id": call["id"], "type": "tool_call"})
-    except Parked:
-        return None
+    except (Parked, HandedOver) as ends:
+        return ends
     except ToolRefused as error:
         return _failed(call, str(error))
     except ValidationError as error:

@@ -26,6 +26,10 @@ class Bench:
     tools: list[BaseTool]
     sources: Sources | None
     floor: Floor
+    path: tuple[str, ...] = ()
+    """Agents from the one that has the plan's task to this one, where it was delegated."""
+    account: str = ""
+    """The plan's task that model calls are settled on."""
 
     def tool(self, name: str) -> BaseTool | None:
         """The tool of that name, if this agent has it."""
@@ -44,6 +48,8 @@ class WorkerState(TypedDict, total=False):
     questions: list[Json]
     """Approvals it waits for."""
     failure: Json | None
+    handed: dict[str, str] | None
+    """Who finishes the task in its place, and what it leaves them."""
     limited: str
     """Which limit it ran into, if any."""
     outcome: Json

@@ -49,6 +49,7 @@ def task_prompt(brief: Brief) -> str:
     sections += [Section("input", as_text(result), {"task": other}) for other, result in brief.inputs.items()]
     sections += [Section("mail", mail.text, {"from": mail.sender}) for mail in brief.mail]
     rest = {
+        "constraints": brief.constraints,
         "missing": ", ".join(brief.missing),
         "feedback": brief.feedback,
         "previous": as_text(brief.previous),

@@ -36,6 +36,10 @@ async def conclude(state: WorkerState, runtime: Runtime[Bench]) -> Update:
         changes: dict[str, object] = {"status": "parked", "approvals": questions, "conversation": conversation(state)}
     elif state.get("halted"):
         changes = {"status": "parked", "conversation": conversation(state)}
+    elif handed := state.get("handed"):
+        failure = Failure(kind="declared", message=f"handed over to {handed['to']}")
+        said = {"result": handed["note"], "handed_to": handed["to"]}
+        changes = {"status": "failed", "failure": failure, **said}
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
@@ -60,7 +64,7 @@ async def _delivered(state: WorkerState, bench: Bench) -> dict[str, object]:
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
-    return {"result": text, "claims": claims, "confidence": confidence}
+    return {"result": text, "claims": claims, "confidence": confidence, "limited": state.get("limited") or ""}
 
 
 def split_confidence(text: str) -> tuple[str, float | None]:

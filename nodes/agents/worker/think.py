@@ -29,7 +29,7 @@ async def think(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
         size = sum(len(message.text) for message in messages)
-        async with bench.floor.meter.call(bench.brief.task.id, bench.spec.name, size) as room:
+        async with bench.floor.meter.call(bench.account or bench.brief.task.id, bench.spec.name, size) as room:
             reply = await ask(bench.model, messages, tools=[] if limited else bench.tools)
             room.used = usage_of(reply)
     except ModelFailed as error:

@@ -1,10 +1,14 @@
 """A team, built in, from a file or from Python; what is wrong with one is said in a line."""
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nodes.agents.team import open_team
+from nodes.agents.teamfile import parse_team
+from nodes.llm.choose import make_models
 from nodes.tools.toolbox import TOOL_NAMES
 from state.agent import AgentSpec
 from state.errors import TeamInvalid
@@ -87,7 +91,10 @@ def test_a_team_may_be_python() -> None:
         ("agents: [{name: bo, role: x, tools: [hammer]}]", ["bo: there is no tool 'hammer'", "search"]),
         ("agents: [{name: bo, role: x, workers: [zoe]}]", ["bo: worker 'zoe' is not in the team"]),
         ("agents: [{name: bo, role: x}, {name: bo, role: y}]", ["agent 'bo' is there 2 times"]),
-        ("agents: [{name: bo, role: x, run: print}]", ["bo: `run` is not callable"]),
+        (
+            "agents: [{name: bo, role: x, run: print}]",
+            ["line 1: bo: run: 'print' is not of the form package.module:name"],
+        ),
         ("agents: [{name: bo}, {name: cy, role: ''}]", ["bo: role", "cy: role"]),
     ],
 )
@@ -113,4 +120,63 @@ def test_a_team_without_agents_or_with_one_twice_is_refused() -> None:
     assert "it has no agents" in refusal_of([])
     assert "'bo' is there 3 times" in refusal_of([make_agent("bo")] * 3)
     assert "no tool 'hammer'" in refusal_of([make_agent("bo", tools=["hammer"])])
-    assert "`run` is not callable" in refusal_of([AgentSpec(name="bo", role="x", run="print")])
+    assert "`run` is neither" in refusal_of([AgentSpec(name="bo", role="x", run="print")])
+
+
+BAD = """agents:
+  - name: bo
+    role: diver
+    colour: red
+    tools: [search, hammer]
+    limits:
+      timeout_s: 0
+  - name: cy
+    role: lead
+    role: head
+    workers: [zoe, cy]
+    escalate_to: nobody
+  - name: di
+    role: x
+    run: no.such.module:graph
+  - {name: ed, role: y, run: os.path:nothing}
+  - {name: ed, role: y, mcp: {files: {command: x, url: y}}}
+  - {name: fo, role: y, run: os.path:exists, handoffs: [bo], model: {name: m}}
+"""
+
+
+def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "team.yaml"
+    path.write_text(BAD)
+    with pytest.raises(TeamInvalid) as caught:
+        open_team(path)
+
+    assert [(line, said.partition(": Value")[0][:60]) for line, said in caught.value.problems] == [
+        (4, "bo: colour: Extra inputs are not permitted"),
+        (7, "bo: limits.timeout_s: Input should be greater than 0"),
+        (8, "cy: escalation target 'nobody' is not in the team"),
+        (8, "cy: worker 'cy' is the agent itself"),
+        (8, "cy: worker 'zoe' is not in the team"),
+        (10, "role is there twice"),
+        (15, "di: run: no.such.module cannot be imported: ModuleNotFoundEr"),
+        (16, "ed: run: there is no 'nothing' in os.path"),
+        (17, "ed: mcp.files"),
+        (18, "fo: model.base_url: Field required"),
+    ]
+
+
+def test_anything_that_can_be_imported_is_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "divers_of_mine.py").write_text("async def dive(brief, desk):\n    return 'wet'\n")
+    (tmp_path / "team.yaml").write_text("agents: [{name: bo, role: x, run: divers_of_mine:dive}]")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    team = open_team(tmp_path / "team.yaml")
+
+    assert team.agent("bo").run.__name__ == "dive"
+
+
+def test_an_agent_may_think_with_a_model_of_another_server() -> None:
+    team = parse_team("agents: [{name: bo, role: x, model: {name: m, base_url: 'http://127.0.0.1:9/v1'}}]", "it")
+    model: Any = make_models(model="offline").for_agent(team.agent("bo").model)
+
+    assert (model.model_name, str(model.openai_api_base)) == ("m", "http://127.0.0.1:9/v1")
+    assert model.openai_api_key.get_secret_value() == "no-key-needed"

@@ -1,0 +1,222 @@
+"""Delegating: one agent has another one do something, and goes on with the result (row M24).
+
+What came of each delegation is kept in the Store under the delegating agent's task and the delegation's own key, in
+the same transaction as its event: after a crash or a question, what was delivered is not done again, and a worker that
+waited goes on where it stood.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from typing import NoReturn
+
+from langgraph.store.base import PutOp
+from pydantic import BaseModel, ConfigDict
+
+from nodes.agents.job import Job
+from nodes.policy.delegating import may_transfer, refusal
+from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.rows import read_all, space
+from state.agent import AgentSpec
+from state.approval import Approval
+from state.brief import Brief
+from state.errors import ToolRefused
+from state.outcome import Outcome
+from state.plan import Task
+from state.usage import Usage
+
+Work = Callable[[Job], Awaitable[Outcome]]
+
+
+class Row(BaseModel):
+    """A delegation as it stands in the Store."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    label: str
+    """The try that it belongs to: what it used is added to that try once."""
+    started_at: float
+    outcome: Outcome | None = None
+    legs: int = 0
+    """How often the worker has parked."""
+    earlier: Usage = Usage()
+    """What it used in earlier stretches."""
+
+
+class Delegations:
+    """What one agent delegates in one try of one task."""
+
+    def __init__(self, job: Job, work: Work) -> None:
+        self._job = job
+        self._run = job.floor.run
+        self._work = work
+        self._away = 0
+
+    async def delegate(
+        self, worker: str, task: str, constraints: str = "", key: str = "", *, is_allowed: bool = False
+    ) -> Outcome:
+        """What the worker delivered, or how it failed.
+
+        Raises:
+            ToolRefused: it may not be delegated; the message says why.
+            Parked: a human has to allow it first (`is_allowed`: was asked already), or the worker waits for one.
+        """
+        row = await self._row(key)
+        if row is None:
+            if why := await self._refusal(worker, task):
+                raise ToolRefused(f"not delegated: {why}")
+            if not is_allowed:
+                task, constraints = self._permitted(worker, task, constraints, key)
+        elif row.outcome and self._stands(row, row.outcome):
+            return row.outcome
+        return await self._done(self._run.services.team.agent(worker), task, constraints, key, row)
+
+    def transfer(self, to: str, note: str) -> NoReturn:
+        """End here, for `to` to finish the task; there is no way back.
+
+        Raises:
+            ToolRefused: `to` is not among the agent's handoffs, or had the task before.
+        """
+        spec, tried = self._job.spec, self._job.tried
+        roster = ", ".join(spec.handoffs) or "none"
+        if to not in spec.handoffs:
+            raise ToolRefused(f"{to!r} cannot take your task over; these can: {roster}")
+        if to in tried or to in self._job.chain or not may_transfer(tried, self._run.ceiling):
+            raise ToolRefused(
+                f"{to} cannot take it over: the task was handed on {len(tried)} times; finish it yourself"
+            )
+        raise HandedOver(to, note)
+
+    async def used(self) -> Usage:
+        """What the delegations of this try have used; it is on the ledger already."""
+        rows = await read_all(self._run.store, space("delegations", self._run.thread_id))
+        found = [Row.model_validate(item.value) for item in rows if item.key.startswith(f"{self._base}:")]
+        return sum((row.outcome.usage for row in found if row.outcome and row.label == self._job.label), Usage())
+
+    @property
+    def _base(self) -> str:
+        job = self._job
+        return f"{job.brief.task.id}.{job.brief.iteration}.{job.spec.name}"
+
+    async def _row(self, key: str) -> Row | None:
+        item = await self._run.store.aget(space("delegations", self._run.thread_id), f"{self._base}:{key}")
+        return Row.model_validate(item.value) if item else None
+
+    def _put(self, key: str, row: Row) -> PutOp:
+        place = space("delegations", self._run.thread_id)
+        return PutOp(place, f"{self._base}:{key}", row.model_dump(mode="json"))
+
+    def _stands(self, row: Row, outcome: Outcome) -> bool:
+        """Whether it is not to be done again: it delivered, failed in this very try, or still waits (then: Parked)."""
+        if outcome.status != "parked":
+            return outcome.status == "done" or row.label == self._job.label
+        known = self._job.floor.steering.decisions
+        if outcome.approvals and not any(approval.id in known for approval in outcome.approvals):
+            raise Parked(*outcome.approvals)
+        return False
+
+    async def _refusal(self, worker: str, task: str) -> str:
+        job = self._job
+        why = refusal(
+            worker,
+            task,
+            spec=job.spec,
+            chain=job.chain,
+            ceiling=self._run.ceiling,
+            policy=self._run.policy,
+            retired=job.floor.steering.retired,
+        )
+        return why or await job.floor.meter.room(len(task))
+
+    def _permitted(self, worker: str, task: str, constraints: str, key: str) -> tuple[str, str]:
+        """Task and constraints as a human allows them, where the policy wants one asked."""
+        if self._run.policy.delegation != "needs_approval":
+            return task, constraints
+        job = self._job
+        asked = f"{self._base}:{key}"
+        said = job.floor.steering.decisions.get(asked)
+        if said is None:
+            raise Parked(
+                Approval(
+                    id=asked,
+                    task_id=job.brief.task.id,
+                    agent=job.spec.name,
+                    path=job.path,
+                    action="delegate_to_agent",
+                    args={"worker_agent": worker, "task": task, "constraints": constraints},
+                    reason=NEEDS_APPROVAL,
+                    description=f"**{job.spec.name}** wants **{worker}** to do: {task}",
+                )
+            )
+        if said.type == "reject":
+            raise ToolRefused(f"not delegated: {said.by} did not allow it {said.message}".strip())
+        args = said.args or {}
+        return str(args.get("task", task)), str(args.get("constraints", constraints))
+
+    async def _done(self, worker: AgentSpec, task: str, constraints: str, key: str, row: Row | None) -> Outcome:
+        """The worker's part, with its events; the delegating agent makes room for it meanwhile."""
+        job, clock = self._job, self._run.services.clock
+        before = row.outcome if row else None
+        told = {"worker": worker.name, "task": task[:2000], "depth": len(job.chain) + 1}
+        if row is None:
+            row = Row(label=job.label, started_at=clock.now())
+            await self._emit("delegation_started", [self._put(key, row)], constraints=constraints or None, **told)
+        made = await self._worked(worker, self._brief(worker, task, constraints, key), key, row)
+        earlier = row.earlier + (before.usage if before else Usage())
+        parked = made.status == "parked"
+        changes = {"outcome": made, "label": job.label, "legs": row.legs + parked, "earlier": earlier}
+        row = row.model_copy(update=changes)
+        if parked:
+            await self._run.store.abatch([self._put(key, row)])
+            raise Parked(*made.approvals)
+        await self._emit(
+            "delegation_completed",
+            [self._put(key, row)],
+            status=made.status,
+            tokens=(earlier + made.usage).total_tokens,
+            duration_s=round(clock.now() - row.started_at, 3),
+            reason=made.failure.message if made.failure else None,
+            **told,
+        )
+        return made
+
+    async def _worked(self, worker: AgentSpec, brief: Brief, key: str, row: Row) -> Outcome:
+        job, slots = self._job, self._job.floor.slots
+        mine = Job(
+            floor=job.floor,
+            spec=worker,
+            brief=brief,
+            label=f"{job.label}>{key}.{row.legs}",
+            conversation=row.outcome.conversation if row.outcome and row.outcome.status == "parked" else (),
+            chain=(*job.chain, job.spec.name),
+            account=job.ledger_task,
+        )
+        self._away += 1
+        if self._away == 1:
+            slots.release()
+        try:
+            async with slots:
+                return await self._work(mine)
+        finally:
+            self._away -= 1
+            if self._away == 0:
+                await slots.acquire()
+
+    def _brief(self, worker: AgentSpec, task: str, constraints: str, key: str) -> Brief:
+        """What the worker gets to know: the request, its part, and what it has to respect; not the rest."""
+        above = self._job.brief
+        mark = sha256(f"{self._base}:{key}".encode()).hexdigest()[:6]
+        task_id = f"{re.sub(r'[^A-Za-z0-9_.-]', '-', above.task.id)[:50]}.d{mark}"
+        kinds = worker.skills.kinds
+        kind = max(kinds, key=lambda name: kinds[name]) if kinds else "general"
+        mine = Task(id=task_id, description=task[:20_000], role=worker.role, kind=kind)
+        return Brief(
+            query=above.query, task=mine, constraints=constraints, iteration=above.iteration, sources=above.sources
+        )
+
+    async def _emit(self, kind: str, rows: list[PutOp], **data: object) -> None:
+        job = self._job
+        await self._run.emit(kind, task_id=job.ledger_task, agent=job.spec.name, path=job.path, also=rows, **data)  # type: ignore[arg-type]
+
+
+NEEDS_APPROVAL = "every delegation waits for a human (policy delegation: needs_approval)"

@@ -1,0 +1,73 @@
+"""Compiled graphs as agents, `create_agent` included: own state, own models, own `interrupt()`."""
+
+import sys
+
+from nodes.agents.functions import outcome_of
+from nodes.agents.given import fitted, given_to, result_of
+from nodes.agents.job import Job
+from nodes.agents.metered import Metered
+from nodes.agents.questions import questions_of
+from nodes.runtime.desk import Parked
+from nodes.runtime.subthread import Stand, SubThread, open_subthread, plain
+from state.errors import AgentFailed
+from state.outcome import Outcome
+
+
+async def run_graph(job: Job) -> Outcome:
+    """One try, on a thread of its own below the run's: it goes on where it stood, after an answer or after a crash.
+
+    Raises:
+        Parked: it asks; all that its branches ask is asked at once, and it goes on when all of that is answered.
+        AgentFailed: it ended without a result, or the run's budget had no room for one of its model calls.
+    """
+    metered = Metered(job)
+    thread = open_subthread(job.floor, job.spec.run, job.thread, callbacks=(metered,))
+    given = fitted(given_to(job), job.spec.run.get_input_jsonschema())
+    try:
+        stand = await onwards(job, thread, given)
+    finally:
+        await metered.close()
+    outcome = outcome_of(plainly(result_of(stand.values)), job.spec.name, job.brief)
+    await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used})
+
+
+async def onwards(job: Job, thread: SubThread, given: object) -> Stand:
+    """Run a graph to its end, answering what is answered; Parked where it asks."""
+    decisions = job.floor.steering.decisions
+    before = await thread.stand()
+    asked = questions_of(before.questions, job) if before else []
+    if job.floor.steering.is_stopping or any(not question.is_answered(decisions) for question in asked):
+        _park(job, before.questions if before else ())
+    answers = {question.interrupt.id: question.answer(decisions, job.asks) for question in asked}
+    stand = await thread.run(given, answers, hear=lambda said: _report(job, said))
+    if stand.questions:
+        _park(job, stand.questions)
+    return stand
+
+
+def _park(job: Job, interrupts: tuple[object, ...]) -> None:
+    asked = questions_of(interrupts, job)  # type: ignore[arg-type]
+    known = job.floor.steering.decisions
+    still_open = [approval for question in asked for approval in question.approvals if approval.id not in known]
+    raise Parked(*still_open, conversation=job.place)
+
+
+async def _report(job: Job, said: object) -> None:
+    """Pass on what a graph tells about itself."""
+    await job.floor.run.emit(
+        "agent_reported", task_id=job.ledger_task, agent=job.spec.name, path=job.path, said=plain(said)
+    )
+
+
+def plainly(value: object) -> object:
+    """A graph's result as plain JSON; text of any length stays whole."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and isinstance(value.get("result"), str):
+        kept = {key: item for key, item in value.items() if key in ("result", "confidence", "artifacts", "cost")}
+        return {**kept, "failed": value["failed"]} if value.get("failed") else kept
+    made = plain(value, longest=sys.maxsize, most=sys.maxsize)
+    if made in ({}, None):
+        raise AgentFailed("the graph ended without a result; let it set `result` or end on a message", "invalid")
+    return made

@@ -1,0 +1,27 @@
+"""What an agent is, by what its `run` is. The one place that tells."""
+
+from typing import Any, Literal
+
+from langchain_core.runnables import Runnable
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.pregel import Pregel
+from langgraph.pregel.remote import RemoteGraph
+
+from state.supervisor import SupervisorState
+
+AgentKind = Literal["model", "function", "runnable", "graph", "supervisor", "remote"]
+
+
+def kind_of(run: Any) -> AgentKind:
+    """The kind of agent that a spec's `run` makes."""
+    if run is None:
+        return "model"
+    if isinstance(run, RemoteGraph):
+        return "remote"
+    if isinstance(run, CompiledStateGraph) and run.builder.state_schema is SupervisorState:
+        return "supervisor"
+    if isinstance(run, Pregel):
+        return "graph"
+    if isinstance(run, Runnable) or (hasattr(run, "ainvoke") and not callable(run)):
+        return "runnable"
+    return "function"

@@ -1,0 +1,26 @@
+"""LangChain Runnables as agents: a chain, a chat model, anything with `ainvoke`."""
+
+from langchain_core.language_models import BaseChatModel
+
+from nodes.agents.functions import outcome_of
+from nodes.agents.given import given_to, result_of
+from nodes.agents.job import Job
+from nodes.agents.metered import Metered
+from state.outcome import Outcome
+
+
+async def run_runnable(job: Job) -> Outcome:
+    """One try. A chat model gets the messages, anything else `{"messages": [...], "task": {...}}`.
+
+    Raises:
+        AgentFailed: it returned what is not an outcome, or the run's budget had no room for one of its model calls.
+    """
+    given, metered = given_to(job), Metered(job)
+    try:
+        entry = given["messages"] if isinstance(job.spec.run, BaseChatModel) else given
+        answer = await job.spec.run.ainvoke(entry, {"callbacks": [metered]})
+    finally:
+        await metered.close()
+    outcome = outcome_of(result_of(answer), job.spec.name, job.brief)
+    await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used})

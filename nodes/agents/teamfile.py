@@ -1,0 +1,159 @@
+"""Team files: read as a whole, and all that is wrong is said at once, each with its line.
+
+`run: package.module:name` makes anything an agent that Python can import; modules beside the file are found, too.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from nodes.tools.toolbox import TOOL_NAMES
+from state.agent import AgentSpec
+from state.errors import TeamInvalid
+from state.team import Team, faults
+
+Problem = tuple[int, str]
+"""A line, from 1, and what is wrong there."""
+
+
+def parse_team(text: str, name: str, folder: Path | None = None) -> Team:
+    """A team from YAML text; `name` stands in error messages, `folder` is where the modules of `run:` may be.
+
+    Raises:
+        TeamInvalid: it is not YAML, or not a team; says all that is wrong, with lines.
+    """
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        raw: Any = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        line = _line_of_error(error)
+        raise TeamInvalid(f"{name} is not YAML: {' '.join(str(error).split())}", [(line, str(error))]) from error
+    entries = raw.get("agents") if isinstance(raw, dict) else None
+    if not isinstance(entries, list) or not entries:
+        missing = "has no `agents:` list; see `baton team` for what one looks like"
+        raise TeamInvalid(f"{name} {missing}", [(1, f"it {missing}")])
+    file = _File(entries, root, folder)
+    specs, problems = file.specs()
+    if problems:
+        said = "; ".join(f"line {line}: {problem}" for line, problem in problems)
+        raise TeamInvalid(f"{name} cannot be used: {said}", problems)
+    return Team(specs)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A parsed file beside its nodes, which know their lines."""
+
+    entries: Sequence[Any]
+    root: Any
+    folder: Path | None
+
+    def specs(self) -> tuple[list[AgentSpec], list[Problem]]:
+        """The agents, and all that is wrong with them, by line."""
+        specs: list[AgentSpec] = []
+        problems = list(self._strays())
+        for number, entry in enumerate(self.entries):
+            spec, wrong = self._spec(number, entry)
+            specs += [spec] if spec else []
+            problems += wrong
+        problems += self._between(specs)
+        return specs, sorted(problems)
+
+    def _spec(self, number: int, entry: Any) -> tuple[AgentSpec | None, list[Problem]]:
+        who = entry.get("name", f"agent {number + 1}") if isinstance(entry, dict) else f"agent {number + 1}"
+        problems: list[Problem] = []
+        if isinstance(entry, dict) and "run" in entry:
+            try:
+                entry = {**entry, "run": imported(entry["run"], self.folder)}
+            except TeamInvalid as error:
+                problems.append((self._line("agents", number, "run"), f"{who}: run: {error}"))
+                entry = {key: value for key, value in entry.items() if key != "run"}
+        try:
+            spec = AgentSpec.model_validate(entry)
+        except ValidationError as error:
+            for one in error.errors():
+                where = ".".join(map(str, one["loc"]))
+                problems.append((self._line("agents", number, *one["loc"]), f"{who}: {where}: {one['msg']}"))
+            return None, problems
+        for place, tool in enumerate(spec.tools):
+            if isinstance(tool, str) and tool not in TOOL_NAMES:
+                wrong = f"{who}: there is no tool {tool!r}; there are {', '.join(TOOL_NAMES)}"
+                problems.append((self._line("agents", number, "tools", place), wrong))
+        return spec, problems
+
+    def _between(self, specs: Sequence[AgentSpec]) -> Iterator[Problem]:
+        """What is wrong between agents."""
+        names = [entry.get("name") if isinstance(entry, dict) else None for entry in self.entries]
+        for agent, fault in faults(specs, [name for name in names if isinstance(name, str)]):
+            last = max((n for n, name in enumerate(names) if name == agent), default=0)
+            yield self._line("agents", last), fault
+
+    def _strays(self) -> Iterator[Problem]:
+        """Keys that are there twice: YAML itself would take the last one and say nothing."""
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, yaml.SequenceNode):
+                todo += node.value
+            if isinstance(node, yaml.MappingNode):
+                seen: set[str] = set()
+                for key, value in node.value:
+                    if key.value in seen:
+                        yield key.start_mark.line + 1, f"{key.value} is there twice"
+                    seen.add(key.value)
+                    todo.append(value)
+
+    def _line(self, *path: int | str) -> int:
+        """The line of the innermost node on `path` that there is."""
+        node, line = self.root, int(self.root.start_mark.line) + 1
+        for step in path:
+            found = _step(node, step)
+            if found is None:
+                break
+            line, node = found
+        return line
+
+
+def _step(node: Any, step: int | str) -> tuple[int, Any] | None:
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step].start_mark.line + 1, node.value[step]
+    if isinstance(node, yaml.MappingNode):
+        pairs: Mapping[str, tuple[Any, Any]] = {key.value: (key, value) for key, value in node.value}
+        if str(step) in pairs:
+            key, value = pairs[str(step)]
+            return key.start_mark.line + 1, value
+    return None
+
+
+def imported(where: Any, folder: Path | None) -> Any:
+    """What `package.module:name` names.
+
+    Raises:
+        TeamInvalid: it has another form, or cannot be imported; whatever the import raises is in the message.
+    """
+    module, colon, name = str(where).partition(":")
+    if not (colon and module and name and isinstance(where, str)):
+        raise TeamInvalid(f"{where!r} is not of the form package.module:name")
+    beside = str(folder.absolute()) if folder else ""
+    if beside and beside not in sys.path:
+        sys.path.append(beside)
+    try:
+        found = import_module(module)
+    except Exception as error:
+        raise TeamInvalid(f"{module} cannot be imported: {type(error).__name__}: {error}") from error
+    for part in name.split("."):
+        found = getattr(found, part, None)  # type: ignore[assignment]
+    if found is None:
+        raise TeamInvalid(f"there is no {name!r} in {module}")
+    return found
+
+
+def _line_of_error(error: Exception) -> int:
+    mark = getattr(error, "problem_mark", None)
+    return int(mark.line) + 1 if mark else 1
