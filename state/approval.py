@@ -25,6 +25,8 @@ class Approval(BaseModel):
     """Why a human is asked."""
     description: str = ""
     """Markdown for the person who decides."""
+    args_schema: dict[str, JsonValue] | None = None
+    """JSON Schema of `args`, where it is known: what a form is made from, and what an edit is checked against."""
 
 
 class Decision(BaseModel):

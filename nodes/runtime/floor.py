@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
+from nodes.runtime.effects import Effects
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
 from nodes.runtime.steering import Steering
@@ -21,6 +22,7 @@ class Floor:
     steering: Steering
     meter: Meter
     listener: Listener
+    effects: Effects
     slots: asyncio.Semaphore
     """Room for agents at work."""
     records: dict[str, TaskRecord] = field(default_factory=dict)
@@ -43,7 +45,8 @@ def open_floor(run: RunContext) -> Floor:
     steering, meter = Steering(run.store, run.thread_id), Meter(run)
     records: dict[str, TaskRecord] = {}
     listener = Listener(run, steering, meter, records)
-    return Floor(run, steering, meter, listener, asyncio.Semaphore(run.policy.max_parallel), records)
+    effects = Effects(run.store, run.thread_id, run.services.clock)
+    return Floor(run, steering, meter, listener, effects, asyncio.Semaphore(run.policy.max_parallel), records)
 
 
 async def driving(run: RunContext) -> Driving:

@@ -13,7 +13,7 @@ from state.brief import Mail
 from state.control import Control
 from state.record import TaskRecord
 
-KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger")
+KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger", "effects")
 """Rows that belong to one run, and are cleared when the next one starts on the thread."""
 
 
