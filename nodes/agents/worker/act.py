@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.runtime import Runtime
 
 from nodes.agents.worker.bench import Bench, WorkerState
@@ -129,10 +130,10 @@ def _doubt(before: Effect, bench: Bench) -> Approval | None:
     )
 
 
-def _schema(tool: BaseTool) -> dict[str, Any] | None:
+def _schema(tool: BaseTool) -> dict[str, Any]:
     """JSON Schema of what a caller gives the tool."""
-    schema = tool.tool_call_schema
-    return schema if isinstance(schema, dict) else schema.model_json_schema()
+    schema: dict[str, Any] = convert_to_openai_tool(tool)["function"]["parameters"]
+    return schema
 
 
 def _denied(proposal: Proposal, bench: Bench) -> str:

@@ -1,7 +1,7 @@
 """Run one tool call. What changes the outside world goes through the ledger of side effects, and happens once."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
@@ -72,7 +72,7 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[ToolMessage, EffectStatu
     """One tool call; what goes wrong goes back to the model in one line."""
     asked: dict[str, Any] = {"name": tool.name, "args": call["args"], "id": call["id"], "type": "tool_call"}
     try:
-        reply = cast(ToolMessage, await tool.ainvoke(asked))
+        reply: ToolMessage = await tool.ainvoke(asked)
     except ToolRefused as error:
         return failed(call, str(error)), "refused"
     except ValidationError as error:
@@ -80,6 +80,6 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[ToolMessage, EffectStatu
         return failed(call, f"{tool.name} cannot take these arguments: {wrong}"), "refused"
     except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
         return failed(call, f"{tool.name} failed: {type(error).__name__}: {error}"), "failed"
-    if len(reply.content) > LONGEST_REPLY:
-        reply.content = reply.content[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
+    if len(reply.text) > LONGEST_REPLY:
+        reply.content = reply.text[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
     return reply, "failed" if reply.status == "error" else "done"
