@@ -35,6 +35,11 @@ class BlockingSupervisor:
         run: Run = self._portal.call(partial(self._supervisor.answer, *args, **kwargs))
         return run
 
+    def hand_back(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.hand_back`."""
+        run: Run = self._portal.call(partial(self._supervisor.hand_back, *args, **kwargs))
+        return run
+
     def signal(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.signal`."""
         run: Run = self._portal.call(partial(self._supervisor.signal, *args, **kwargs))

@@ -1,6 +1,6 @@
 """Approve: the one gate. One interrupt carries every open question; answers in any dialect are understood."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -8,12 +8,12 @@ from langgraph.types import Command, interrupt
 
 from nodes.control import LOOK
 from nodes.policy.answers import read_answers
+from nodes.policy.handback import handed_back
 from nodes.policy.plans import parse_plan
 from nodes.runtime.context import open_context
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from state.approval import Approval, Decision
-from state.errors import PlanInvalid
 from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import Json, SupervisorState, Update
@@ -30,7 +30,7 @@ def make_approve(services: Services) -> Node:
         questions = open_questions(state)
         answers = interrupt(payload(questions, state.get("unread", "")))
         if answers == LOOK:
-            return Command(goto="approve" if state["phase"] == Phase.decomposing else "execute")
+            return Command(goto="execute")
         decisions, problems = read_answers(answers, questions)
         run = open_context(services, state, runtime, Phase(state["phase"]))
         for key, decision in decisions.items():
@@ -55,8 +55,13 @@ def open_questions(state: SupervisorState) -> list[Approval]:
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     asked = [a for record in records if record.status == "parked" and record.outcome for a in record.outcome.approvals]
     known = state.get("decisions") or {}
+    return most_urgent_first(a for a in asked if a.id not in known)
+
+
+def most_urgent_first(questions: Iterable[Approval]) -> list[Approval]:
+    """The questions in the order in which they are shown."""
     urgency = ("critical", "high", "medium", "low")
-    return sorted((a for a in asked if a.id not in known), key=lambda approval: urgency.index(approval.risk))
+    return sorted(questions, key=lambda question: urgency.index(question.risk))
 
 
 def plan_question(state: SupervisorState) -> Approval:
@@ -87,25 +92,28 @@ def payload(questions: Sequence[Approval], unread: str = "") -> Json:
             for q in questions
         ],
         "review_configs": [
-            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"]} for q in questions
+            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"], **_form(q)} for q in questions
         ],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked
 
 
+def _form(question: Approval) -> Json:
+    """What a page makes a form from."""
+    return {"args_schema": question.args_schema} if question.args_schema else {}
+
+
 def _planned(state: SupervisorState, decision: Decision) -> Goto:
     """What follows from a decision about the plan."""
     if decision.type == "reject":
         notes = [*state.get("notes", []), f"The plan was rejected: {decision.message or 'make a better one'}"]
-        return Command(update={"unread": "", "notes": notes, "tasks": []}, goto="decompose")
+        return Command(update={"unread": "", "notes": notes, "draft": None}, goto="decompose")
     update: Update = {"unread": "", "phase": Phase.routing.value}
     if decision.type == "edit":
-        try:
-            plan = parse_plan(decision.args)
-        except PlanInvalid as error:
-            return Command(update={"unread": str(error)}, goto="approve")
-        records = [TaskRecord(task=task) for task in plan.tasks]
+        plan = parse_plan(decision.args)
+        before = [TaskRecord.model_validate(task) for task in state["tasks"]]
+        records = handed_back(before, {}, plan, at=0.0, iteration=state.get("iteration", 0))
         update["draft"] = plan.model_dump(mode="json")
         update["tasks"] = [record.model_dump(mode="json") for record in records]
     return Command(update=update, goto="route")

@@ -9,14 +9,17 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
+from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.plans import complaints, parse_plan, repair
 from nodes.policy.routing import roles_of
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import forget
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
+from nodes.runtime.steering import Steering
 from state.agent import AgentSpec
 from state.phase import Phase
 from state.plan import Plan
@@ -44,7 +47,7 @@ def make_decompose(services: Services) -> Node:
         meter = await open_meter(run, state)
         plan, notes = await _plan(state, run, meter)
         mode = choose_mode(plan, run.policy)
-        records = [TaskRecord(task=task) for task in plan.tasks]
+        records = await _records(state, run, plan)
         update = {
             "draft": plan.model_dump(mode="json"),
             "plan": None,
@@ -64,7 +67,7 @@ async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[
     """The plan, and what was repaired in it."""
     if state.get("plan"):
         return parse_plan(state["plan"]), []
-    if state.get("tasks"):  # a note came in while the plan waits for its approval: the plan stays
+    if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
         return parse_plan(state["draft"]), []
     request = await _request(state, run)
     draft, _ = await ask_for(
@@ -75,6 +78,16 @@ async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[
         call=recorder(run, f"plan:{len(state.get('notes', []))}", meter, len(request)),
     )
     return repair(draft, roles_of(run.services.team))
+
+
+async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[TaskRecord]:
+    """The tasks of the plan; of a plan that is made again, what is the same as before keeps what came of it."""
+    before = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    records = handed_back(before, {}, plan, at=run.services.clock.now(), iteration=state.get("iteration", 0))
+    steering = Steering(run.store, run.thread_id)
+    await steering.load({})
+    await forget(run, steering, before, records)
+    return records
 
 
 async def _request(state: SupervisorState, run: RunContext) -> str:

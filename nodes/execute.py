@@ -1,6 +1,7 @@
 """Execute: the dispatcher at work, until everything has ended or what is left waits for a human."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -9,8 +10,11 @@ from langgraph.types import Command
 from nodes.agents.assignment import Assignment
 from nodes.agents.attempts import Attempts, Worker
 from nodes.agents.dispatch import Dispatcher
+from nodes.policy.handback import handed_back
+from nodes.policy.phases import is_routed
+from nodes.policy.rejection import note_on, to_replan
 from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import Floor, open_floor
+from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from state.control import phase_of
@@ -20,7 +24,7 @@ from state.record import TaskRecord
 from state.supervisor import SupervisorState, Update
 from state.usage import Usage
 
-Goto = Command[Literal["approve", "control", "execute", "review", "assemble"]]
+Goto = Command[Literal["approve", "control", "decompose", "route", "execute", "review", "assemble"]]
 
 
 def make_execute(services: Services, worker: Worker) -> Node:
@@ -33,8 +37,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         floor = open_floor(run)
         await floor.steering.load(state.get("decisions") or {})
         await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
-        records = (TaskRecord.model_validate(task) for task in state["tasks"])
-        floor.records.update((record.id, record) for record in records)
+        if changed := await _looked(floor, state):
+            return changed
         assignment = Assignment(
             floor,
             Attempts(floor, worker, Mode.model_validate(state["mode"]).name),
@@ -43,9 +47,9 @@ def make_execute(services: Services, worker: Worker) -> Node:
             sources=await _files(run),
             notes=state.get("notes", []),
         )
-        dispatcher = Dispatcher(floor, assignment)
+        dispatcher = Dispatcher(floor, assignment, state.get("replanned", []))
         await dispatcher.work()
-        return _after(floor, dispatcher.abort)
+        return _after(floor, dispatcher.abort, state)
 
     return execute
 
@@ -55,7 +59,41 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None) -> Goto:
+async def _looked(floor: Floor, state: SupervisorState) -> Goto | None:
+    """Take up the tasks and the signals that wait; where the run goes instead, if a human has changed what is to do."""
+    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    floor.records.update((record.id, record) for record in records)
+    floor.listener.on_recruit = lambda record: floor.records.update({record.id: record})
+    await floor.listener.look()
+    for record in floor.steering.recruits:
+        floor.records.setdefault(record.id, record)
+    if len(floor.steering.hand_backs) > state.get("handed_back", 0):
+        return await _taken_back(floor, state)
+    if floor.steering.control.driving == "running" and not is_routed(records):
+        return Command(update={"phase": Phase.decomposing.value}, goto="decompose")
+    return None
+
+
+async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
+    """The run with what humans have handed back: their results, their plan, and what that makes stale."""
+    at, taken = floor.run.services.clock.now(), floor.steering.hand_backs[state.get("handed_back", 0) :]
+    records, draft = list(floor.records.values()), state.get("draft")
+    for signal in taken:
+        before = records
+        records = handed_back(before, signal.results, signal.plan, at=at, iteration=state.get("iteration", 0))
+        draft = signal.plan.model_dump(mode="json") if signal.plan else draft
+        await forget(floor.run, floor.steering, before, records)
+    update: Update = {
+        "tasks": [record.model_dump(mode="json") for record in records],
+        "draft": draft,
+        "handed_back": len(floor.steering.hand_backs),
+    }
+    if not any(signal.plan for signal in taken) and not is_routed(records):
+        return Command(update={**update, "phase": Phase.decomposing.value}, goto="decompose")
+    return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+
+
+def _after(floor: Floor, abort: str | None, state: SupervisorState) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {
@@ -69,8 +107,20 @@ def _after(floor: Floor, abort: str | None) -> Goto:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")
+    if denied := to_replan(records, floor.run.policy, state.get("replanned", [])):
+        return Command(update={**update, **_replanned(denied, state)}, goto="decompose")
     if any(record.status == "parked" for record in records):
         return Command(update=update, goto="approve")
     if any(record.status == "pending" for record in records):
         return Command(update=update, goto="execute")
     return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")
+
+
+def _replanned(denied: Sequence[TaskRecord], state: SupervisorState) -> Update:
+    """The state in which another plan is made, because a human said no."""
+    return {
+        "notes": [*state.get("notes", []), *(note_on(record) for record in denied)],
+        "replanned": [*state.get("replanned", []), *(record.id for record in denied)],
+        "draft": None,
+        "phase": Phase.decomposing.value,
+    }

@@ -78,6 +78,8 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "mode": None,
         "iteration": 0,
         "decisions": {},
+        "handed_back": 0,
+        "replanned": [],
         "unread": "",
         "notes": [],
         "spent": {},

@@ -14,7 +14,7 @@ from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import faults_of
 from nodes.policy.readiness import sent_back
 from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import driving
+from nodes.runtime.floor import control_now
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
@@ -46,7 +46,7 @@ def make_review(services: Services) -> Node:
         """Accept the work, or send some of it back with feedback."""
         run = open_context(services, state, runtime, Phase.reviewing)
         await run.enter()
-        driver = await driving(run)
+        driver = (await control_now(run)).driving
         if driver == "cancelled":
             return Command(update={"phase": Phase.cancelled.value}, goto="assemble")
         if driver != "running":

@@ -13,7 +13,8 @@ from graph.cli.ending import end
 from graph.cli.launches import Launch, existing, recall
 from graph.cli.screen import command
 from graph.cli.watching import watching
-from graph.supervisor import OnEvent, Supervisor, open_supervisor
+from graph.steering import OnEvent
+from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.folder import run_folder
 from nodes.runtime.journal import Json
 from state.run import Run

@@ -177,9 +177,10 @@ class Assignment:
     async def _parked(self, record: TaskRecord, outcome: Outcome, rows: list[PutOp]) -> None:
         run = self.floor.run
         await run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
+        before = [approval.id for approval in record.outcome.approvals] if record.outcome else []
         for approval in outcome.approvals:
-            if approval.id not in self.floor.steering.decisions:
-                asked: dict[str, Any] = approval.model_dump(mode="json", exclude={"task_id", "agent"})
+            if approval.id not in self.floor.steering.decisions and approval.id not in before:
+                asked: dict[str, Any] = approval.model_dump(mode="json", exclude={"task_id", "agent", "args_schema"})
                 await run.emit("approval_requested", task_id=record.id, agent=outcome.agent, **asked)
 
     def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
@@ -189,6 +190,6 @@ class Assignment:
 
 
 def _board(outcome: Outcome) -> Json:
-    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence"}
+    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals"}
     row = outcome.model_dump(mode="json", include=shown)
     return {**row, "tokens": outcome.usage.total_tokens, "error": outcome.failure.message if outcome.failure else None}

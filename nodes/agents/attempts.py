@@ -67,7 +67,7 @@ class Attempts:
                     break
                 conversation = outcome.conversation
                 await self._pause(outcome, number)
-            if outcome.status != "failed":
+            if outcome.status != "failed" or _is_denied(outcome):
                 break
         return outcome.model_copy(update={"usage": used, "attempts": tries, "tried": tried})
 
@@ -139,6 +139,11 @@ class Attempts:
         bench = Bench(spec, brief, self.run.services.models.for_agent(spec.model), tools, sources, self.floor)
         ended = await self.worker.ainvoke(_opening(conversation), context=bench)
         return await asyncio.to_thread(kept, Outcome.model_validate(ended["outcome"]), self.run.folder, sources)
+
+
+def _is_denied(outcome: Outcome) -> bool:
+    """Whether a human said no: it is not for somebody else to try."""
+    return outcome.failure is not None and outcome.failure.kind == "denied"
 
 
 def _parked(brief: Brief, agent: str, parked: Parked) -> Outcome:

@@ -14,6 +14,7 @@ from langgraph.types import Interrupt
 
 from nodes.agents.assignment import Assignment
 from nodes.policy.failures import abort_reason
+from nodes.policy.rejection import to_replan
 from nodes.runtime.floor import Floor
 from nodes.runtime.recorded import once
 from state.control import Control
@@ -24,9 +25,10 @@ from state.record import FINAL, TaskRecord, TaskStatus
 class Dispatcher:
     """Runs the open tasks of one superstep."""
 
-    def __init__(self, floor: Floor, assignment: Assignment) -> None:
+    def __init__(self, floor: Floor, assignment: Assignment, replanned: Sequence[str] = ()) -> None:
         self.floor = floor
         self.assignment = assignment
+        self.replanned = replanned
         self.abort: str | None = None
         """Why the run gave up, once it has."""
         self._launched: list[asyncio.Task[None]] = []
@@ -41,8 +43,8 @@ class Dispatcher:
         """
         self.floor.steering.on_drive = self._driven
         self.floor.listener.on_recruit = self._admit
-        for record in [*self.floor.records.values(), *self.floor.steering.recruits]:
-            self._admit(self.floor.records.get(record.id, record))
+        for record in list(self.floor.records.values()):
+            self._admit(record)
         async with self.floor.listener.listening():
             self._driven(self.floor.steering.control)
             timer = asyncio.create_task(self._until_time_is_up())
@@ -107,9 +109,16 @@ class Dispatcher:
         self.floor.records[record.id] = with_outcome(self.floor.records[record.id], outcome)
         future.set_result(outcome)
         self.floor.steering.changed.set()
-        if outcome.status == "failed" and (why := abort_reason(self.floor.records.values(), self.floor.run.policy)):
+        if outcome.status == "failed" and (why := self._abort_reason()):
             self.stop(why)
         self.floor.note_quiet()
+
+    def _abort_reason(self) -> str | None:
+        """Why the run gives up, if it does; tasks for which another plan will be made do not count as failed."""
+        policy, records = self.floor.run.policy, self.floor.records.values()
+        waived = {record.id for record in to_replan(records, policy, self.replanned)}
+        counted = [r.model_copy(update={"status": "pending"}) if r.id in waived else r for r in records]
+        return abort_reason(counted, policy)
 
     async def _until_time_is_up(self) -> None:
         """Stop the run when its tasks have taken as long as the policy grants."""

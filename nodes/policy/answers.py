@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from nodes.policy.edits import checked_edit
 from state.approval import Answer, Approval, Decision
 
 _WORDS: dict[str, Answer] = {
@@ -29,10 +30,22 @@ def read_answers(
     for approval, answer in pairs:
         decision, problem = _decision(answer, by)
         if decision:
+            decision, problem = checked(decision, approval)
+        if decision:
             decisions[approval.id] = decision
         else:
             problems.append(f"{approval.id}: {problem}")
     return decisions, problems
+
+
+def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, str]:
+    """The decision with its arguments as they are to be used, or what is wrong with them."""
+    if decision.type != "edit" or decision.args is None:
+        return decision, ""
+    args, problem = checked_edit(decision.args, approval)
+    if problem:
+        return None, f"the new arguments cannot be used: {problem}"
+    return decision.model_copy(update={"args": args}), ""
 
 
 def _unwrapped(text: str) -> JsonValue:

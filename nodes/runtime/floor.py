@@ -1,15 +1,17 @@
 """The floor: what everybody who works in one executing superstep shares."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from nodes.policy.handback import dropped
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
 from nodes.runtime.steering import Steering
-from state.control import Driving
+from state.control import Control
 from state.outcome import Outcome
 from state.record import TaskRecord
 
@@ -49,9 +51,19 @@ def open_floor(run: RunContext) -> Floor:
     return Floor(run, steering, meter, listener, effects, asyncio.Semaphore(run.policy.max_parallel), records)
 
 
-async def driving(run: RunContext) -> Driving:
+async def forget(
+    run: RunContext, steering: Steering, before: Sequence[TaskRecord], after: Sequence[TaskRecord]
+) -> None:
+    """Take what no longer fits off the board, and recruits that are gone out of the run."""
+    rows = [run.journal.row(f"task:{record.id}", {}) for record in dropped(before, after)]
+    gone = {record.id for record in before} - {record.id for record in after}
+    if rows := [*rows, *steering.forget_recruits(gone)]:
+        await run.store.abatch(rows)
+
+
+async def control_now(run: RunContext) -> Control:
     """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
     floor = open_floor(run)
     await floor.steering.load({})
     await floor.listener.look()
-    return floor.steering.control.driving
+    return floor.steering.control

@@ -11,9 +11,12 @@ from contextlib import asynccontextmanager, suppress
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
+from nodes.policy.answers import checked
+from nodes.policy.handback import hand_back_faults
 from nodes.policy.mailbox import CAPACITY
 from nodes.policy.recruiting import Refusal, recruit
 from nodes.runtime.context import RunContext
+from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
 from nodes.runtime.signals import Waiting, handled, waiting
 from nodes.runtime.steering import Steering
@@ -26,6 +29,7 @@ from state.signal import (
     SIGNAL,
     Cancel,
     Decide,
+    HandBack,
     Pause,
     Recruit,
     Resume,
@@ -122,6 +126,8 @@ class Listener:
             await self._mail(signal, item)
         elif isinstance(signal, Decide):
             await self._decide(signal, item)
+        elif isinstance(signal, HandBack):
+            await self._hand_back(signal, item)
         else:
             await self._drive(signal, item)
 
@@ -158,22 +164,30 @@ class Listener:
         await self.run.emit("mail_delivered", also=rows, sender=signal.by, to=list(names), lost=lost, capacity=CAPACITY)
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
-        asked = [
-            approval.id
-            for record in self.records.values()
-            if record.outcome and record.status == "parked"
-            for approval in record.outcome.approvals
-        ]
+        asked = {approval.id: approval for approval in asked_on(await read_board(self.run.store, self.run.thread_id))}
         if known := self.steering.decisions.get(signal.approval):
-            await self._log(item, f"refused: {known.by} has answered it before", [])
+            await self._log(item, f"refused: {known.by} has answered {signal.approval} before: {known.type}", [])
         elif signal.approval not in asked:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
         else:
-            rows = [self.steering.decide(signal.approval, signal.decision), *self._moved(item, "done")]
-            said = signal.decision.model_dump(mode="json", include={"by", "message"})
-            await self.run.emit(
-                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
-            )
+            decision, problem = checked(signal.decision, asked[signal.approval])
+            if decision is None:
+                await self._log(item, f"refused: {signal.approval}: {problem}", [])
+                return
+            rows = [self.steering.decide(signal.approval, decision), *self._moved(item, "done")]
+            said = decision.model_dump(mode="json", include={"by", "message"})
+            await self.run.emit("approval_answered", also=rows, id=signal.approval, decision=decision.type, **said)
+
+    async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
+        faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)
+        if self.steering.control.driving != "handed_over":
+            await self._log(item, "refused: the run is not in a human's hands", [])
+        elif faults:
+            await self._log(item, f"refused: {'; '.join(faults)}", [])
+        else:
+            control = Control(by=signal.by, reason="handed back")
+            rows = [self.steering.hand_back(signal), self.steering.drive(control), *self._moved(item, "done")]
+            await self.run.emit("control_changed", also=rows, **control.model_dump())
 
     async def _recruit(self, asked: Recruit, rows: list[PutOp]) -> TaskRecord | Refusal:
         made = recruit(

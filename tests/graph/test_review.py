@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
+from state.errors import BadInput
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
 from tests.runs import Turns, agent, opened, plan, statuses
@@ -186,7 +187,9 @@ async def test_an_edited_plan_is_the_one_that_is_carried_out() -> None:
 async def test_a_plan_edited_into_nonsense_leaves_the_question_open() -> None:
     async with opened() as sup:
         waiting = await the_plan_question(sup)
-        again = await decided(sup, waiting, {"type": "edit", "args": plan("x <- x")})
+        with pytest.raises(BadInput, match="'x' depends on itself"):
+            await decided(sup, waiting, {"type": "edit", "args": plan("x <- x")})
+        again = await sup.view(waiting.thread_id)
         assert (again.status, again.approvals) == ("waiting", waiting.approvals)
         run = await decided(sup, again, True)
 
