@@ -1,24 +1,28 @@
 """Approve: the one gate. One interrupt carries every open question; answers in any dialect are understood."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
+from pydantic import JsonValue
 
 from nodes.control import LOOK
 from nodes.policy.answers import read_answers
+from nodes.policy.asked import open_questions, payload
 from nodes.policy.handback import handed_back
 from nodes.policy.plans import parse_plan
-from nodes.runtime.context import open_context
+from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.node import Node
+from nodes.runtime.questions import Questions
 from nodes.runtime.services import Services
-from state.approval import Approval, Decision
+from nodes.runtime.steering import Steering
+from state.approval import POLICY, Approval, Decision
 from state.phase import Phase
 from state.record import TaskRecord
-from state.supervisor import Json, SupervisorState, Update
+from state.supervisor import SupervisorState, Update
 
-Place = Literal["approve", "decompose", "route", "execute"]
+Place = Literal["approve", "decompose", "route", "execute", "assemble"]
 Goto = Command[Place]
 
 
@@ -29,83 +33,55 @@ def make_approve(services: Services) -> Node:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
         answers = interrupt(payload(questions, state.get("unread", "")))
-        if answers == LOOK:
-            return Command(goto="execute")
-        decisions, problems = read_answers(answers, questions)
         run = open_context(services, state, runtime, Phase(state["phase"]))
-        for key, decision in decisions.items():
-            await run.emit(
-                "approval_answered", id=key, decision=decision.type, by=decision.by, message=decision.message
-            )
-        if not decisions:
-            return Command(update={"unread": "; ".join(problems) or "there was no answer"}, goto="approve")
-        if questions[0].id == plan_question(state).id:
-            return _planned(state, decisions[questions[0].id])
+        steering = Steering(run.store, run.thread_id)
+        await steering.load(state.get("decisions") or {})
+        problems = await _decide(run, steering, questions, answers)
+        decided = {q.id: steering.decisions[q.id] for q in questions if q.id in steering.decisions}
+        if questions[0].subject == "plan" and (decided or answers != LOOK):
+            return _planned(state, questions[0], decided, problems)
+        if not decided and answers != LOOK:
+            return Command(update={"unread": problems or "there was no answer"}, goto="approve")
         known = state.get("decisions") or {}
-        added = {key: decision.model_dump(mode="json") for key, decision in decisions.items()}
+        added = {key: decision.model_dump(mode="json") for key, decision in decided.items()}
         return Command(update={"unread": "", "decisions": {**known, **added}}, goto="execute")
 
     return approve
 
 
-def open_questions(state: SupervisorState) -> list[Approval]:
-    """Every question that waits for a human: the plan, or those of parked tasks, critical ones first."""
-    if state["phase"] == Phase.decomposing:
-        return [plan_question(state)]
-    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    asked = [a for record in records if record.status == "parked" and record.outcome for a in record.outcome.approvals]
-    known = state.get("decisions") or {}
-    return most_urgent_first(a for a in asked if a.id not in known)
+async def _decide(run: RunContext, steering: Steering, questions: Sequence[Approval], answers: JsonValue) -> str:
+    """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
+    asked = Questions(run)
+    await asked.load()
+    await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
+    if answers == LOOK:
+        return ""
+    decisions, problems = read_answers(answers, questions)
+    by_id = {question.id: question for question in questions}
+    for key, decision in decisions.items():
+        if first := steering.decisions.get(key):
+            problems.append(f"{first.by} has answered {key} before ({first.type})")
+        elif wrong := fault_of(decision, by_id[key]):
+            problems.append(f"{key}: {wrong}")
+        else:
+            await asked.answer(by_id[key], decision, steering.decide)
+    await asked.announced()
+    return "; ".join(problems)
 
 
-def most_urgent_first(questions: Iterable[Approval]) -> list[Approval]:
-    """The questions in the order in which they are shown."""
-    urgency = ("critical", "high", "medium", "low")
-    return sorted(questions, key=lambda question: urgency.index(question.risk))
+def fault_of(decision: Decision, approval: Approval) -> str:
+    """What keeps an edit from being used, in words; empty if nothing does."""
+    return checked_edit(decision.args or {}, approval)[1] if decision.type == "edit" else ""
 
 
-def plan_question(state: SupervisorState) -> Approval:
-    """The question whether the plan may be carried out (oversight in_command)."""
-    plan = parse_plan(state.get("draft"))
-    return Approval(
-        id=f"plan.{len(state.get('notes', []))}",
-        task_id="",
-        agent="supervisor",
-        action="plan",
-        args=plan.model_dump(mode="json"),
-        risk="medium",
-        reason="the plan waits for a human (oversight in_command)",
-        description="\n".join(f"- `{task.id}` ({task.role}): {task.description}" for task in plan.tasks),
-    )
-
-
-def payload(questions: Sequence[Approval], unread: str = "") -> Json:
-    """The interrupt's value: read alike by Studio, Agent Chat UI, Agent Inbox and code."""
-    asked: Json = {
-        "action_requests": [
-            {
-                "name": q.action,
-                "args": q.args,
-                "arguments": q.args,
-                "description": f"{q.description}\n\nRisk: {q.risk}. Why: {q.reason}.",
-            }
-            for q in questions
-        ],
-        "review_configs": [
-            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"], **_form(q)} for q in questions
-        ],
-        "approvals": [q.model_dump(mode="json") for q in questions],
-    }
-    return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked
-
-
-def _form(question: Approval) -> Json:
-    """What a page makes a form from."""
-    return {"args_schema": question.args_schema} if question.args_schema else {}
-
-
-def _planned(state: SupervisorState, decision: Decision) -> Goto:
-    """What follows from a decision about the plan."""
+def _planned(state: SupervisorState, question: Approval, decided: Mapping[str, Decision], problems: str) -> Goto:
+    """What follows from what was decided about the plan."""
+    decision = decided.get(question.id)
+    if decision is None:
+        return Command(update={"unread": problems}, goto="approve")
+    if decision.type == "reject" and decision.by == POLICY:
+        error = f"the plan was not carried out: {decision.message}"
+        return Command(update={"unread": "", "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if decision.type == "reject":
         notes = [*state.get("notes", []), f"The plan was rejected: {decision.message or 'make a better one'}"]
         return Command(update={"unread": "", "notes": notes, "draft": None}, goto="decompose")

@@ -9,17 +9,20 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
+from nodes.policy.asked import plan_question
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.plans import complaints, parse_plan, repair
-from nodes.policy.routing import roles_of
+from nodes.policy.routing import roles_of, route
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import forget
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
+from nodes.runtime.questions import Questions
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
+from nodes.runtime.trust import read_modes
 from state.agent import AgentSpec
 from state.phase import Phase
 from state.plan import Plan
@@ -56,11 +59,22 @@ def make_decompose(services: Services) -> Node:
             "spent": meter.spent.model_dump(mode="json"),
             "warnings": [*state.get("warnings", []), *(f"the plan was repaired: {note}" for note in notes)],
         }
-        if run.policy.oversight == "in_command":
-            return Command(update=update, goto="approve")
-        return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+        if not await _waits(plan, run):
+            return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+        questions = Questions(run)
+        await questions.load()
+        asked = await questions.ask(plan_question(plan, len(state.get("notes", []))))
+        await questions.announced()
+        return Command(update={**update, "asked": asked.model_dump(mode="json")}, goto="approve")
 
     return decompose
+
+
+async def _waits(plan: Plan, run: RunContext) -> bool:
+    """Whether a human sees the plan first: where one of those who would do it is in_command."""
+    modes = await read_modes(run)
+    doers = {route(task, run.services.team.specs).agent for task in plan.tasks}
+    return any(modes[doer] == "in_command" for doer in doers)
 
 
 async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[Plan, list[str]]:

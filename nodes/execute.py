@@ -17,6 +17,7 @@ from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
+from nodes.runtime.trust import read_modes
 from state.control import phase_of
 from state.mode import Mode
 from state.phase import Phase
@@ -36,6 +37,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         await run.enter()
         floor = open_floor(run)
         await floor.steering.load(state.get("decisions") or {})
+        await floor.questions.load()
+        floor.modes.update(await read_modes(run))
         await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
         if changed := await _looked(floor, state):
             return changed
@@ -49,6 +52,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         )
         dispatcher = Dispatcher(floor, assignment, state.get("replanned", []))
         await dispatcher.work()
+        waiting = [r.outcome for r in floor.records.values() if r.outcome and r.status == "parked"]
+        await floor.questions.announced([approval for outcome in waiting for approval in outcome.approvals])
         return _after(floor, dispatcher.abort, state)
 
     return execute

@@ -78,6 +78,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "mode": None,
         "iteration": 0,
         "decisions": {},
+        "asked": None,
         "handed_back": 0,
         "replanned": [],
         "unread": "",

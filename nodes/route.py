@@ -3,11 +3,12 @@
 from langgraph.runtime import Runtime
 
 from nodes.policy import routing
-from nodes.runtime.context import open_context
+from nodes.policy.scope import marks_of
+from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from state.phase import Phase
-from state.record import TaskRecord
+from state.record import Route, TaskRecord
 from state.supervisor import SupervisorState, Update
 
 
@@ -20,10 +21,15 @@ def make_route(services: Services) -> Node:
         await run.enter()
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
         routed = [
-            record if record.route else record.model_copy(update={"route": routing.route(record.task, team)})
-            for team in [services.team.specs]
+            record if record.route else marked(record, routing.route(record.task, services.team.specs), services, run)
             for record in records
         ]
         return {"tasks": [record.model_dump(mode="json") for record in routed], "phase": Phase.executing.value}
 
     return route
+
+
+def marked(record: TaskRecord, route: Route, services: Services, run: RunContext) -> TaskRecord:
+    """The task with its agent, and with what speaks for asking a human before it runs."""
+    marks = marks_of(record.task, route, services.team.agent(route.agent), run.policy)
+    return record.model_copy(update={"route": route, "marks": marks})

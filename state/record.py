@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from state.outcome import Outcome
 from state.plan import Task
+from state.trigger import Fired
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
 FINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "skipped", "cancelled"})
@@ -44,6 +45,8 @@ class TaskRecord(BaseModel):
     outcome: Outcome | None = None
     feedback: str = ""
     """Why it is to be done again; empty otherwise."""
+    marks: list[Fired] = []
+    """What speaks for asking a human before it runs: sensitive, out of scope."""
     recruited_by: str | None = None
     """The task (or `human`) that asked for it, where it was not in the plan."""
     reused: bool = False

@@ -35,6 +35,8 @@ class TaskView(BaseModel):
     tokens: int = 0
     recruited_by: str | None = None
     route_reason: str = ""
+    marks: list[str] = []
+    """Why a human is asked before it is done, or before what it does takes effect."""
 
 
 class Run(BaseModel):

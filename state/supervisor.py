@@ -64,6 +64,8 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     """Review rounds made."""
     decisions: dict[str, Json]
     """Answers by approval id."""
+    asked: Json | None
+    """The question about the plan, with its deadline, while it waits."""
     handed_back: int
     """How many hand-backs were merged into the tasks."""
     replanned: list[str]

@@ -78,3 +78,10 @@ def _task(given: str | dict[str, Any]) -> dict[str, Any]:
 def statuses(run: Run) -> dict[str, str]:
     """The status of each task, by id."""
     return {task.id: task.status for task in run.tasks}
+
+
+async def all_approved(sup: Supervisor, run: Run, **how: Any) -> Run:
+    """The run after every question that it asks was approved, one round after the other."""
+    while run.status == "waiting":
+        run = await sup.answer(run.thread_id, {question.id: True for question in run.approvals}, **how)
+    return run

@@ -50,8 +50,8 @@ class Attempts:
         """The run it is for."""
         return self.floor.run
 
-    async def make(self, record: TaskRecord, brief: Brief, leg: int = 0) -> Outcome:
-        """Try until done, parked, or nobody is left to try. `leg` counts how often the task has parked here before."""
+    async def make(self, record: TaskRecord, brief: Brief, leg: str = "0") -> Outcome:
+        """Try until done, parked, or nobody is left to try. `leg` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
         used, tries, tried = start.usage if start else Usage(), 0, list[str]()
         outcome = _unassigned(record)
@@ -107,13 +107,16 @@ class Attempts:
         spec = self.run.services.team.agent(agent)
         label = f"{brief.task.id}.{brief.iteration}.{name}"
 
+        limits = (spec.limits.timeout_s, self.run.policy.decision_timeout_s)
+        seconds = min(limit for limit in limits if limit is not None)
+
         async def attempt() -> Json:
             started = self.run.services.clock.now()
             try:
-                async with asyncio.timeout(spec.limits.timeout_s):
+                async with asyncio.timeout(seconds):
                     outcome = await self._work(spec, brief, label, list(conversation))
             except TimeoutError:
-                outcome = _failed(brief, agent, "timeout", f"no result within {spec.limits.timeout_s:g} seconds")
+                outcome = _failed(brief, agent, "timeout", f"no result within {seconds:g} seconds")
             except AgentFailed as error:
                 outcome = _failed(brief, agent, error.failure, str(error))
             except ToolRefused as error:

@@ -9,13 +9,14 @@ from nodes.policy import recruiting
 from nodes.policy.directory import directory
 from nodes.policy.rejection import denial
 from nodes.runtime.floor import Floor
-from state.approval import Approval, Decision, Risk
+from state.approval import Approval, Decision
 from state.brief import Brief, Mail
 from state.directory import Member
 from state.errors import AgentFailed
 from state.outcome import Outcome
 from state.record import FINAL
 from state.signal import Recruit
+from state.trigger import OF_RISK, Risk
 
 
 class Parked(BaseException):
@@ -68,6 +69,7 @@ class Desk:
                 action=action,
                 args=args or {},
                 risk=risk,
+                priority=OF_RISK[risk],
                 reason=f"{self._agent} asks before it does this",
                 description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
             )

@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nodes.policy.handback import dropped
+from nodes.policy.oversight import Closeness, closeness
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
+from nodes.runtime.questions import Questions
 from nodes.runtime.steering import Steering
 from state.control import Control
 from state.outcome import Outcome
@@ -25,8 +27,11 @@ class Floor:
     meter: Meter
     listener: Listener
     effects: Effects
+    questions: Questions
     slots: asyncio.Semaphore
     """Room for agents at work."""
+    modes: dict[str, Closeness] = field(default_factory=dict)
+    """How closely a human watches each agent."""
     records: dict[str, TaskRecord] = field(default_factory=dict)
     ended: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -34,6 +39,10 @@ class Floor:
     """Set when the run gives up or is cancelled: calls in flight end."""
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing can run any more until a human answers."""
+
+    def mode_of(self, agent: str) -> Closeness:
+        """How closely a human watches an agent; one that nobody knows, as closely as can be where trust decides."""
+        return self.modes.get(agent) or closeness(self.run.policy.oversight, "novice")
 
     def note_quiet(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then leaves the floor."""
@@ -46,9 +55,11 @@ def open_floor(run: RunContext) -> Floor:
     """A floor; its steering and meter are still to be loaded."""
     steering, meter = Steering(run.store, run.thread_id), Meter(run)
     records: dict[str, TaskRecord] = {}
-    listener = Listener(run, steering, meter, records)
+    questions = Questions(run)
+    listener = Listener(run, steering, meter, questions, records)
     effects = Effects(run.store, run.thread_id, run.services.clock)
-    return Floor(run, steering, meter, listener, effects, asyncio.Semaphore(run.policy.max_parallel), records)
+    slots = asyncio.Semaphore(run.policy.max_parallel)
+    return Floor(run, steering, meter, listener, effects, questions, slots, records=records)
 
 
 async def forget(
@@ -65,5 +76,6 @@ async def control_now(run: RunContext) -> Control:
     """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
     floor = open_floor(run)
     await floor.steering.load({})
+    await floor.questions.load()
     await floor.listener.look()
     return floor.steering.control

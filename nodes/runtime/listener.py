@@ -18,8 +18,10 @@ from nodes.policy.recruiting import Refusal, recruit
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
-from nodes.runtime.signals import Waiting, handled, waiting
+from nodes.runtime.questions import Questions
+from nodes.runtime.signals import Waiting, handled, sent_at, waiting
 from nodes.runtime.steering import Steering
+from state.approval import Approval
 from state.brief import Mail
 from state.control import Control, Driving
 from state.record import TaskRecord
@@ -53,10 +55,18 @@ _DRIVES: dict[type[Signal], Driving] = {
 class Listener:
     """Applies signals to one executing superstep."""
 
-    def __init__(self, run: RunContext, steering: Steering, meter: Meter, records: Mapping[str, TaskRecord]) -> None:
+    def __init__(
+        self,
+        run: RunContext,
+        steering: Steering,
+        meter: Meter,
+        questions: Questions,
+        records: Mapping[str, TaskRecord],
+    ) -> None:
         self.run = run
         self.steering = steering
         self.meter = meter
+        self.questions = questions
         self.records = records
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
         self._lock = asyncio.Lock()
@@ -75,10 +85,11 @@ class Listener:
             await self.save()
 
     async def look(self) -> None:
-        """Apply every signal that waits."""
+        """Apply every signal that waits, then the deadlines of questions that nobody has answered."""
         async with self._lock:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
+            await self.questions.expire(self._waiting(), self.steering.decide)
 
     async def save(self) -> None:
         """Store mail that was delivered without the log."""
@@ -164,9 +175,12 @@ class Listener:
         await self.run.emit("mail_delivered", also=rows, sender=signal.by, to=list(names), lost=lost, capacity=CAPACITY)
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
-        asked = {approval.id: approval for approval in asked_on(await read_board(self.run.store, self.run.thread_id))}
+        on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
+        asked = {approval.id: approval for approval in [*on_board, *self._waiting()]}
+        if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
+            await self.questions.expire(list(asked.values()), self.steering.decide)
         if known := self.steering.decisions.get(signal.approval):
-            await self._log(item, f"refused: {known.by} has answered {signal.approval} before: {known.type}", [])
+            await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
         elif signal.approval not in asked:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
         else:
@@ -174,9 +188,15 @@ class Listener:
             if decision is None:
                 await self._log(item, f"refused: {signal.approval}: {problem}", [])
                 return
-            rows = [self.steering.decide(signal.approval, decision), *self._moved(item, "done")]
-            said = decision.model_dump(mode="json", include={"by", "message"})
-            await self.run.emit("approval_answered", also=rows, id=signal.approval, decision=decision.type, **said)
+            await self.questions.answer(
+                asked[signal.approval], decision, self.steering.decide, self._moved(item, "done")
+            )
+
+    def _waiting(self) -> list[Approval]:
+        """The questions of parked tasks that nobody has answered."""
+        parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
+        decided = self.steering.decisions
+        return [approval for outcome in parked for approval in outcome.approvals if approval.id not in decided]
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)

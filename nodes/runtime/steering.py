@@ -15,7 +15,7 @@ from state.record import TaskRecord
 from state.signal import HandBack
 
 LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
-KINDS = (*LOADED, "signals", "ledger", "effects")
+KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told")
 """Rows that belong to one run, and are cleared when the next one starts on the thread."""
 
 

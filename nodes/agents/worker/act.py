@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.runtime import Runtime
 
 from nodes.agents.worker.bench import Bench, WorkerState
 from nodes.agents.worker.calls import broken_calls, last_reply, open_calls, with_edits
+from nodes.agents.worker.overseeing import action_question, schema_of
 from nodes.agents.worker.perform import failed, perform, recorded
-from nodes.policy.oversight import is_sensitive, needs_approval
 from nodes.policy.rejection import denial
-from state.approval import Approval, Decision, Risk
+from state.approval import Approval, Decision
 from state.effect import Effect
 from state.outcome import Failure
 from state.supervisor import Update
+from state.trigger import Risk
 
 
 @dataclass(frozen=True)
@@ -79,35 +78,9 @@ def after_act(state: WorkerState) -> Literal["think", "conclude"]:
 async def _proposal(call: ToolCall, mark: str, bench: Bench) -> Proposal:
     name = f"{bench.brief.task.id}.{bench.brief.iteration}.{mark}"
     before = await bench.floor.effects.find(name)
-    question = _doubt(before, bench) if before else _question(call, name, bench)
+    question = _doubt(before, bench) if before else await action_question(call, name, bench)
     decision = bench.floor.steering.decisions.get(question.id) if question else None
     return Proposal(call, name, before, question, decision)
-
-
-def _question(call: ToolCall, name: str, bench: Bench) -> Approval | None:
-    """The approval that this call needs, if any."""
-    tool = bench.tool(call["name"])
-    if tool is None:
-        return None
-    marks = tool.metadata or {}
-    sensitive = bool(marks.get("sensitive")) or is_sensitive(tool.name, bench.floor.run.policy)
-    risk = cast(Risk, marks.get("risk", "high" if sensitive else "low"))
-    cost = float(marks.get("cost", 0.0))
-    reason = needs_approval(sensitive=sensitive, risk=risk, cost=cost, policy=bench.floor.run.policy)
-    if not reason:
-        return None
-    task = bench.brief.task
-    return Approval(
-        id=name,
-        task_id=task.id,
-        agent=bench.spec.name,
-        action=tool.name,
-        args=call["args"],
-        risk=risk,
-        reason=reason,
-        description=f"**{bench.spec.name}** wants to call `{tool.name}` for task `{task.id}`: {task.description}",
-        args_schema=_schema(tool),
-    )
 
 
 def _doubt(before: Effect, bench: Bench) -> Approval | None:
@@ -126,14 +99,8 @@ def _doubt(before: Effect, bench: Bench) -> Approval | None:
         reason="it may have happened: the work broke off while it was done",
         description=f"`{before.tool}` was begun for task `{before.task_id}`, and nothing says how it ended. Look"
         " whether it happened. Approve: do it (again). Reject: it did happen, or is not to be done.",
-        args_schema=_schema(tool) if tool else None,
+        args_schema=schema_of(tool) if tool else None,
     )
-
-
-def _schema(tool: BaseTool) -> dict[str, Any]:
-    """JSON Schema of what a caller gives the tool."""
-    schema: dict[str, Any] = convert_to_openai_tool(tool)["function"]["parameters"]
-    return schema
 
 
 def _denied(proposal: Proposal, bench: Bench) -> str:
