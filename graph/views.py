@@ -46,6 +46,7 @@ def view_of(
         report=state.get("report") or None,
         tasks=[_task(record, board.get(f"task:{record.id}"), is_held=is_held) for record in records],
         approvals=[question for question in _asked(snapshot, state, board, status) if question.id not in decided],
+        handover=_handover(snapshot),
         artifacts=[Artifact.model_validate(artifact) for artifact in state.get("artifacts") or _artifacts(records)],
         usage=Usage.model_validate(state.get("spent") or {}) + ledger,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
@@ -67,6 +68,12 @@ def _asked(
     if any(task.interrupts for task in snapshot.tasks) and status != "running":
         return open_questions(state)
     return most_urgent_first(asked_on(board))
+
+
+def _handover(snapshot: StateSnapshot) -> Json | None:
+    """The context of the control node's interrupt, where the run waits there."""
+    values = [interrupt.value for task in snapshot.tasks for interrupt in task.interrupts]
+    return next((value["context"] for value in values if isinstance(value, dict) and "context" in value), None)
 
 
 def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -> tuple[RunStatus, str | None]:
@@ -119,6 +126,7 @@ def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
         tokens=outcome.usage.total_tokens if outcome else 0,
         recruited_by=record.recruited_by,
         route_reason=record.route.reason if record.route else "",
+        marks=[mark.reason for mark in record.marks],
     )
     if row and (record.status == "pending" or (is_held and record.status == "parked")):
         return view.model_copy(update={key: value for key, value in row.items() if key in TaskView.model_fields})

@@ -52,6 +52,10 @@ class Run(BaseModel):
     tasks: list[TaskView] = []
     approvals: list[Approval] = []
     """Open questions, most urgent first."""
+    handover: dict[str, JsonValue] | None = None
+    """What a human needs who has the wheel, or may take it while the run is paused (chapter 15.12.4): `current_step`,
+    `total_steps`, `completed_tasks`, `pending_tasks`, `intermediate_results`, `suggested_next_action`,
+    `failure_reason`."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
     mode: Mode | None = None

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from graph.cli.codes import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
 from graph.cli.commands.answer import answer
 from graph.cli.commands.graph import graph
+from graph.cli.commands.hand_back import hand_back
 from graph.cli.commands.inbox import inbox
 from graph.cli.commands.log import log
 from graph.cli.commands.resume import resume
@@ -28,7 +29,7 @@ from state.errors import BatonError
 
 COMMANDS: tuple[Callable[..., int], ...] = (
     *(run, resume, status, runs, log, inbox, answer),
-    *(pause, takeover, cancel, team, recruit, retire, mail, graph),
+    *(pause, takeover, hand_back, cancel, team, recruit, retire, mail, graph),
 )
 
 ABOUT = """\
@@ -86,7 +87,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _named(given: Sequence[str]) -> str:
-    known = {command.__name__ for command in COMMANDS}
+    known = {command.__name__.replace("_", "-") for command in COMMANDS}
     return f"{given[0]} " if given and given[0] in known else ""
 
 
