@@ -1,0 +1,49 @@
+"""What a second process does to a run: it answers, or cancels."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from state.signal import Cancel
+from tests.journeys.doom import THREAD, Telling, begun_or_resumed, note, opened
+
+
+def cancel_with_rollback(telling: Telling, folder: Path) -> None:
+    """Cancel the run, and undo what it did."""
+
+    async def cancel() -> None:
+        async with opened(telling(folder), folder) as sup:
+            await sup.signal(THREAD, Cancel(rollback=True, reason="the figures are wrong", by="ana"))
+
+    os.chdir(folder)
+    asyncio.run(cancel())
+
+
+def run_it(telling: Telling, folder: Path) -> None:
+    """Run the story, to its end or to where it waits."""
+
+    async def start() -> None:
+        async with opened(telling(folder), folder) as sup:
+            await begun_or_resumed(sup, telling(folder))
+
+    os.chdir(folder)
+    asyncio.run(start())
+
+
+def answer_it(telling: Telling, folder: Path, by: str, answer: str) -> None:
+    """Wait until there is a question, and answer it; what came of it is written down."""
+
+    async def say() -> None:
+        async with opened(telling(folder), folder) as sup:
+            while not (run := await sup.view(THREAD)).approvals:
+                await asyncio.sleep(0.01)
+            note(folder, f"{by} sees it {run.status}")
+            note(folder, f"answered at {time.time()}")
+            try:
+                await sup.answer(THREAD, {run.approvals[0].id: answer}, by=by)
+            except ValueError as error:
+                note(folder, f"{by} is told: {error}")
+
+    os.chdir(folder)
+    asyncio.run(say())

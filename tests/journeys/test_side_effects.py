@@ -1,0 +1,100 @@
+"""What agents do to the outside world is done once, whatever dies in between; where nobody can know, a human is asked."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from graph.supervisor import Supervisor
+from state.run import Run
+from tests.journeys import acts
+from tests.journeys.doom import THREAD, Doom, Telling, die, live, notes
+from tests.journeys.turns import in_turns
+
+SENT = ["sent hello to bob"]
+
+
+def answering(*answers: str) -> Callable[[Supervisor], Awaitable[Run]]:
+    async def onwards(sup: Supervisor) -> Run:
+        run = await sup.resume(THREAD)
+        for answer in answers:
+            assert [approval.reason for approval in run.approvals] == [
+                "it may have happened: the work broke off while it was done"
+            ]
+            run = await sup.answer(THREAD, {run.approvals[0].id: answer}, by="ana")
+        return run
+
+    return onwards
+
+
+@pytest.mark.parametrize(
+    ("telling", "answer", "log", "result"),
+    [
+        (acts.dies_after_sending, "reject: it is out", SENT, "It said: ana says this is not to be done again, it may have"
+         " been done already: it is out; go on"),
+        (acts.dies_after_sending, "approve", SENT * 2, "It said: sent to bob"),
+        (acts.dies_before_sending, "approve", SENT, "It said: sent to bob"),
+    ],
+)  # fmt: skip
+async def test_an_action_that_may_have_happened_is_repeated_only_if_a_human_says_so(
+    tmp_path: Path, telling: Telling, answer: str, log: list[str], result: str
+) -> None:
+    assert await die(telling, tmp_path)
+    before = notes(tmp_path)
+    run = await live(telling, tmp_path, onwards=answering())
+    assert (run.status, notes(tmp_path)) == ("waiting", before)
+    run = await live(telling, tmp_path, onwards=answering(answer))
+
+    assert (run.status, run.tasks[0].result) == ("complete", result)
+    assert notes(tmp_path) == log
+
+
+async def test_an_edited_repeat_is_done_with_the_new_arguments(tmp_path: Path) -> None:
+    async def edited(sup: Supervisor) -> Run:
+        run = await sup.resume(THREAD)
+        edit = {"type": "edit", "args": {"to": "eve"}}
+        return await sup.answer(THREAD, {run.approvals[0].id: edit}, by="ana")
+
+    assert await die(acts.dies_before_sending, tmp_path)
+    run = await live(acts.dies_before_sending, tmp_path, onwards=edited)
+    assert (run.status, notes(tmp_path)) == ("complete", ["sent hello to eve"])
+
+
+async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_about(tmp_path: Path) -> None:
+    killed: list[bool] = []
+    doubts: list[int] = []
+
+    async def through(sup: Supervisor) -> Run:
+        run = await sup.resume(THREAD)
+        if run.status == "waiting":
+            doubts.append(1)
+            run = await sup.answer(THREAD, {run.approvals[0].id: "approve"}, by="ana")
+        return run
+
+    async def story(number: int) -> None:
+        folder = tmp_path / str(number)
+        killed.append(await die(acts.sends_unasked, folder, Doom("after a write", number)))
+        before = len(doubts)
+        run = await live(acts.sends_unasked, folder, onwards=through)
+        assert run.status == "complete"
+        assert len(notes(folder)) == 1 or len(doubts) > before, f"killed after write {number}: {notes(folder)}"
+
+    await in_turns(story(number) for number in range(6, 40, 2))
+    assert sum(killed) >= 8
+    assert doubts, "no kill hit the action itself; try other numbers"
+
+
+async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_path: Path) -> None:
+    async def through(sup: Supervisor) -> Run:
+        run = await sup.resume(THREAD)
+        while run.status == "waiting":
+            run = await sup.answer(THREAD, {run.approvals[0].id: "approve"}, by="ana")
+        return run
+
+    async def story(number: int) -> None:
+        folder = tmp_path / str(number)
+        await die(acts.sends_when_asked, folder, Doom("after a write", number))
+        run = await live(acts.sends_when_asked, folder, onwards=through)
+        assert (run.status, notes(folder)) == ("complete", SENT)
+
+    await in_turns(story(number) for number in range(8, 30, 4))
