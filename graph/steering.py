@@ -70,7 +70,13 @@ async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | N
 
 
 async def answer(
-    runs: Runs, thread_id: str, answers: Answers | JsonValue, by: str, on_event: OnEvent | None = None
+    runs: Runs,
+    thread_id: str,
+    answers: Answers | JsonValue,
+    by: str,
+    on_event: OnEvent | None = None,
+    *,
+    door: str = "python",
 ) -> Run:
     """Answer open questions, all or some, and go on.
 
@@ -82,7 +88,7 @@ async def answer(
     await _refuse_answered(runs, thread_id, plain if isinstance(plain, dict) else {})
     if not run.approvals:
         raise BadInput(f"thread {thread_id} has no open question (it is {run.status})")
-    decisions, problems = read_answers(plain, run.approvals, by)
+    decisions, problems = read_answers(plain, run.approvals, by, door)
     if problems:
         raise BadInput("; ".join(problems))
     if run.status == "waiting":

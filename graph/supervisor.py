@@ -4,11 +4,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
+from langgraph.types import Command
 from pydantic import JsonValue
 
-from graph import steering
+from graph import deadlines, steering
 from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
@@ -16,28 +16,24 @@ from graph.lease import Leases
 from graph.persistence import connect, open_database
 from graph.runs import Runs
 from graph.settings import beside, read_settings
+from graph.standing import Standing
 from graph.steering import Answers, OnEvent, has_ended, last
+from graph.threads import checked_thread, new_thread
+from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
-from nodes.policy.directory import directory
 from nodes.policy.plans import parse_plan
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import Json
+from nodes.runtime.notify import Notifier
 from nodes.runtime.services import Services
-from nodes.runtime.steering import Steering
-from state.directory import Member
-from state.errors import BadInput, ThreadUnknown
 from state.event import Event
 from state.plan import Plan
-from state.record import TaskRecord
 from state.run import Run
 from state.signal import Resume, Signal
 
 
-class Supervisor:
+class Supervisor(Standing):
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
-
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
 
     @property
     def services(self) -> Services:
@@ -101,6 +97,8 @@ class Supervisor:
             ThreadBusy: another process runs it.
         """
         run = await self.view(thread_id)
+        if await deadlines.is_answered(self._runs, run):
+            return await last(self._runs.drive(thread_id, Command(resume=LOOK)), on_event)
         if run.status == "waiting" or has_ended(run):
             return run
         snapshot = await self._runs.snapshot(thread_id)
@@ -109,14 +107,21 @@ class Supervisor:
         return await last(self._runs.drive(thread_id, None), on_event)
 
     async def answer(
-        self, thread_id: str, answers: Answers | JsonValue, by: str = "human", *, on_event: OnEvent | None = None
+        self,
+        thread_id: str,
+        answers: Answers | JsonValue,
+        by: str = "human",
+        *,
+        door: str = "python",
+        on_event: OnEvent | None = None,
     ) -> Run:
-        """Answer open questions, all or some, and go on.
+        """Answer open questions, all or some, and go on. `door` says which way it came, for the record.
 
         Raises:
             BadInput: nothing is open, an answer cannot be read, or somebody was faster; the questions stay as they are.
         """
-        return await steering.answer(self._runs, thread_id, answers, by, on_event)
+        await self.view(thread_id)  # a deadline that has passed was first
+        return await steering.answer(self._runs, thread_id, answers, by, on_event, door=door)
 
     async def hand_back(
         self,
@@ -149,38 +154,11 @@ class Supervisor:
         Raises:
             ThreadUnknown: no such thread.
         """
-        return await self._runs.view(thread_id)
-
-    async def team(self, thread_id: str) -> list[Member]:
-        """The directory of a run: every agent, what it is doing, and whether it was recruited.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        run = await self.view(thread_id)
-        held = Steering(self._runs.database.store, thread_id)
-        await held.load({})
-        state = (await self._runs.snapshot(thread_id)).values
-        records = {task["task"]["id"]: TaskRecord.model_validate(task) for task in state.get("tasks") or []}
-        records.update({record.id: records.get(record.id, record) for record in held.recruits})
-        now = {task.id: task for task in run.tasks}
-        current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, held.retired)
+        return await deadlines.view(self._runs, thread_id)
 
     async def runs(self) -> list[Run]:
         """All runs in the database, newest first."""
-        return await self._runs.all()
-
-    async def plan(self, thread_id: str) -> Json:
-        """The plan a run uses, in the form in which one can be given.
-
-        Raises:
-            ThreadUnknown: no such thread, or it has no plan yet.
-        """
-        draft = (await self._runs.snapshot(thread_id)).values.get("draft")
-        if not draft:
-            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
-        return dict(draft)
+        return [await self.view(run.thread_id) for run in await self._runs.all()]
 
     async def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """The recorded events of a thread with a `seq` above `after`."""
@@ -214,6 +192,7 @@ async def open_supervisor(
     *,
     clock: Clock | None = None,
     artifacts: str | Path | None = None,
+    notifier: Notifier | None = None,
 ) -> AsyncIterator[Supervisor]:
     """A supervisor on a database file; what is not given comes from the environment (`BATON_…`, `OPENAI_…`).
 
@@ -223,22 +202,8 @@ async def open_supervisor(
     settings = read_settings()
     path = Path(db) if db is not None else settings.db
     folder = Path(artifacts) if artifacts is not None else beside(path, settings.artifacts)
-    services = compose(settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder)
+    services = compose(
+        settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
+    )
     async with open_database(path, settings.synchronous) as database, connect(path, settings.synchronous) as third:
         yield Supervisor(Runs(services, database, Leases(third, services.clock)))
-
-
-def new_thread() -> str:
-    """A name for a new thread."""
-    return uuid4().hex[:12]
-
-
-def checked_thread(thread_id: str) -> str:
-    """The name of a thread, if it is one.
-
-    Raises:
-        BadInput: it is empty or very long, or has characters that cannot be shown.
-    """
-    if not thread_id.strip() or len(thread_id) > 200 or not thread_id.isprintable():
-        raise BadInput(f"{thread_id[:40]!r} cannot name a thread; give 1 to 200 printable characters")
-    return thread_id

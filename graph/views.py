@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 
 from langgraph.types import StateSnapshot
 
-from nodes.policy.asked import most_urgent_first, open_questions
+from nodes.approve import open_questions
+from nodes.policy.asked import most_urgent_first
 from nodes.runtime.journal import Json, asked_on
 from state.approval import Approval
 from state.artifact import Artifact

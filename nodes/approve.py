@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from nodes.control import LOOK
 from nodes.policy.answers import read_answers
-from nodes.policy.asked import open_questions, payload
+from nodes.policy.asked import most_urgent_first, payload, plan_question
 from nodes.policy.handback import handed_back
 from nodes.policy.plans import parse_plan
 from nodes.runtime.context import RunContext, open_context
@@ -49,29 +49,36 @@ def make_approve(services: Services) -> Node:
     return approve
 
 
+def open_questions(state: SupervisorState) -> list[Approval]:
+    """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
+    if state["phase"] == Phase.decomposing:
+        asked = state.get("asked")
+        known = Approval.model_validate(asked) if asked else None
+        expected = plan_question(parse_plan(state.get("draft")), len(state.get("notes", [])))
+        return [known if known and known.id == expected.id else expected]
+    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    waiting = [record.outcome for record in records if record.status == "parked" and record.outcome]
+    known_ids = state.get("decisions") or {}
+    return most_urgent_first(a for outcome in waiting for a in outcome.approvals if a.id not in known_ids)
+
+
 async def _decide(run: RunContext, steering: Steering, questions: Sequence[Approval], answers: JsonValue) -> str:
     """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
     asked = Questions(run)
     await asked.load()
     await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
     if answers == LOOK:
+        await asked.announced()
         return ""
     decisions, problems = read_answers(answers, questions)
     by_id = {question.id: question for question in questions}
     for key, decision in decisions.items():
         if first := steering.decisions.get(key):
             problems.append(f"{first.by} has answered {key} before ({first.type})")
-        elif wrong := fault_of(decision, by_id[key]):
-            problems.append(f"{key}: {wrong}")
         else:
             await asked.answer(by_id[key], decision, steering.decide)
     await asked.announced()
     return "; ".join(problems)
-
-
-def fault_of(decision: Decision, approval: Approval) -> str:
-    """What keeps an edit from being used, in words; empty if nothing does."""
-    return checked_edit(decision.args or {}, approval)[1] if decision.type == "edit" else ""
 
 
 def _planned(state: SupervisorState, question: Approval, decided: Mapping[str, Decision], problems: str) -> Goto:

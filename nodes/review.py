@@ -11,7 +11,7 @@ from langgraph.types import Command
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
 from nodes.policy.phases import is_reviewed
-from nodes.policy.quality import faults_of
+from nodes.policy.quality import faults_of, is_decided
 from nodes.policy.readiness import sent_back
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import control_now
@@ -89,7 +89,7 @@ async def _feedback(
     """What is wrong, by task id: facts first, then a model's opinion of what functions did not do."""
     found: dict[str, str] = {}
     shown: list[TaskRecord] = []
-    for record in records:
+    for record in (record for record in records if not is_decided(record)):
         by_model = is_by_model(record, run)
         broken = broken_citations(record, records)
         fault = faults_of(record, sourced=bool(run.paths), by_model=by_model, broken=broken, policy=run.policy)

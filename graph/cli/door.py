@@ -24,11 +24,13 @@ from graph.cli.commands.runs import runs
 from graph.cli.commands.status import status
 from graph.cli.commands.steering import cancel, mail, pause, recruit, retire, takeover
 from graph.cli.commands.team import team
+from graph.cli.commands.trust import trust
+from graph.cli.commands.watch import watch
 from graph.cli.screen import complain
 from state.errors import BatonError
 
 COMMANDS: tuple[Callable[..., int], ...] = (
-    *(run, resume, status, runs, log, inbox, answer),
+    *(run, resume, status, runs, log, inbox, answer, trust, watch),
     *(pause, takeover, hand_back, cancel, team, recruit, retire, mail, graph),
 )
 

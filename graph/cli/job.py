@@ -19,6 +19,7 @@ from nodes.runtime.folder import run_folder
 from nodes.runtime.journal import Json
 from state.run import Run
 
+DOOR = "command line"
 Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
 
 
@@ -73,7 +74,7 @@ class Job:
         return self.asker.ask(run.approvals) if can_ask() and not self.as_json else {}
 
     def _answering(self, answers: dict[str, JsonValue]) -> Verb:
-        return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), on_event=on_event)
+        return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), door=DOOR, on_event=on_event)
 
 
 def login() -> str:

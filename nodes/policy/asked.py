@@ -1,34 +1,17 @@
-"""Which questions are open, which is the most urgent, and the one form in which every page and program reads them."""
+"""Which question is the most urgent, and the one form in which every page and program reads them."""
 
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from pydantic import JsonValue
 
-from nodes.policy.plans import parse_plan
 from state.approval import Approval
-from state.phase import Phase
 from state.plan import Plan
-from state.record import TaskRecord
-from state.supervisor import SupervisorState
 from state.trigger import PRIORITIES, Fired, Risk
 
 _RISKS: tuple[Risk, ...] = get_args(Risk)
 
 PLAN_WAITS = Fired(trigger="oversight", priority="medium", reason="the plan waits for a human (oversight in_command)")
-
-
-def open_questions(state: SupervisorState) -> list[Approval]:
-    """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
-    if state["phase"] == Phase.decomposing:
-        asked = state.get("asked")
-        known = Approval.model_validate(asked) if asked else None
-        expected = plan_question(parse_plan(state.get("draft")), len(state.get("notes", [])))
-        return [known if known and known.id == expected.id else expected]
-    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    waiting = [record.outcome for record in records if record.status == "parked" and record.outcome]
-    known_ids = state.get("decisions") or {}
-    return most_urgent_first(a for outcome in waiting for a in outcome.approvals if a.id not in known_ids)
 
 
 def most_urgent_first(questions: Iterable[Approval]) -> list[Approval]:
@@ -70,8 +53,13 @@ def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonVa
             for q in questions
         ],
         "review_configs": [
-            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"]} for q in questions
+            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"], **_form(q)} for q in questions
         ],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked
+
+
+def _form(question: Approval) -> dict[str, JsonValue]:
+    """What a page makes a form from."""
+    return {"args_schema": question.args_schema} if question.args_schema else {}

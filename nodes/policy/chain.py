@@ -1,5 +1,6 @@
-"""The chain of the audit log: each entry is sealed together with the seal before it, so that none can be changed,
-taken out or moved without the rest giving it away (row M14).
+"""The chain of the audit log (row M14): each entry is sealed together with the seal of the one before it.
+
+None can be changed, taken out or moved without the rest giving it away.
 """
 
 import json

@@ -43,10 +43,7 @@ def trust_of(agent: str, book: Iterable[Tally | Incident], now: float) -> Trust:
     """
     trust = Trust(agent=agent)
     for entry in sorted(book, key=lambda entry: entry.at):
-        if isinstance(entry, Incident):
-            trust = _after_incident(trust, entry)
-        else:
-            trust = _after_run(trust, entry)
+        trust = _after_incident(trust, entry) if isinstance(entry, Incident) else _after_run(trust, entry)
     return trust.model_copy(update={"missing": missing(trust, now)})
 
 

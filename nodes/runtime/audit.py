@@ -29,7 +29,7 @@ class Audit:
 
     @asynccontextmanager
     async def sealing(self, entry: Entry) -> AsyncIterator[list[PutOp]]:
-        """The rows that append `entry`, to be written inside, together with what they record; nobody else appends then."""
+        """The rows that append `entry`, to be written inside with what they record; nobody else appends meanwhile."""
         async with self._lock:
             count, last = await _head(self._store, self._heads)
             made = sealed(entry, count + 1, last)

@@ -10,7 +10,8 @@ from graph.cli.launches import Launch, remember
 from graph.cli.options import AsJson, Db
 from graph.cli.planfile import read_plan
 from graph.steering import OnEvent
-from graph.supervisor import Supervisor, checked_thread, new_thread
+from graph.supervisor import Supervisor
+from graph.threads import checked_thread, new_thread
 from nodes.runtime.journal import Json
 from state.errors import BadInput, ThreadUnknown
 from state.phase import ENDS
