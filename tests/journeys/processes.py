@@ -3,8 +3,12 @@
 import asyncio
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
+from graph.supervisor import Supervisor
+from state.errors import ThreadUnknown
+from state.run import Run
 from state.signal import Cancel
 from tests.journeys.doom import THREAD, Telling, begun_or_resumed, note, opened
 
@@ -36,8 +40,7 @@ def answer_it(telling: Telling, folder: Path, by: str, answer: str) -> None:
 
     async def say() -> None:
         async with opened(telling(folder), folder) as sup:
-            while not (run := await sup.view(THREAD)).approvals:
-                await asyncio.sleep(0.01)
+            run = await until_it_asks(sup)
             note(folder, f"{by} sees it {run.status}")
             note(folder, f"answered at {time.time()}")
             try:
@@ -47,3 +50,12 @@ def answer_it(telling: Telling, folder: Path, by: str, answer: str) -> None:
 
     os.chdir(folder)
     asyncio.run(say())
+
+
+async def until_it_asks(sup: Supervisor) -> Run:
+    """The run, once it is there and has a question."""
+    while True:
+        with suppress(ThreadUnknown):
+            if (run := await sup.view(THREAD)).approvals:
+                return run
+        await asyncio.sleep(0.01)
