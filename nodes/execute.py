@@ -85,7 +85,8 @@ async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
     records, draft = list(floor.records.values()), state.get("draft")
     for signal in taken:
         before = records
-        records = handed_back(before, signal.results, signal.plan, at=at, iteration=state.get("iteration", 0))
+        round_ = state.get("iteration", 0)
+        records = handed_back(before, signal.results, signal.plan, at=at, iteration=round_, by=signal.by)
         draft = signal.plan.model_dump(mode="json") if signal.plan else draft
         await forget(floor.run, floor.steering, before, records)
     update: Update = {

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.clock import Clock
+from nodes.runtime.notify import Notifier
 from state.agent import AgentSpec
 from state.brief import Brief
 from state.run import Run
@@ -57,10 +58,13 @@ def opened(
     model: BaseChatModel | None = None,
     clock: Clock | None = None,
     db: str | Path = "runs.db",
+    notifier: Notifier | None = None,
     **policy: JsonValue,
 ) -> AbstractAsyncContextManager[Supervisor]:
     """A supervisor whose model, unless one is given, must not be asked."""
-    return open_supervisor(db, team or (agent(),), policy, model or ScriptedModel([]), clock=clock or HeldClock())
+    return open_supervisor(
+        db, team or (agent(),), policy, model or ScriptedModel([]), clock=clock or HeldClock(), notifier=notifier
+    )
 
 
 def plan(*tasks: str | dict[str, Any], **fields: JsonValue) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from state.audit import Entry
 
 
 def sealed(entry: Entry, number: int, before: str) -> Entry:
-    """The entry with its place in the chain."""
-    placed = entry.model_copy(update={"number": number, "before": before, "seal": ""})
+    """The entry as it will be read again (JSON knows no infinity, for one), with its place in the chain."""
+    plain = Entry.model_validate_json(entry.model_dump_json())
+    placed = plain.model_copy(update={"number": number, "before": before, "seal": ""})
     return placed.model_copy(update={"seal": seal_of(placed)})
 
 

@@ -7,10 +7,7 @@ from pydantic import JsonValue
 from nodes.policy.readiness import downstream
 from state.outcome import Outcome
 from state.plan import Plan, Task
-from state.record import TaskRecord
-
-HUMAN = "human"
-"""The agent of a result that a human made."""
+from state.record import HUMAN, TaskRecord
 
 Results = Mapping[str, JsonValue]
 
@@ -29,19 +26,20 @@ def hand_back_faults(records: Sequence[TaskRecord], results: Results, plan: Plan
 
 
 def handed_back(
-    records: Sequence[TaskRecord], results: Results, plan: Plan | None, *, at: float, iteration: int
+    records: Sequence[TaskRecord], results: Results, plan: Plan | None, *, at: float, iteration: int, by: str = HUMAN
 ) -> list[TaskRecord]:
     """`records` after a human has handed back.
 
     Tasks that are the same in the changed plan stay as they are; those that changed, and all that is built on them or
-    on a result that is new, are to be done again. What a human gave a result for is done. `at`: seconds since epoch.
+    on a result that is new, are to be done again. What a human gave a result for is done. `at`: seconds since epoch,
+    `by`: who handed back.
     """
     kept = _kept(records, plan)
     old = {record.id: record for record in records}
     changed = [record.id for record in kept if record.id not in old or old[record.id].task != record.task]
     stale = downstream([record.task for record in kept], [*changed, *results])
     return [
-        _given(record, results[record.id], at, iteration)
+        _given(record, results[record.id], at, iteration, by)
         if record.id in results
         else (_anew(record) if record.id in stale else record)
         for record in kept
@@ -81,12 +79,13 @@ def _anew(record: TaskRecord) -> TaskRecord:
     return record.model_copy(update={"status": "pending", "outcome": None, "feedback": ""})
 
 
-def _given(record: TaskRecord, result: JsonValue, at: float, iteration: int) -> TaskRecord:
+def _given(record: TaskRecord, result: JsonValue, at: float, iteration: int, by: str) -> TaskRecord:
     outcome = Outcome(
         task_id=record.id,
         agent=HUMAN,
         status="done",
         result=result,
+        decided_by=by,
         iteration=iteration,
         started_at=at,
         finished_at=at,

@@ -30,6 +30,7 @@ class Questions:
         self._run = run
         self._known: dict[str, Approval] = {}
         self._telling: set[asyncio.Task[None]] = set()
+        self._announced: set[str] = set()
 
     async def load(self) -> None:
         """Read what was asked before."""
@@ -130,12 +131,16 @@ class Questions:
         return PutOp(place, approval.id, approval.model_dump(mode="json"))
 
     def _announce(self, approval: Approval, opening: str = "") -> None:
-        task = asyncio.create_task(self._tell(approval, opening))
+        key = f"{approval.id}{'.escalated' if approval.escalated else ''}"
+        if key in self._announced:
+            return
+        self._announced.add(key)
+        task = asyncio.create_task(self._tell(approval, key, opening))
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
-    async def _tell(self, approval: Approval, opening: str) -> None:
-        place, key = space("told", self._run.thread_id), f"{approval.id}{'.escalated' if approval.escalated else ''}"
+    async def _tell(self, approval: Approval, key: str, opening: str) -> None:
+        place = space("told", self._run.thread_id)
         if await self._run.store.aget(place, key):
             return
         services, thread_id = self._run.services, self._run.thread_id
