@@ -9,6 +9,8 @@ from state.plan import Task
 from state.trigger import Fired
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
+HUMAN = "human"
+"""The agent of a result that a human gave, after taking the wheel."""
 FINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "skipped", "cancelled"})
 
 
@@ -56,6 +58,11 @@ class TaskRecord(BaseModel):
     def id(self) -> str:
         """The task's id."""
         return self.task.id
+
+    @property
+    def is_by_human(self) -> bool:
+        """Whether a human gave its result: nobody does it again."""
+        return self.status == "done" and self.outcome is not None and self.outcome.agent == HUMAN
 
     @property
     def agent(self) -> str | None:

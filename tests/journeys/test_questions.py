@@ -18,7 +18,8 @@ from state.agent import AgentSpec
 from state.errors import BadInput
 from state.run import Run
 from tests.journeys.acts import waits_beside_work
-from tests.journeys.doom import THREAD, in_another_process, live, notes, opened as telling_opened
+from tests.journeys.doom import THREAD, in_another_process, live, notes
+from tests.journeys.doom import opened as telling_opened
 from tests.journeys.processes import answer_it, run_it
 from tests.runs import opened, plan, statuses
 
@@ -87,7 +88,11 @@ def chat_one_after_the_other(asked: dict[str, str]) -> list[Any]:
 
 def inbox(_: dict[str, str]) -> list[Any]:
     form = {"action": "send_order", "args": {"what": "b", "count": "5"}}
-    return [[{"type": "accept", "args": None}], [{"type": "edit", "args": form}], [{"type": "response", "args": "too dear"}]]
+    return [
+        [{"type": "accept", "args": None}],
+        [{"type": "edit", "args": form}],
+        [{"type": "response", "args": "too dear"}],
+    ]
 
 
 def typed(asked: dict[str, str]) -> list[Any]:
@@ -159,7 +164,9 @@ async def test_an_edit_that_the_tool_cannot_take_leaves_the_question_open_and_sa
         waiting = await told.started(sup)
         with pytest.raises(BadInput, match=problem):
             await sup.answer("t", {ids(waiting)["b"]: {"type": "edit", "args": args}})
-        again = await sup.graph.ainvoke(Command(resume={ids(waiting)["b"]: {"type": "edit", "args": args}}), config("t"))
+        again = await sup.graph.ainvoke(
+            Command(resume={ids(waiting)["b"]: {"type": "edit", "args": args}}), config("t")
+        )
         assert problem in again["__interrupt__"][0].value["error"]
         assert ids(await sup.view("t")) == ids(waiting)
 
