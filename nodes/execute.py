@@ -51,9 +51,11 @@ def make_execute(services: Services, worker: Worker) -> Node:
             notes=state.get("notes", []),
         )
         dispatcher = Dispatcher(floor, assignment, state.get("replanned", []))
-        await dispatcher.work()
-        waiting = [r.outcome for r in floor.records.values() if r.outcome and r.status == "parked"]
-        await floor.questions.announced([approval for outcome in waiting for approval in outcome.approvals])
+        try:
+            await dispatcher.work()
+            await floor.questions.announced(floor.listener.open_questions())
+        finally:
+            floor.questions.hang_up()
         return _after(floor, dispatcher.abort, state)
 
     return execute

@@ -12,6 +12,8 @@ from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
 from nodes.policy.answers import checked
+from nodes.policy.directory import addressees
+from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.mailbox import CAPACITY
 from nodes.policy.recruiting import Refusal, recruit
@@ -23,10 +25,9 @@ from nodes.runtime.signals import Waiting, handled, sent_at, waiting
 from nodes.runtime.steering import Steering
 from state.approval import Approval
 from state.brief import Mail
-from state.control import Control, Driving
+from state.control import Control
 from state.record import TaskRecord
 from state.signal import (
-    EVERYBODY,
     FOR_AGENTS,
     SIGNAL,
     Cancel,
@@ -37,19 +38,11 @@ from state.signal import (
     Resume,
     Retire,
     SendMail,
-    Signal,
     Takeover,
 )
 
 POLL_S = 0.1
 """Seconds between two looks at the log; a signal from another process is promised to be seen within 0.25."""
-
-_DRIVES: dict[type[Signal], Driving] = {
-    Pause: "paused",
-    Takeover: "handed_over",
-    Cancel: "cancelled",
-    Resume: "running",
-}
 
 
 class Listener:
@@ -89,7 +82,7 @@ class Listener:
         async with self._lock:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
-            await self.questions.expire(self._waiting(), self.steering.decide)
+            await self.questions.expire(self.open_questions(), self.steering.decide)
 
     async def save(self) -> None:
         """Store mail that was delivered without the log."""
@@ -103,7 +96,7 @@ class Listener:
 
     def mail(self, mail: Mail) -> str:
         """Deliver mail at once; returns why not, or an empty string. Never waits."""
-        names = self._addressees(mail.to, mail.sender)
+        names = addressees(mail.to, mail.sender, self.run.services.team, self.records)
         for name in names:
             self.steering.deliver(name, [mail])
         self.run.services.bells.ring(self.run.thread_id)
@@ -146,12 +139,7 @@ class Listener:
         if self.steering.control.driving == "cancelled":
             await self._log(item, "refused: the run is cancelled", [])
             return
-        control = Control(
-            driving=_DRIVES[type(signal)],
-            reason=getattr(signal, "reason", ""),
-            by=signal.by,
-            rollback=getattr(signal, "rollback", False),
-        )
+        control = control_by(signal)
         rows = [self.steering.drive(control), *self._moved(item, "done")]
         await self.run.emit("control_changed", also=rows, **control.model_dump())
 
@@ -164,7 +152,7 @@ class Listener:
 
     async def _mail(self, signal: SendMail, item: Waiting) -> None:
         mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
-        names = self._addressees(signal.to, signal.by)
+        names = addressees(signal.to, signal.by, self.run.services.team, self.records)
         for name in names:
             self.steering.deliver(name, [mail])
         if not names:
@@ -176,23 +164,24 @@ class Listener:
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
-        asked = {approval.id: approval for approval in [*on_board, *self._waiting()]}
+        asked = {approval.id: approval for approval in [*on_board, *self.open_questions()]}
         if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
-            await self.questions.expire(list(asked.values()), self.steering.decide)
+            late = [question for question in asked.values() if question.id not in self.steering.decisions]
+            await self.questions.expire(late, self.steering.decide)
         if known := self.steering.decisions.get(signal.approval):
             await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
         elif signal.approval not in asked:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
         else:
-            decision, problem = checked(signal.decision, asked[signal.approval])
+            said = signal.decision.model_copy(update={"door": signal.decision.door or "signal"})
+            decision, problem = checked(said, asked[signal.approval])
             if decision is None:
                 await self._log(item, f"refused: {signal.approval}: {problem}", [])
                 return
-            await self.questions.answer(
-                asked[signal.approval], decision, self.steering.decide, self._moved(item, "done")
-            )
+            question, rows = asked[signal.approval], self._moved(item, "done")
+            await self.questions.answer(question, decision, self.steering.decide, rows)
 
-    def _waiting(self) -> list[Approval]:
+    def open_questions(self) -> list[Approval]:
         """The questions of parked tasks that nobody has answered."""
         parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
         decided = self.steering.decisions
@@ -239,18 +228,6 @@ class Listener:
             description=record.task.description,
         )
         return record
-
-    def _addressees(self, to: str, sender: str) -> list[str]:
-        """The agents that an address means: all, a name, a role, or whoever does a task."""
-        team = self.run.services.team
-        if to == EVERYBODY:
-            return [agent.name for agent in team if agent.name != sender]
-        if to in team:
-            return [to]
-        record = self.records.get(to)
-        if record and record.agent:
-            return [record.agent]
-        return [agent.name for agent in team if agent.role == to]
 
     def _moved(self, item: Waiting, outcome: str) -> list[PutOp]:
         return handled(self.run.thread_id, item[0], item[1], outcome, self.run.services.clock.now())

@@ -96,6 +96,11 @@ class Questions:
         while self._telling:
             await asyncio.gather(*self._telling)
 
+    def hang_up(self) -> None:
+        """Tell nobody any more: the run stops here, and the next process tells whoever was not reached."""
+        for task in self._telling:
+            task.cancel()
+
     async def _requested(self, asked: Approval, rows: Sequence[PutOp]) -> None:
         fields = asked.model_dump(mode="json", exclude={"task_id", "agent", "args_schema"})
         await self._run.emit(
