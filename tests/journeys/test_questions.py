@@ -10,6 +10,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.types import Command
+from pydantic import JsonValue
 
 from graph.runs import config
 from graph.supervisor import Supervisor
@@ -162,11 +163,10 @@ async def test_an_edit_that_the_tool_cannot_take_leaves_the_question_open_and_sa
     told = Shop()
     async with told.opened() as sup:
         waiting = await told.started(sup)
+        edit: JsonValue = {ids(waiting)["b"]: {"type": "edit", "args": args}}
         with pytest.raises(BadInput, match=problem):
-            await sup.answer("t", {ids(waiting)["b"]: {"type": "edit", "args": args}})
-        again = await sup.graph.ainvoke(
-            Command(resume={ids(waiting)["b"]: {"type": "edit", "args": args}}), config("t")
-        )
+            await sup.answer("t", edit)
+        again = await sup.graph.ainvoke(Command(resume=edit), config("t"))
         assert problem in again["__interrupt__"][0].value["error"]
         assert ids(await sup.view("t")) == ids(waiting)
 

@@ -1,4 +1,4 @@
-"""A run is cancelled after it has acted: what it did is undone, newest first, each once; what cannot be is left to a human."""
+"""A run is cancelled after it has acted: what it did is undone, newest first; what cannot be is left to a human."""
 
 from pathlib import Path
 

@@ -1,9 +1,10 @@
-"""What agents do to the outside world is done once, whatever dies in between; where nobody can know, a human is asked."""
+"""What agents do to the outside world is done once, whatever dies; where nobody can know, a human is asked."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
 from state.run import Run
@@ -12,6 +13,7 @@ from tests.journeys.doom import THREAD, Doom, Telling, die, live, notes
 from tests.journeys.turns import in_turns
 
 SENT = ["sent hello to bob"]
+PRESUMED = "ana says this is not to be done again, it may have been done already"
 
 
 def answering(*answers: str) -> Callable[[Supervisor], Awaitable[Run]]:
@@ -30,12 +32,11 @@ def answering(*answers: str) -> Callable[[Supervisor], Awaitable[Run]]:
 @pytest.mark.parametrize(
     ("telling", "answer", "log", "result"),
     [
-        (acts.dies_after_sending, "reject: it is out", SENT, "It said: ana says this is not to be done again, it may have"
-         " been done already: it is out; go on"),
+        (acts.dies_after_sending, "reject: it is out", SENT, f"It said: {PRESUMED}: it is out; go on"),
         (acts.dies_after_sending, "approve", SENT * 2, "It said: sent to bob"),
         (acts.dies_before_sending, "approve", SENT, "It said: sent to bob"),
     ],
-)  # fmt: skip
+)
 async def test_an_action_that_may_have_happened_is_repeated_only_if_a_human_says_so(
     tmp_path: Path, telling: Telling, answer: str, log: list[str], result: str
 ) -> None:
@@ -52,7 +53,7 @@ async def test_an_action_that_may_have_happened_is_repeated_only_if_a_human_says
 async def test_an_edited_repeat_is_done_with_the_new_arguments(tmp_path: Path) -> None:
     async def edited(sup: Supervisor) -> Run:
         run = await sup.resume(THREAD)
-        edit = {"type": "edit", "args": {"to": "eve"}}
+        edit: JsonValue = {"type": "edit", "args": {"to": "eve"}}
         return await sup.answer(THREAD, {run.approvals[0].id: edit}, by="ana")
 
     assert await die(acts.dies_before_sending, tmp_path)
