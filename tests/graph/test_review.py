@@ -12,7 +12,7 @@ from state.agent import AgentSpec
 from state.errors import BadInput
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
-from tests.runs import all_approved, Turns, agent, opened, plan, statuses
+from tests.runs import Turns, agent, all_approved, opened, plan, statuses
 
 REVIEWS = "You review the results"
 PLANS = "You are the supervisor of a team"
