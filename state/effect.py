@@ -15,7 +15,7 @@ class Effect(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     id: str
-    """The same for the same action, also after a crash and in another try: task, round, tool, arguments, a count."""
+    """The same for the same action, also after a crash and in another try: task, tool, arguments, a count."""
     number: int = 0
     """Its place in the order in which actions were begun, from 1."""
     task_id: str

@@ -6,11 +6,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from graph.supervisor import Supervisor
+from graph.cli.planfile import read_plan
+from graph.supervisor import Supervisor, open_supervisor
 from state.errors import ThreadUnknown
 from state.run import Run
 from state.signal import Cancel
-from tests.journeys.doom import THREAD, Telling, begun_or_resumed, note, opened
+from state.supervisor import Json
+from tests.journeys.doom import THREAD, Telling, begun_or_resumed, kill_me, note, opened
 
 
 def cancel_with_rollback(telling: Telling, folder: Path) -> None:
@@ -59,3 +61,20 @@ async def until_it_asks(sup: Supervisor) -> Run:
             if (run := await sup.view(THREAD)).approvals:
                 return run
         await asyncio.sleep(0.01)
+
+
+def run_market_until_it_asks(folder: Path, sources: Path, plan_file: Path) -> None:
+    """The market analysis of chapter 15.12.8; the process dies the moment its publisher asks."""
+
+    def hear(event: Json) -> None:
+        if event["kind"] == "approval_requested":
+            kill_me()
+
+    async def start() -> None:
+        certain = {"confidence_threshold": 0.0}  # only publishing is to be asked about
+        async with open_supervisor(folder / "baton.db", policy=certain, model="offline") as sup:
+            analysis = read_plan(str(plan_file))
+            await sup.start("Analyse the market.", [sources], "market", plan=analysis, on_event=hear)
+
+    os.chdir(folder)
+    asyncio.run(start())

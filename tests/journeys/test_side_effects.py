@@ -4,13 +4,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
+from nodes.llm.scripted import ScriptedModel, Step
+from state.agent import AgentSpec
+from state.replies import Review, Verdict
 from state.run import Run
 from tests.journeys import acts
 from tests.journeys.doom import THREAD, Doom, Telling, die, live, notes
 from tests.journeys.turns import in_turns
+from tests.runs import opened, plan
 
 SENT = ["sent hello to bob"]
 PRESUMED = "ana says this is not to be done again, it may have been done already"
@@ -99,3 +104,34 @@ async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_pat
         assert (run.status, notes(folder)) == ("complete", SENT)
 
     await in_turns(story(number) for number in range(8, 30, 4))
+
+
+async def test_work_that_is_sent_back_does_not_act_twice(tmp_path: Path) -> None:
+    def reply(messages: list[BaseMessage], tools: list[str]) -> Step:
+        if "Review" in tools:
+            return Review(verdicts=[Verdict(task_id="a", accept=False, feedback="Say more.")])
+        return acts.sends(messages, tools)
+
+    worker = AgentSpec(name="ada", role="generalist", tools=[acts.sender(tmp_path)])
+    async with opened(worker, model=ScriptedModel({lambda text: True: reply})) as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        run = await sup.answer(THREAD, {run.approvals[0].id: True}, by="ana")
+
+    assert (run.status, run.iteration, run.tasks[0].result) == ("complete", 1, "It said: sent to bob")
+    assert notes(tmp_path) == SENT
+
+
+async def test_a_try_that_failed_after_acting_does_not_act_again(tmp_path: Path) -> None:
+    answers = iter(["FAILED: the line dropped", "It is out.", "It is out."])
+
+    def reply(messages: list[BaseMessage], tools: list[str]) -> Step:
+        said = acts.sends(messages, tools)
+        return said if isinstance(said, dict) else next(answers)
+
+    worker = AgentSpec(name="ada", role="generalist", tools=[acts.sender(tmp_path)])
+    model = ScriptedModel({lambda text: True: reply})
+    async with opened(worker, model=model, max_iterations=0, oversight="on_the_loop") as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+
+    assert (run.status, run.tasks[0].attempts, run.tasks[0].result) == ("complete", 2, "It is out.")
+    assert notes(tmp_path) == SENT

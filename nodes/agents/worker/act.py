@@ -76,7 +76,8 @@ def after_act(state: WorkerState) -> Literal["think", "conclude"]:
 
 
 async def _proposal(call: ToolCall, mark: str, bench: Bench) -> Proposal:
-    name = f"{bench.brief.task.id}.{bench.brief.iteration}.{mark}"
+    # Without the round: a task that review sends back does not publish the same thing twice, nor ask about it twice.
+    name = f"{bench.brief.task.id}.{mark}"
     before = await bench.floor.effects.find(name)
     question = _doubt(before, bench) if before else await action_question(call, name, bench)
     decision = bench.floor.steering.decisions.get(question.id) if question else None
