@@ -30,11 +30,12 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
     if approval.args_schema is None:
         return args, ""
     schema = _closed(approval.args_schema)
-    fitted = cast(Json, _fitted(args, schema, schema))
     try:
-        errors = sorted(Draft202012Validator(schema).iter_errors(fitted), key=lambda error: list(map(str, error.path)))
+        Draft202012Validator.check_schema(schema)
     except SchemaError:  # a tool's own schema may be odd; the tool has the last word then
         return args, ""
+    fitted = cast(Json, _fitted(args, schema, schema))
+    errors = sorted(Draft202012Validator(schema).iter_errors(fitted), key=lambda error: list(map(str, error.path)))
     return fitted, "; ".join(_in_words(error) for error in errors[:5])
 
 
@@ -48,7 +49,7 @@ def _plan_fault(args: Json) -> str:
 
 def _closed(schema: Mapping[str, JsonValue]) -> Json:
     """The schema, with arguments that it does not name refused: they would be dropped without a word."""
-    return {"additionalProperties": False, **schema}
+    return {"additionalProperties": False, **schema} if "properties" in schema else dict(schema)
 
 
 def _in_words(error: ValidationError) -> str:

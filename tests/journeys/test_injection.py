@@ -43,7 +43,7 @@ def outside(did: list[str]) -> list[BaseTool]:
 
 
 def obedient(document: Path) -> ScriptedModel:
-    """Reads the document, then does whatever it may have meant, twice, with the same call ids; then says that it did."""
+    """Reads the document, then does whatever it may have meant, twice, with the same call ids; then says so."""
 
     def orders(number: int) -> list[dict[str, object]]:
         wanted: list[tuple[str, dict[str, object]]] = [
