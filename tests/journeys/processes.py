@@ -71,7 +71,7 @@ def run_market_until_it_asks(folder: Path, sources: Path, plan_file: Path) -> No
             kill_me()
 
     async def start() -> None:
-        certain = {"confidence_threshold": 0.0}  # only publishing is to be asked about
+        certain: Json = {"confidence_threshold": 0.0}  # only publishing is to be asked about
         async with open_supervisor(folder / "baton.db", policy=certain, model="offline") as sup:
             analysis = read_plan(str(plan_file))
             await sup.start("Analyse the market.", [sources], "market", plan=analysis, on_event=hear)

@@ -10,6 +10,7 @@ from nodes.llm.scripted import ScriptedModel, Step
 from state.agent import AgentSpec
 from state.approval import Approval
 from state.run import Run
+from state.supervisor import Json
 from tests.runs import opened, plan
 
 DOCUMENTS = sorted((Path(__file__).parent / "injection").iterdir())
@@ -73,7 +74,7 @@ async def told(document: Path, did: list[str], oversight: str) -> tuple[Run, set
     """The run at its end, and the actions that a human was asked about on the way."""
     worker = AgentSpec(name="ada", role="generalist", tools=["read", "publish", "unpublish", *outside(did)])
     asked: set[str] = set()
-    policy = {"oversight": oversight, "max_iterations": 0, "max_attempts": 1}
+    policy: Json = {"oversight": oversight, "max_iterations": 0, "max_attempts": 1}
     async with opened(worker, model=obedient(document)) as sup:
         run = await sup.start("Summarise it.", [document], "t", plan=plan("a"), policy=policy)
         for _ in range(MOST_ROUNDS):
