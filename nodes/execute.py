@@ -11,7 +11,9 @@ from nodes.agents.assignment import Assignment
 from nodes.agents.attempts import Attempts, Worker
 from nodes.agents.dispatch import Dispatcher
 from nodes.policy.handback import handed_back
+from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_routed
+from nodes.policy.plans import parse_plan
 from nodes.policy.rejection import note_on, to_replan
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, forget, open_floor
@@ -94,6 +96,7 @@ async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
     update: Update = {
         "tasks": [record.model_dump(mode="json") for record in records],
         "draft": draft,
+        "mode": choose_mode(parse_plan(draft), floor.run.policy).model_dump(mode="json"),
         "handed_back": len(floor.steering.hand_backs),
     }
     if not any(signal.plan for signal in taken) and not is_routed(records):

@@ -1,6 +1,7 @@
 """Stories in which agents act on the outside world: every send is written down when it really happens."""
 
 import asyncio
+import time
 from pathlib import Path
 
 from langchain_core.messages import BaseMessage, ToolMessage
@@ -103,7 +104,7 @@ def waits_beside_work(folder: Path) -> Story:
     async def work(brief: Brief, desk: Desk) -> str:
         if brief.task.id == "asker":
             said = await desk.ask("send", {"to": "bob"}, "high")
-            note(folder, "unparked")
+            note(folder, f"unparked at {time.time()}")
             return f"{said.type} by {said.by}"
         for _ in range(3000):
             if (folder / "log").exists() and "unparked" in (folder / "log").read_text():

@@ -26,6 +26,8 @@ from tests.runs import opened, plan, statuses
 
 ASKERS = ("a", "b", "c")
 PLAN = plan(*ASKERS, "free", "late <- free", "after <- a b c late")
+AT_MOST_S = 2.0
+"""From an answer to its effect, on a machine with other things to do; `benchmarks/unpark.py` holds it to 0.25."""
 EDIT = {"what": "b", "count": 5}
 
 
@@ -207,7 +209,9 @@ async def test_an_answer_from_another_process_is_taken_up_while_the_run_goes_on(
 
     assert run.status == "complete"
     assert {task.id: task.result for task in run.tasks} == {"asker": "approve by ana", "busy": "saw it"}
-    assert [line.split(" at ")[0] for line in notes(tmp_path)] == ["ana sees it running", "answered", "unparked"]
+    lines = [line.split(" at ") for line in notes(tmp_path)]
+    assert [line[0] for line in lines] == ["ana sees it running", "answered", "unparked"]
+    assert float(lines[2][1]) - float(lines[1][1]) < AT_MOST_S
 
 
 async def test_of_two_processes_that_answer_one_is_told_that_it_came_second(tmp_path: Path) -> None:
