@@ -210,3 +210,11 @@ def test_the_watch_leaves_alone_what_somebody_paused(baton: Baton, tea: str, pub
 
     assert baton("watch", "--once").err == ""
     assert baton("status", "t", "--json").lines[0]["status"] == "paused"
+
+
+def test_a_plan_shows_which_tasks_are_sensitive(baton: Baton, tea: str, publishing: str) -> None:
+    ask_to_publish(baton, tea, publishing)
+
+    assert "[sensitive operation requires approval: publish]" in baton("status", "t").out
+    tasks = baton("status", "t", "--json").lines[0]["tasks"]
+    assert [task["marks"] for task in tasks] == [[], ["sensitive operation requires approval: publish"]]
