@@ -8,9 +8,11 @@ from typing import Any
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from nodes.runtime.journal import Json
+from state.audit import Entry
 from state.directory import Member
 from state.event import Event
 from state.run import Run
+from state.trust import Trust
 
 
 class BlockingSupervisor:
@@ -33,6 +35,11 @@ class BlockingSupervisor:
     def answer(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.answer`."""
         run: Run = self._portal.call(partial(self._supervisor.answer, *args, **kwargs))
+        return run
+
+    def hand_back(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.hand_back`."""
+        run: Run = self._portal.call(partial(self._supervisor.hand_back, *args, **kwargs))
         return run
 
     def signal(self, *args: Any, **kwargs: Any) -> Run:
@@ -60,6 +67,20 @@ class BlockingSupervisor:
     def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """See `Supervisor.events`."""
         return self._portal.call(self._supervisor.events, thread_id, after)
+
+    def trust(self) -> dict[str, Trust]:
+        """See `Supervisor.trust`."""
+        return self._portal.call(self._supervisor.trust)
+
+    def incident(self, *args: Any, **kwargs: Any) -> Trust:
+        """See `Supervisor.incident`."""
+        made: Trust = self._portal.call(partial(self._supervisor.incident, *args, **kwargs))
+        return made
+
+    def audit(self, thread_id: str) -> tuple[list[Entry], str]:
+        """See `Supervisor.audit`."""
+        found: tuple[list[Entry], str] = self._portal.call(self._supervisor.audit, thread_id)
+        return found
 
     def stream(self, *args: Any, **kwargs: Any) -> Iterator[Json]:
         """See `Supervisor.stream`."""

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from langchain_core.language_models import BaseChatModel
 
+from graph.notifier import AppriseNotifier
 from graph.settings import Settings, beside
 from nodes.agents.team import open_team
 from nodes.intake import merged_policy
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, SystemClock
+from nodes.runtime.notify import Notifier
 from nodes.runtime.services import Services
 from state.agent import AgentSpec
 from state.errors import BadInput
@@ -30,6 +32,7 @@ def compose(
     model: ModelLike = None,
     clock: Clock | None = None,
     artifacts: Path | None = None,
+    notifier: Notifier | None = None,
 ) -> Services:
     """Services for one graph; what is not given comes from the settings.
 
@@ -41,6 +44,7 @@ def compose(
         models=_models(settings, model),
         policy=policy if isinstance(policy, Policy) else merged_policy(Policy(), policy),
         clock=clock or SystemClock(),
+        notifier=notifier or AppriseNotifier(settings.notify, settings.notify_next),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
     )

@@ -1,5 +1,6 @@
 """What can be seen of the runs of one database, without changing anything."""
 
+from graph import deadlines
 from graph.builder import Graph
 from graph.runs import Runs
 from nodes.policy.directory import directory
@@ -35,7 +36,7 @@ class Lookout:
         Raises:
             ThreadUnknown: no such thread.
         """
-        return await self._runs.view(thread_id)
+        return await deadlines.view(self._runs, thread_id)
 
     async def team(self, thread_id: str) -> list[Member]:
         """The directory of a run: every agent, what it is doing, and whether it was recruited.
@@ -55,7 +56,7 @@ class Lookout:
 
     async def runs(self) -> list[Run]:
         """All runs in the database, newest first."""
-        return await self._runs.all()
+        return [await self.view(run.thread_id) for run in await self._runs.all()]
 
     async def plan(self, thread_id: str) -> Json:
         """The plan a run uses, in the form in which one can be given.

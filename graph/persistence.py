@@ -17,6 +17,9 @@ from state.errors import DatabaseUnusable
 BUSY_TIMEOUT_MS = 10_000
 """How long a write waits for another process's."""
 
+SETUP_TRIES = 20
+_MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists")
+
 
 class WholeBatches(AsyncSqliteStore):
     """The store, whose batches end also where the task that waits for one is cancelled.
@@ -62,11 +65,24 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
             store = WholeBatches(second)
             database = Database(path, Saver(first), store)
             try:
-                await database.checkpointer.setup()
-                await database.store.setup()
+                await _set_up(database)
                 yield database
             finally:
                 await store.aclose()
+
+
+async def _set_up(database: Database) -> None:
+    """Make the tables. LangGraph takes no lock for it: who makes them at the same moment as another tries again."""
+    for left in reversed(range(SETUP_TRIES)):
+        try:
+            await database.checkpointer.setup()
+            await database.store.setup()
+        except sqlite3.Error as error:
+            if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
+                raise
+            await asyncio.sleep(0.05)
+        else:
+            return
 
 
 @asynccontextmanager

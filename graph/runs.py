@@ -1,7 +1,7 @@
 """The runs of one database: driving one under its lease, and looking at any of them."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -17,9 +17,10 @@ from nodes.runtime.journal import Json, read_board, read_events
 from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.rows import read_all
 from nodes.runtime.services import Services
-from nodes.runtime.signals import send
-from nodes.runtime.steering import read_recruits
+from nodes.runtime.signals import read_log, send
+from nodes.runtime.steering import Steering, read_recruits
 from nodes.tools.sources import open_sources
+from state.approval import Decision
 from state.errors import ModelFailed, ThreadBusy, ThreadUnknown
 from state.event import Event
 from state.run import Run
@@ -36,8 +37,12 @@ class Runs:
         self.leases = leases
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
-    async def drive(self, thread_id: str, given: Json | Command[Any] | None) -> AsyncGenerator[Json | Run, None]:
+    async def drive(
+        self, thread_id: str, given: Json | Command[Any] | None, check: Callable[[], Awaitable[None]] | None = None
+    ) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
+
+        `check` may refuse, once nobody else can change anything any more.
 
         Raises:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
@@ -47,6 +52,8 @@ class Runs:
             async with self.leases.hold(thread_id):
                 if isinstance(given, dict):
                     await self._prepare(thread_id, given)
+                if check:
+                    await check()
                 # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
                 stream = self.graph.astream(
                     cast(Any, given), config(thread_id), stream_mode="custom", durability="sync"
@@ -70,8 +77,21 @@ class Runs:
             board = await read_board(self.database.store, thread_id)
             recruits = await read_recruits(self.database.store, thread_id)
             ledger = await read_ledger(self.database.store, thread_id)
+            decided = await self.decisions(thread_id)
             holder = await self.leases.holder(thread_id)
-        return view_of(thread_id, snapshot, board, recruits, ledger.get(RUN, Usage()), is_held=holder is not None)
+        used = ledger.get(RUN, Usage())
+        return view_of(thread_id, snapshot, board, recruits, used, decided=decided, is_held=holder is not None)
+
+    async def decisions(self, thread_id: str) -> dict[str, Decision]:
+        """Every answer that was taken, by question."""
+        state = (await self.snapshot(thread_id)).values
+        steering = Steering(self.database.store, thread_id)
+        await steering.load(state.get("decisions") or {})
+        return steering.decisions
+
+    async def handled(self, thread_id: str, keys: Collection[str]) -> list[str]:
+        """What came of those of the signals that were handled."""
+        return [str(entry["outcome"]) for key, entry in await read_log(self.database.store, thread_id) if key in keys]
 
     async def snapshot(self, thread_id: str) -> StateSnapshot:
         """The last checkpoint."""
@@ -92,11 +112,12 @@ class Runs:
         """The recorded events of a thread with a `seq` above `after`."""
         return await read_events(self.database.store, thread_id, after)
 
-    async def signal(self, thread_id: str, signal: Signal) -> None:
-        """Put a signal into the log, and wake the run if it is executed by this process."""
+    async def signal(self, thread_id: str, signal: Signal) -> str:
+        """Put a signal into the log, and wake the run if it is executed by this process; its key in the log."""
         with explained(self.database.path):
-            await send(self.database.store, thread_id, signal, self.services.clock)
+            key = await send(self.database.store, thread_id, signal, self.services.clock)
         self.services.bells.ring(thread_id)
+        return key
 
     async def is_held(self, thread_id: str) -> bool:
         """Whether a living process runs the thread."""

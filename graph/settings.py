@@ -1,10 +1,11 @@
 """Settings from the environment and `.env`, read once, in the composition root."""
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from state.errors import SettingsInvalid
 
@@ -28,8 +29,17 @@ class Settings(BaseSettings):
     """SQLite's durability against power loss; a killed process loses nothing with either."""
     max_source_mb: float = Field(default=50, gt=0)
     """Source files larger than this are left out."""
+    notify: Annotated[list[str], NoDecode] = []
+    """Where people are told that they are asked: Apprise URLs (Slack, e-mail, webhooks …) between spaces or commas."""
+    notify_next: Annotated[list[str], NoDecode] = []
+    """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+
+    @field_validator("notify", "notify_next", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return [url for url in re.split(r"[\s,]+", value) if url] if isinstance(value, str) else value
 
 
 def read_settings() -> Settings:

@@ -1,39 +1,35 @@
 """The facade: everything a program or a person does with runs, as a handful of verbs."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from langgraph.types import Command
 from pydantic import JsonValue
 
+from graph import deadlines, steering
 from graph.blocking import BlockingSupervisor, open_blocking
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.lease import Leases
-from graph.lookout import Lookout
 from graph.persistence import connect, open_database
 from graph.runs import Runs
 from graph.settings import beside, read_settings
+from graph.standing import Standing
+from graph.steering import Answers, OnEvent, has_ended, last
+from graph.threads import checked_thread, new_thread
 from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
-from nodes.policy.answers import read_answers
 from nodes.policy.plans import parse_plan
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import Json
-from state.errors import BadInput, ThreadBusy
+from nodes.runtime.notify import Notifier
 from state.plan import Plan
 from state.run import Run
-from state.signal import Decide, Resume, Signal
-
-OnEvent = Callable[[Json], None]
-Answers = Mapping[str, JsonValue]
-
-ENDED = ("complete", "failed", "cancelled")
+from state.signal import Resume, Signal
 
 
-class Supervisor(Lookout):
+class Supervisor(Standing):
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
     @staticmethod
@@ -63,7 +59,7 @@ class Supervisor(Lookout):
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        return await _last(self._starting(query, sources, thread_id or new_thread(), plan, policy), on_event)
+        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy), on_event)
 
     async def stream(
         self,
@@ -88,34 +84,47 @@ class Supervisor(Lookout):
             ThreadBusy: another process runs it.
         """
         run = await self.view(thread_id)
+        if await deadlines.is_answered(self._runs, run):
+            return await last(self._runs.drive(thread_id, Command(resume=LOOK)), on_event)
         if run.status == "waiting" or has_ended(run):
             return run
         snapshot = await self._runs.snapshot(thread_id)
         if any(task.interrupts for task in snapshot.tasks):
             return await self.signal(thread_id, Resume(), on_event=on_event)
-        return await _last(self._runs.drive(thread_id, None), on_event)
+        return await last(self._runs.drive(thread_id, None), on_event)
 
     async def answer(
-        self, thread_id: str, answers: Answers | JsonValue, by: str = "human", *, on_event: OnEvent | None = None
+        self,
+        thread_id: str,
+        answers: Answers | JsonValue,
+        by: str = "human",
+        *,
+        door: str = "python",
+        on_event: OnEvent | None = None,
     ) -> Run:
-        """Answer open questions, all or some, and go on.
+        """Answer open questions, all or some, and go on. `door` says which way it came, for the record.
 
         Raises:
-            BadInput: nothing is open, or an answer cannot be read; the questions stay open.
+            BadInput: nothing is open, an answer cannot be read, or somebody was faster; the questions stay as they are.
         """
-        run = await self.view(thread_id)
-        if not run.approvals:
-            raise BadInput(f"thread {thread_id} has no open question (it is {run.status})")
-        plain: JsonValue = dict(answers) if isinstance(answers, Mapping) else answers
-        decisions, problems = read_answers(plain, run.approvals, by)
-        if problems:
-            raise BadInput("; ".join(problems))
-        if run.status != "waiting":
-            for key, decision in decisions.items():
-                await self._runs.signal(thread_id, Decide(approval=key, decision=decision, by=by))
-            return await self.view(thread_id)
-        resume = {key: decision.model_dump(mode="json") for key, decision in decisions.items()}
-        return await _last(self._runs.drive(thread_id, Command(resume=resume)), on_event)
+        await self.view(thread_id)  # a deadline that has passed was first
+        return await steering.answer(self._runs, thread_id, answers, by, on_event, door=door)
+
+    async def hand_back(
+        self,
+        thread_id: str,
+        results: Answers | None = None,
+        plan: Plan | Json | None = None,
+        by: str = "human",
+        *,
+        on_event: OnEvent | None = None,
+    ) -> Run:
+        """Give a run back after a takeover, with results for tasks by id and a changed plan, and go on.
+
+        Raises:
+            BadInput: it is not in a human's hands, or what is given does not fit; nothing has changed then.
+        """
+        return await steering.hand_back(self._runs, thread_id, results or {}, plan, by, on_event)
 
     async def signal(self, thread_id: str, signal: Signal, *, on_event: OnEvent | None = None) -> Run:
         """Send a signal. A run that executes takes it up at once; one that does not is resumed from here to do so.
@@ -124,18 +133,7 @@ class Supervisor(Lookout):
             ThreadUnknown: no such thread.
             BadInput: the run has ended.
         """
-        run = await self.view(thread_id)
-        if has_ended(run):
-            raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
-        await self._runs.signal(thread_id, signal)
-        if await self._runs.is_held(thread_id):
-            return await self.view(thread_id)
-        snapshot = await self._runs.snapshot(thread_id)
-        waits = any(task.interrupts for task in snapshot.tasks)
-        try:
-            return await _last(self._runs.drive(thread_id, Command(resume=LOOK) if waits else None), on_event)
-        except ThreadBusy:  # somebody took it up in the meantime, and the signal with it
-            return await self.view(thread_id)
+        return await steering.signal(self._runs, thread_id, signal, on_event)
 
     def _starting(
         self,
@@ -165,6 +163,7 @@ async def open_supervisor(
     *,
     clock: Clock | None = None,
     artifacts: str | Path | None = None,
+    notifier: Notifier | None = None,
 ) -> AsyncIterator[Supervisor]:
     """A supervisor on a database file; what is not given comes from the environment (`BATON_…`, `OPENAI_…`).
 
@@ -174,41 +173,8 @@ async def open_supervisor(
     settings = read_settings()
     path = Path(db) if db is not None else settings.db
     folder = Path(artifacts) if artifacts is not None else beside(path, settings.artifacts)
-    services = compose(settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder)
+    services = compose(
+        settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
+    )
     async with open_database(path, settings.synchronous) as database, connect(path, settings.synchronous) as third:
         yield Supervisor(Runs(services, database, Leases(third, services.clock)))
-
-
-def has_ended(run: Run) -> bool:
-    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
-    return run.status in ENDED and run.phase in ENDED
-
-
-def new_thread() -> str:
-    """A name for a new thread."""
-    return uuid4().hex[:12]
-
-
-def checked_thread(thread_id: str) -> str:
-    """The name of a thread, if it is one.
-
-    Raises:
-        BadInput: it is empty or very long, or has characters that cannot be shown.
-    """
-    if not thread_id.strip() or len(thread_id) > 200 or not thread_id.isprintable():
-        raise BadInput(f"{thread_id[:40]!r} cannot name a thread; give 1 to 200 printable characters")
-    return thread_id
-
-
-async def _last(items: AsyncGenerator[Json | Run, None], on_event: OnEvent | None) -> Run:
-    """The run at the end of `items`; events on the way go to `on_event`."""
-    last: Run | None = None
-    async with aclosing(items):  # where `on_event` raises, the lease is given back now
-        async for item in items:
-            if isinstance(item, Run):
-                last = item
-            elif on_event:
-                on_event(item)
-    if last is None:
-        raise RuntimeError("a run ended without its result")
-    return last

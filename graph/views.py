@@ -1,11 +1,13 @@
 """A run as it is now: the last checkpoint, the board on top of it, and who runs it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
 from nodes.approve import open_questions
-from nodes.runtime.journal import Json
+from nodes.policy.asked import most_urgent_first
+from nodes.runtime.journal import Json, asked_on
+from state.approval import Approval
 from state.artifact import Artifact
 from state.errors import ThreadUnknown
 from state.mode import Mode
@@ -23,9 +25,12 @@ def view_of(
     recruits: Sequence[TaskRecord],
     ledger: Usage,
     *,
+    decided: Collection[str],
     is_held: bool,
 ) -> Run:
-    """The run of a thread. `ledger`: what its tasks have used. `is_held`: a living process runs it.
+    """The run of a thread.
+
+    `ledger`: what its tasks have used. `decided`: questions that were answered. `is_held`: a living process runs it.
 
     `recruits` are all that were granted: those at work are not in the last checkpoint yet.
 
@@ -37,15 +42,15 @@ def view_of(
         raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
     records = _records(state, recruits)
     status, error = _status(snapshot, state, is_held=is_held)
-    approvals = open_questions(state) if status in ("waiting", "paused", "handed_over") and records else []
     return Run(
         thread_id=thread_id,
         status=status,
         phase=_phase(state, board, is_held=is_held),
         query=state.get("goal") or state.get("query") or "",
         report=state.get("report") or None,
-        tasks=[_task(record, board.get(f"task:{record.id}") if is_held else None) for record in records],
-        approvals=approvals,
+        tasks=[_task(record, board.get(f"task:{record.id}"), is_held=is_held) for record in records],
+        approvals=[question for question in _asked(snapshot, state, board, status) if question.id not in decided],
+        handover=_handover(snapshot),
         artifacts=[Artifact.model_validate(artifact) for artifact in state.get("artifacts") or _artifacts(records)],
         usage=Usage.model_validate(state.get("spent") or {}) + ledger,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
@@ -63,6 +68,23 @@ def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[Tas
     records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
     known = {record.id for record in records}
     return records + [record for record in recruits if record.id not in known]
+
+
+def _asked(
+    snapshot: StateSnapshot, state: SupervisorState, board: Mapping[str, Json], status: RunStatus
+) -> list[Approval]:
+    """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
+    if status in ENDED or not state.get("tasks"):
+        return []
+    if any(task.interrupts for task in snapshot.tasks) and status != "running":
+        return open_questions(state)
+    return most_urgent_first(asked_on(board))
+
+
+def _handover(snapshot: StateSnapshot) -> Json | None:
+    """The context of the control node's interrupt, where the run waits there."""
+    values = [interrupt.value for task in snapshot.tasks for interrupt in task.interrupts]
+    return next((value["context"] for value in values if isinstance(value, dict) and "context" in value), None)
 
 
 def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -> tuple[RunStatus, str | None]:
@@ -84,6 +106,8 @@ def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -
 _CUT_OFF = "CancelledError"
 """What LangGraph notes where whoever ran it stopped (Ctrl-C, a closed stream): no failure, it can go on."""
 
+ENDED = frozenset({"complete", "failed", "cancelled"})
+
 _ENDED: dict[str, RunStatus] = {
     Phase.complete.value: "complete",
     Phase.failed.value: "failed",
@@ -98,7 +122,7 @@ def _phase(state: SupervisorState, board: Mapping[str, Json], *, is_held: bool) 
     return str(state.get("phase") or Phase.decomposing.value)
 
 
-def _task(record: TaskRecord, row: Json | None) -> TaskView:
+def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
     outcome = record.outcome
     view = TaskView(
         **record.task.model_dump(exclude={"tools"}),
@@ -114,8 +138,9 @@ def _task(record: TaskRecord, row: Json | None) -> TaskView:
         recruited_by=record.recruited_by,
         route_reason=record.route.reason if record.route else "",
         scores=record.route.scores if record.route else [],
+        marks=[mark.reason for mark in record.marks],
     )
-    if record.status == "pending" and row:
+    if row and (record.status == "pending" or (is_held and record.status == "parked")):
         return view.model_copy(update={key: value for key, value in row.items() if key in TaskView.model_fields})
     return view
 

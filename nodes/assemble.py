@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from nodes.agents.compensation import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
 from nodes.policy.report import joined, sinks, write_report
 from nodes.policy.synthesis import deduplicate, is_worth_keeping
 from nodes.review import is_by_model
 from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import driving
+from nodes.runtime.floor import control_now
 from nodes.runtime.journal import Json
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
@@ -37,7 +38,8 @@ def make_assemble(services: Services) -> Node:
         run = open_context(services, state, runtime, Phase.assembling)
         await run.enter()
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        is_cancelled = state["phase"] == Phase.cancelled or await driving(run) == "cancelled"
+        control = await control_now(run)
+        is_cancelled = state["phase"] == Phase.cancelled or control.driving == "cancelled"
         meter = await open_meter(run, state)
         last = sinks(records)
         is_cut = is_cancelled or state.get("error") is not None
@@ -50,6 +52,7 @@ def make_assemble(services: Services) -> Node:
             models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
             warnings=state.get("warnings", []),
             error=state.get("error"),
+            undone=await roll_back(run) if is_cancelled and control.rollback else None,
         )
         ended: Update = {"phase": Phase.cancelled.value} if is_cancelled else {}
         return {"report": report, "spent": meter.spent.model_dump(mode="json"), **ended}

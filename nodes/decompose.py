@@ -9,15 +9,21 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
+from nodes.policy.asked import plan_question
+from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import complaints, parse_plan, repair
-from nodes.policy.routing import roles_of
+from nodes.policy.routing import roles_of, route
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import forget
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
+from nodes.runtime.questions import Questions
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
+from nodes.runtime.steering import Steering
+from nodes.runtime.trust import read_modes
 from state.agent import AgentSpec
 from state.errors import PlanInvalid
 from state.phase import Phase
@@ -48,7 +54,7 @@ def make_decompose(services: Services) -> Node:
         if not is_decomposed(plan.tasks):
             raise PlanInvalid("the plan has no tasks, or tasks that can never start")
         mode = choose_mode(plan, run.policy)
-        records = [TaskRecord(task=task) for task in plan.tasks]
+        records = await _records(state, run, plan)
         update = {
             "draft": plan.model_dump(mode="json"),
             "plan": None,
@@ -60,18 +66,29 @@ def make_decompose(services: Services) -> Node:
                 *(f"the plan was repaired: {note}" for note in dict.fromkeys(notes)),
             ],
         }
-        if run.policy.oversight == "in_command":
-            return Command(update=update, goto="approve")
-        return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+        if not await _waits(plan, run):
+            return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+        questions = Questions(run)
+        await questions.load()
+        asked = await questions.ask(plan_question(plan, len(state.get("notes", []))))
+        await questions.announced()
+        return Command(update={**update, "asked": asked.model_dump(mode="json")}, goto="approve")
 
     return decompose
+
+
+async def _waits(plan: Plan, run: RunContext) -> bool:
+    """Whether a human sees the plan first: where one of those who would do it is in_command."""
+    modes = await read_modes(run)
+    doers = {route(task, run.services.team.specs).agent for task in plan.tasks}
+    return any(modes[doer] == "in_command" for doer in doers)
 
 
 async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[Plan, list[str]]:
     """The plan, and what was repaired in it."""
     if state.get("plan"):
         return parse_plan(state["plan"]), []
-    if state.get("tasks"):  # a note came in while the plan waits for its approval: the plan stays
+    if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
         return parse_plan(state["draft"]), []
     request = await _request(state, run)
     draft, _ = await ask_for(
@@ -82,6 +99,16 @@ async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[
         call=recorder(run, f"plan:{len(state.get('notes', []))}", meter, len(request)),
     )
     return repair(draft, roles_of(run.services.team))
+
+
+async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[TaskRecord]:
+    """The tasks of the plan; of a plan that is made again, what is the same as before keeps what came of it."""
+    before = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    records = handed_back(before, {}, plan, at=run.services.clock.now(), iteration=state.get("iteration", 0))
+    steering = Steering(run.store, run.thread_id)
+    await steering.load({})
+    await forget(run, steering, before, records)
+    return records
 
 
 async def _request(state: SupervisorState, run: RunContext) -> str:

@@ -1,6 +1,7 @@
 """Execute: the dispatcher at work, until everything has ended or what is left waits for a human."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -11,12 +12,17 @@ from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
 from nodes.agents.escalation import is_escalated
 from nodes.agents.working import Worker, Working
-from nodes.policy.phases import is_executed
+from nodes.policy.handback import handed_back
+from nodes.policy.modes import choose_mode
+from nodes.policy.phases import is_executed, is_routed
+from nodes.policy.plans import parse_plan
 from nodes.policy.readiness import goes_on
+from nodes.policy.rejection import note_on, to_replan
 from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import Floor, open_floor
+from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
+from nodes.runtime.trust import read_modes
 from state.control import phase_of
 from state.mode import Mode
 from state.phase import Phase
@@ -24,7 +30,7 @@ from state.record import TaskRecord
 from state.supervisor import SupervisorState, Update
 from state.usage import Usage
 
-Goto = Command[Literal["approve", "control", "execute", "review", "assemble"]]
+Goto = Command[Literal["approve", "control", "decompose", "route", "execute", "review", "assemble"]]
 
 
 def make_execute(services: Services, worker: Worker) -> Node:
@@ -36,9 +42,11 @@ def make_execute(services: Services, worker: Worker) -> Node:
         await run.enter()
         floor = open_floor(run)
         await floor.steering.load(state.get("decisions") or {})
+        await floor.questions.load()
+        floor.modes.update(await read_modes(run))
         await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
-        records = (TaskRecord.model_validate(task) for task in state["tasks"])
-        floor.records.update((record.id, record) for record in records)
+        if changed := await _looked(floor, state):
+            return changed
         assignment = Assignment(
             floor,
             Attempts(floor, Working(worker, Mode.model_validate(state["mode"]).name)),
@@ -47,12 +55,16 @@ def make_execute(services: Services, worker: Worker) -> Node:
             sources=await _files(run),
             notes=state.get("notes", []),
         )
-        began, worked_s = services.clock.now(), state.get("worked_s", 0.0)
-        dispatcher = Dispatcher(floor, assignment, worked_s=worked_s)
-        async with services.guard(run.thread_id):
-            await dispatcher.work()
-        took_s = worked_s + services.clock.now() - began
-        return _after(floor, dispatcher.abort, state.get("warnings", []), took_s)
+        began = services.clock.now()
+        worked_s = state.get("worked_s", 0.0)
+        dispatcher = Dispatcher(floor, assignment, state.get("replanned", []), worked_s=worked_s)
+        try:
+            async with services.guard(run.thread_id):
+                await dispatcher.work()
+            await floor.questions.announced(floor.listener.open_questions())
+        finally:
+            floor.questions.hang_up()
+        return _after(floor, dispatcher.abort, state, worked_s + services.clock.now() - began)
 
     return execute
 
@@ -62,7 +74,43 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None, warnings: list[str], worked_s: float) -> Goto:
+async def _looked(floor: Floor, state: SupervisorState) -> Goto | None:
+    """Take up the tasks and the signals that wait; where the run goes instead, if a human has changed what is to do."""
+    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    floor.records.update((record.id, record) for record in records)
+    floor.listener.on_recruit = lambda record: floor.records.update({record.id: record})
+    await floor.listener.look()
+    for record in floor.steering.recruits:
+        floor.records.setdefault(record.id, record)
+    if len(floor.steering.hand_backs) > state.get("handed_back", 0):
+        return await _taken_back(floor, state)
+    if floor.steering.control.driving == "running" and not is_routed(records):
+        return Command(update={"phase": Phase.decomposing.value}, goto="decompose")
+    return None
+
+
+async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
+    """The run with what humans have handed back: their results, their plan, and what that makes stale."""
+    at, taken = floor.run.services.clock.now(), floor.steering.hand_backs[state.get("handed_back", 0) :]
+    records, draft = list(floor.records.values()), state.get("draft")
+    for signal in taken:
+        before = records
+        round_ = state.get("iteration", 0)
+        records = handed_back(before, signal.results, signal.plan, at=at, iteration=round_, by=signal.by)
+        draft = signal.plan.model_dump(mode="json") if signal.plan else draft
+        await forget(floor.run, floor.steering, before, records)
+    update: Update = {
+        "tasks": [record.model_dump(mode="json") for record in records],
+        "draft": draft,
+        "mode": choose_mode(parse_plan(draft), floor.run.policy).model_dump(mode="json"),
+        "handed_back": len(floor.steering.hand_backs),
+    }
+    if not any(signal.plan for signal in taken) and not is_routed(records):
+        return Command(update={**update, "phase": Phase.decomposing.value}, goto="decompose")
+    return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+
+
+def _after(floor: Floor, abort: str | None, state: SupervisorState, worked_s: float) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {
@@ -74,13 +122,15 @@ def _after(floor: Floor, abort: str | None, warnings: list[str], worked_s: float
     if driving == "cancelled":
         return Command(update={**update, "phase": Phase.cancelled.value}, goto="assemble")
     if floor.meter.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
-        update["warnings"] = [*warnings, floor.meter.exhausted]
+        update["warnings"] = [*state.get("warnings", []), floor.meter.exhausted]
     elif floor.meter.exhausted:
         abort = floor.meter.exhausted
     if error := abort:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")
+    if denied := to_replan(records, floor.run.policy, state.get("replanned", [])):
+        return Command(update={**update, **_replanned(denied, state)}, goto="decompose")
     if goes_on(records, floor.steering.decisions):
         return Command(update=update, goto="execute")
     if any(record.status == "parked" for record in records):
@@ -88,3 +138,13 @@ def _after(floor: Floor, abort: str | None, warnings: list[str], worked_s: float
     if not is_executed(records):
         raise RuntimeError("tasks are left that can neither run nor end")
     return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")
+
+
+def _replanned(denied: Sequence[TaskRecord], state: SupervisorState) -> Update:
+    """The state in which another plan is made, because a human said no."""
+    return {
+        "notes": [*state.get("notes", []), *(note_on(record) for record in denied)],
+        "replanned": [*state.get("replanned", []), *(record.id for record in denied)],
+        "draft": None,
+        "phase": Phase.decomposing.value,
+    }

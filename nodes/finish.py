@@ -6,10 +6,12 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.policy.phases import is_assembled
+from nodes.policy.trust import tallies
 from nodes.runtime.context import open_context
 from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
+from nodes.runtime.trust import run_rows
 from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import SupervisorState, Update
@@ -30,9 +32,13 @@ def make_finish(services: Services) -> Node:
             RUN, Usage()
         )
         now = services.clock.now()
-        row = run.journal.row("run", {"phase": phase.value, "at": now})
+        team, began = {agent.name for agent in services.team}, state.get("started_at", now)
+        rows = [
+            run.journal.row("run", {"phase": phase.value, "at": now}),
+            *run_rows(tallies(records, team, began, now), run.thread_id, began),
+        ]
         await run.emit(
-            "run_finished", also=[row], status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
+            "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
         )
         artifacts = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
         return {

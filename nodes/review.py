@@ -11,16 +11,16 @@ from langgraph.types import Command
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
 from nodes.policy.phases import is_reviewed
-from nodes.policy.quality import faults_of
+from nodes.policy.quality import faults_of, is_decided
 from nodes.policy.readiness import sent_back
 from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import driving
+from nodes.runtime.floor import control_now
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from state.citation import Citation
-from state.control import phase_of
+from state.control import Control, phase_of
 from state.errors import BudgetUsedUp
 from state.mode import Mode
 from state.phase import Phase
@@ -46,18 +46,22 @@ def make_review(services: Services) -> Node:
         """Accept the work, or send some of it back with feedback."""
         run = open_context(services, state, runtime, Phase.reviewing)
         await run.enter()
-        driver = await driving(run)
-        if driver == "cancelled":
-            return Command(update={"phase": Phase.cancelled.value}, goto="assemble")
-        if driver != "running":
-            return Command(update={"phase": phase_of(driver).value}, goto="control")
-        return await _reviewed(state, run)
+        return _steered(await control_now(run)) or await _reviewed(state, run)
 
     return review
 
 
+def _steered(control: Control, update: Update | None = None) -> Goto | None:
+    """Where the run goes instead, if somebody has stopped it or taken the wheel; None while it drives itself."""
+    if control.driving == "running":
+        return None
+    if control.driving == "cancelled":
+        return Command(update={**(update or {}), "phase": Phase.cancelled.value}, goto="assemble")
+    return Command(update={**(update or {}), "phase": phase_of(control.driving).value}, goto="control")
+
+
 async def _reviewed(state: SupervisorState, run: RunContext) -> Goto:
-    """The work accepted, or some of it sent back."""
+    """The work accepted, or some of it sent back; what the reviewer said is void where a human took the wheel."""
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
     meter, warnings = await open_meter(run, state), state.get("warnings", [])
@@ -68,6 +72,8 @@ async def _reviewed(state: SupervisorState, run: RunContext) -> Goto:
         except BudgetUsedUp as error:
             warnings = [*warnings, f"the results were not reviewed: {error}"]
     update: Update = {"spent": meter.spent.model_dump(mode="json"), "warnings": warnings}
+    if steered := _steered(await control_now(run), update):
+        return steered
     if is_reviewed(feedback, iteration, mode.review_rounds):
         return Command(update={**update, "phase": Phase.assembling.value}, goto="assemble")
     return Command(update={**update, **_again(records, feedback, iteration)}, goto="execute")
@@ -89,7 +95,7 @@ async def _feedback(
     """What is wrong, by task id: facts first, then a model's opinion of what functions did not do."""
     found: dict[str, str] = {}
     shown: list[TaskRecord] = []
-    for record in records:
+    for record in (record for record in records if not is_decided(record)):
         by_model = is_by_model(record, run)
         broken = broken_citations(record, records)
         fault = faults_of(record, sourced=bool(run.paths), by_model=by_model, broken=broken, policy=run.policy)

@@ -4,12 +4,13 @@ from langgraph.runtime import Runtime
 
 from nodes.policy import routing
 from nodes.policy.phases import is_routed
-from nodes.runtime.context import open_context
+from nodes.policy.scope import marks_of
+from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from state.errors import TeamInvalid
 from state.phase import Phase
-from state.record import TaskRecord
+from state.record import Route, TaskRecord
 from state.supervisor import SupervisorState, Update
 
 
@@ -22,9 +23,15 @@ def make_route(services: Services) -> Node:
         await run.enter()
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
         team = services.team.specs
-        routed = [r if r.route else r.model_copy(update={"route": routing.route(r.task, team)}) for r in records]
+        routed = [r if r.route else marked(r, routing.route(r.task, team), services, run) for r in records]
         if not is_routed(routed):
             raise TeamInvalid("a task has nobody to do it; give a team with at least one agent")
         return {"tasks": [record.model_dump(mode="json") for record in routed], "phase": Phase.executing.value}
 
     return route
+
+
+def marked(record: TaskRecord, route: Route, services: Services, run: RunContext) -> TaskRecord:
+    """The task with its agent, and with what speaks for asking a human before it runs."""
+    marks = marks_of(record.task, route, services.team.agent(route.agent), run.policy)
+    return record.model_copy(update={"route": route, "marks": marks})

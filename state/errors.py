@@ -24,9 +24,9 @@ Each one subclasses the builtin it means: LangGraph's server keeps the message o
 from collections.abc import Sequence
 from typing import Literal
 
-FailureClass = Literal["transient", "permanent", "rejected", "declared", "timeout", "limit", "invalid"]
+FailureClass = Literal["transient", "permanent", "rejected", "declared", "timeout", "limit", "invalid", "denied"]
 """Why an agent failed: something that may pass, a defect, the model's provider refusing, the agent's own word, too
-slow, a limit used up, or an answer that is none."""
+slow, a limit used up, an answer that is none, or a human's no."""
 
 
 class BatonError(Exception):

@@ -49,6 +49,10 @@ class Outcome(BaseModel):
     """Agents that tried, in order."""
     approvals: list[Approval] = []
     """The open questions, where parked."""
+    decided_by: str = ""
+    """Who accepted or replaced the result, where a human (or, after a deadline, the policy) was asked about it."""
+    returned: int = 0
+    """How often a human has sent the result back in this round."""
     conversation: list[JsonValue] = []
     """What the agent said and saw so far, where parked: it goes on from here."""
     iteration: int = 0

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Oversight = Literal["auto", "in_command", "in_the_loop", "on_the_loop"]
 Timeout = Literal["approve", "reject", "escalate"]
+OnReject = Literal["revise", "replan", "fail"]
 Share = Field(ge=0, le=1)
 
 
@@ -33,6 +34,9 @@ class Policy(BaseModel):
     """Seconds a human has to answer (15.12.5: thirty minutes)."""
     on_timeout: dict[str, Timeout] = {"low": "approve", "default": "reject"}
     """By risk: what happens when nobody answers. Critical always rejects."""
+    on_reject: OnReject = "revise"
+    """What a human's no means (15.12.5): the agent goes on with the feedback, or the plan is made anew with it (at most
+    `max_iterations` times), or the task fails. For `replan` and `fail`, a task that is not required is skipped."""
     confidence_threshold: float = Field(default=0.6, ge=0, le=1)
     """Below this a result counts as uncertain (15.12.2)."""
     cost_limit: float = Field(default=1.0, ge=0)
@@ -41,6 +45,8 @@ class Policy(BaseModel):
     """Actions whose name contains one of these ask a human first (15.12.8)."""
     consecutive_failures: int = Field(default=3, ge=1)
     """Failures of one agent in a row that call a human (15.12.2)."""
+    decision_timeout_s: float | None = Field(default=None, gt=0)
+    """Seconds an agent has for one try before a human is called (15.12.2); None: only its own `limits.timeout_s`."""
     token_budget: int | None = Field(default=None, ge=1)
     """Tokens, input and output together, that the run may use; None: no limit."""
     cost_budget: float | None = Field(default=None, gt=0)

@@ -6,8 +6,11 @@ from pydantic import BaseModel, ConfigDict
 
 from state.outcome import Outcome
 from state.plan import Task
+from state.trigger import Fired
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
+HUMAN = "human"
+"""The agent of a result that a human gave, after taking the wheel."""
 FINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "skipped", "cancelled"})
 
 
@@ -44,6 +47,8 @@ class TaskRecord(BaseModel):
     outcome: Outcome | None = None
     feedback: str = ""
     """Why it is to be done again; empty otherwise."""
+    marks: list[Fired] = []
+    """What speaks for asking a human before it runs: sensitive, out of scope."""
     recruited_by: str | None = None
     """The task (or `human`) that asked for it, where it was not in the plan."""
     reused: bool = False
@@ -53,6 +58,11 @@ class TaskRecord(BaseModel):
     def id(self) -> str:
         """The task's id."""
         return self.task.id
+
+    @property
+    def is_by_human(self) -> bool:
+        """Whether a human gave its result: nobody does it again."""
+        return self.status == "done" and self.outcome is not None and self.outcome.agent == HUMAN
 
     @property
     def agent(self) -> str | None:

@@ -38,6 +38,8 @@ class TaskView(BaseModel):
     route_reason: str = ""
     scores: list[Score] = []
     """How well each agent fits it, with the parts of each score, best first."""
+    marks: list[str] = []
+    """Why a human is asked before it is done, or before what it does takes effect."""
 
 
 class Run(BaseModel):
@@ -53,6 +55,10 @@ class Run(BaseModel):
     tasks: list[TaskView] = []
     approvals: list[Approval] = []
     """Open questions, most urgent first."""
+    handover: dict[str, JsonValue] | None = None
+    """What a human needs who has the wheel, or may take it while the run is paused (chapter 15.12.4): `current_step`,
+    `total_steps`, `completed_tasks`, `pending_tasks`, `intermediate_results`, `suggested_next_action`,
+    `failure_reason`."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
     mode: Mode | None = None

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from state.approval import Decision
+from state.plan import Plan
 
 EVERYBODY = "all"
 """The address of a broadcast."""
@@ -37,12 +38,23 @@ class Takeover(_Signal):
     reason: str = ""
 
 
+class HandBack(_Signal):
+    """Give a run that is in a human's hands back, with what the human did."""
+
+    kind: Literal["hand_back"] = "hand_back"
+    results: dict[str, JsonValue] = {}
+    """By task id: these tasks are done."""
+    plan: Plan | None = None
+    """What is to be done from now on; None: what it was."""
+
+
 class Cancel(_Signal):
     """End the run: calls in flight are ended, nothing new starts."""
 
     kind: Literal["cancel"] = "cancel"
     reason: str = ""
     rollback: bool = False
+    """Whether what was done to the outside world is undone, newest first, as far as tools have an undo."""
 
 
 class Recruit(_Signal):
@@ -79,7 +91,7 @@ class Decide(_Signal):
 
 
 Signal = Annotated[
-    Pause | Resume | Takeover | Cancel | Recruit | Retire | SendMail | Decide, Field(discriminator="kind")
+    Pause | Resume | Takeover | HandBack | Cancel | Recruit | Retire | SendMail | Decide, Field(discriminator="kind")
 ]
 
 SIGNAL: TypeAdapter[Signal] = TypeAdapter(Signal)

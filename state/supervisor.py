@@ -64,6 +64,12 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     """Review rounds made."""
     decisions: dict[str, Json]
     """Answers by approval id."""
+    asked: Json | None
+    """The question about the plan, with its deadline, while it waits."""
+    handed_back: int
+    """How many hand-backs were merged into the tasks."""
+    replanned: list[str]
+    """Ids of the tasks whose rejection has led to another plan."""
     unread: str
     """Why the last answer could not be read; empty otherwise."""
     notes: list[str]

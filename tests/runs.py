@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.clock import Clock
+from nodes.runtime.notify import Notifier
 from state.agent import AgentSpec
 from state.brief import Brief
 from state.run import Run
@@ -57,10 +58,13 @@ def opened(
     model: BaseChatModel | None = None,
     clock: Clock | None = None,
     db: str | Path = "runs.db",
+    notifier: Notifier | None = None,
     **policy: JsonValue,
 ) -> AbstractAsyncContextManager[Supervisor]:
     """A supervisor whose model, unless one is given, must not be asked."""
-    return open_supervisor(db, team or (agent(),), policy, model or ScriptedModel([]), clock=clock or HeldClock())
+    return open_supervisor(
+        db, team or (agent(),), policy, model or ScriptedModel([]), clock=clock or HeldClock(), notifier=notifier
+    )
 
 
 def plan(*tasks: str | dict[str, Any], **fields: JsonValue) -> dict[str, Any]:
@@ -78,3 +82,10 @@ def _task(given: str | dict[str, Any]) -> dict[str, Any]:
 def statuses(run: Run) -> dict[str, str]:
     """The status of each task, by id."""
     return {task.id: task.status for task in run.tasks}
+
+
+async def all_approved(sup: Supervisor, run: Run, **how: Any) -> Run:
+    """The run after every question that it asks was approved, one round after the other."""
+    while run.status == "waiting":
+        run = await sup.answer(run.thread_id, {question.id: True for question in run.approvals}, **how)
+    return run

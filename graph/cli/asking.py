@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from graph.cli.screen import err, harmless, one_line, say
+from nodes.policy.edits import checked_edit
 from state.approval import Answer, Approval
 
 _WORDS: dict[str, Answer] = {
@@ -83,12 +84,16 @@ def _answer(question: Approval) -> JsonValue:
         if kind != "edit":
             return {"type": kind, "message": rest.strip()}
         args = _arguments(rest.strip() or _line(f"new arguments for {one_line(question.action)} as JSON: "))
-        if args is not None:
+        if args is None:
+            continue
+        args, problem = checked_edit(args, question)
+        if not problem:
             return {"type": "edit", "args": args}
+        say(f"these arguments cannot be used: {one_line(problem)}")
     return None
 
 
-def _arguments(text: str) -> JsonValue:
+def _arguments(text: str) -> dict[str, JsonValue] | None:
     try:
         args = json.loads(text)
     except ValueError as error:

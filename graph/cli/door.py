@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from graph.cli.codes import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
 from graph.cli.commands.answer import answer
 from graph.cli.commands.graph import graph
+from graph.cli.commands.hand_back import hand_back
 from graph.cli.commands.inbox import inbox
 from graph.cli.commands.log import log
 from graph.cli.commands.resume import resume
@@ -23,12 +24,14 @@ from graph.cli.commands.runs import runs
 from graph.cli.commands.status import status
 from graph.cli.commands.steering import cancel, mail, pause, recruit, retire, takeover
 from graph.cli.commands.team import team
+from graph.cli.commands.trust import trust
+from graph.cli.commands.watch import watch
 from graph.cli.screen import complain
 from state.errors import BatonError
 
 COMMANDS: tuple[Callable[..., int], ...] = (
-    *(run, resume, status, runs, log, inbox, answer),
-    *(pause, takeover, cancel, team, recruit, retire, mail, graph),
+    *(run, resume, status, runs, log, inbox, answer, trust, watch),
+    *(pause, takeover, hand_back, cancel, team, recruit, retire, mail, graph),
 )
 
 ABOUT = """\
@@ -86,7 +89,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _named(given: Sequence[str]) -> str:
-    known = {command.__name__ for command in COMMANDS}
+    known = {command.__name__.replace("_", "-") for command in COMMANDS}
     return f"{given[0]} " if given and given[0] in known else ""
 
 

@@ -103,6 +103,19 @@ def _explained(run: Run, db: Path | None) -> int:
         return complain(f"{one_line(run.error or 'the run failed')}{retry}", code)
     elif run.status == "running":
         say("another process runs it, and was told")
-    elif run.status in ("paused", "handed_over"):
+    elif run.status == "handed_over":
+        _hand_over(run, db)
+    elif run.status == "paused":
         return complain(f"{run.status.replace('_', ' ')}: {run.error or 'it goes on with'} ({go_on})", code)
     return code
+
+
+def _hand_over(run: Run, db: Path | None) -> None:
+    """What a human has in hand who took the wheel, and how to give it back."""
+    context = run.handover or {}
+    say(f"handed over: {context.get('current_step', 0)} of {context.get('total_steps', 0)} steps done")
+    say(f"next: {one_line(str(context.get('suggested_next_action', '')), 300)}")
+    if why := context.get("failure_reason"):
+        say(f"what went wrong: {one_line(str(why), 300)}")
+    back, cancel = (command(verb, run.thread_id, db=db) for verb in ("hand-back", "cancel"))
+    say(f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]")

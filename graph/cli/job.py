@@ -13,11 +13,13 @@ from graph.cli.ending import end
 from graph.cli.launches import Launch, existing, recall
 from graph.cli.screen import command
 from graph.cli.watching import watching
-from graph.supervisor import OnEvent, Supervisor, open_supervisor
+from graph.steering import OnEvent
+from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.folder import run_folder
 from nodes.runtime.journal import Json
 from state.run import Run
 
+DOOR = "command line"
 Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
 
 
@@ -72,7 +74,7 @@ class Job:
         return self.asker.ask(run.approvals) if can_ask() and not self.as_json else {}
 
     def _answering(self, answers: dict[str, JsonValue]) -> Verb:
-        return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), on_event=on_event)
+        return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), door=DOOR, on_event=on_event)
 
 
 def login() -> str:

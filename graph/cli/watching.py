@@ -12,7 +12,8 @@ from rich.live import Live
 from graph.cli.progress import Progress
 from graph.cli.screen import err, one_line, put_json, say
 from graph.cli.tree import draw
-from graph.supervisor import OnEvent, Supervisor
+from graph.steering import OnEvent
+from graph.supervisor import Supervisor
 from nodes.runtime.journal import Json
 from state.errors import BatonError
 from state.event import Event

@@ -12,6 +12,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 
 from nodes.agents.attempts import Attempts
+from nodes.agents.passage import Passage
 from nodes.policy.contexts import assemble_brief
 from nodes.policy.readiness import readiness
 from nodes.runtime.floor import Floor
@@ -65,7 +66,7 @@ class Assignment:
             self.floor.records[record.id] = record
             if not await self._answer_comes(waiting):
                 return waiting
-            leg += 1
+            leg += waiting.approvals[0].subject == "action"
 
     async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], leg: int) -> Outcome:
         """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
@@ -84,7 +85,8 @@ class Assignment:
             artifacts=sum(len(r.outcome.artifacts) for r in self.floor.records.values() if r.outcome),
             sources=self.sources,
         )
-        made = await self._unless_stopped(self.attempts.make(record, brief, leg), record)
+        passage = Passage(self.floor, self.attempts)
+        made = await self._unless_stopped(passage.through(record, brief, leg), record)
         return await self._finished(record, made)
 
     def _with_who_is_left(self, record: TaskRecord) -> TaskRecord:
@@ -169,8 +171,7 @@ class Assignment:
         await self.floor.listener.save()
         rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
         if outcome.status not in ENDED:
-            await self._parked(record, outcome, rows)
-            return outcome
+            return await self._parked(record, outcome, rows)
         rows.append(PutOp(space("outcomes", run.thread_id), self._key(record), outcome.model_dump(mode="json")))
         await run.emit(
             "task_finished",
@@ -185,14 +186,12 @@ class Assignment:
         )
         return outcome
 
-    async def _parked(self, record: TaskRecord, outcome: Outcome, rows: list[PutOp]) -> None:
-        run = self.floor.run
-        await run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
-        for approval in outcome.approvals:
-            if approval.id not in self.floor.steering.decisions and approval.id not in run.journal.announced:
-                asked: dict[str, Any] = approval.model_dump(mode="json", exclude={"task_id", "agent", "path"})
-                path = approval.path or None
-                await run.emit("approval_requested", task_id=record.id, agent=outcome.agent, path=path, **asked)
+    async def _parked(self, record: TaskRecord, outcome: Outcome, rows: list[PutOp]) -> Outcome:
+        """The outcome with its questions asked."""
+        await self.floor.run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
+        decided = self.floor.steering.decisions
+        asked = [a if a.id in decided else await self.floor.questions.ask(a) for a in outcome.approvals]
+        return outcome.model_copy(update={"approvals": asked})
 
     def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
         return Outcome(
@@ -201,6 +200,6 @@ class Assignment:
 
 
 def _board(outcome: Outcome) -> Json:
-    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence"}
+    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals"}
     row = outcome.model_dump(mode="json", include=shown)
     return {**row, "tokens": outcome.usage.total_tokens, "error": outcome.failure.message if outcome.failure else None}

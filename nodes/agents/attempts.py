@@ -55,8 +55,8 @@ class Attempts:
         """The run it is for."""
         return self.floor.run
 
-    async def make(self, record: TaskRecord, brief: Brief, leg: int = 0) -> Outcome:
-        """Try until done, parked, or nobody is left to try. `leg` counts how often the task has parked here before."""
+    async def make(self, record: TaskRecord, brief: Brief, leg: str = "0") -> Outcome:
+        """Try until done, parked, or nobody is left to try. `leg` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
         if start and (settled := by_human(start, self.floor.steering.decisions)):
             return settled
@@ -70,6 +70,8 @@ class Attempts:
             outcome = await self._tries(agent, leg, brief, self._opening(agent, start), tally)
             if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
                 break
+            if _is_denied(outcome):
+                break
             target = outcome.handed_to or self.run.services.team.agent(agent).escalate_to
             if target == HUMAN:
                 outcome = asked_human(outcome, brief, self.floor.steering.decisions)
@@ -81,7 +83,7 @@ class Attempts:
         return tally.on(outcome)
 
     async def _tries(
-        self, agent: str, leg: int, brief: Brief, conversation: Sequence[JsonValue], tally: _Tally
+        self, agent: str, leg: str, brief: Brief, conversation: Sequence[JsonValue], tally: _Tally
     ) -> Outcome:
         """Tries by one agent, as many as the policy grants."""
         number = 1
@@ -143,12 +145,20 @@ class Attempts:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
         label = f"{brief.task.id}.{brief.iteration}.{name}"
         spec = self.run.services.team.agent(agent)
+        limits = (spec.limits.timeout_s, self.run.policy.decision_timeout_s)
+        seconds = min(limit for limit in limits if limit is not None)
+        spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
         job = Job(self.floor, spec, brief, label, tuple(conversation), tried=tried)
 
         async def attempt() -> Json:
             return (await self.working.do(job)).model_dump(mode="json")
 
         return Outcome.model_validate(await once(f"try:{label}", attempt))
+
+
+def _is_denied(outcome: Outcome) -> bool:
+    """Whether a human said no: it is not for somebody else to try."""
+    return outcome.failure is not None and outcome.failure.kind == "denied"
 
 
 def _unassigned(record: TaskRecord) -> Outcome:

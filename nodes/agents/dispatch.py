@@ -14,6 +14,7 @@ from langgraph.types import Interrupt
 
 from nodes.agents.assignment import Assignment
 from nodes.policy.failures import abort_reason
+from nodes.policy.rejection import to_replan
 from nodes.runtime.floor import Floor
 from nodes.runtime.recorded import once
 from state.control import Control
@@ -24,11 +25,14 @@ from state.record import FINAL, TaskRecord, TaskStatus
 class Dispatcher:
     """Runs the open tasks of one superstep."""
 
-    def __init__(self, floor: Floor, assignment: Assignment, *, worked_s: float = 0.0) -> None:
+    def __init__(
+        self, floor: Floor, assignment: Assignment, replanned: Sequence[str] = (), *, worked_s: float = 0.0
+    ) -> None:
         self.floor = floor
         self.worked_s = worked_s
         """Seconds that earlier rounds have taken."""
         self.assignment = assignment
+        self.replanned = replanned
         self.abort: str | None = None
         """Why the run gave up, once it has."""
         self._launched: list[asyncio.Task[None]] = []
@@ -43,8 +47,7 @@ class Dispatcher:
         """
         self.floor.steering.on_drive = self._driven
         self.floor.listener.on_recruit = self._admit
-        known = dict(self.floor.records)
-        for record in [*known.values(), *(r for r in self.floor.steering.recruits if r.id not in known)]:
+        for record in list(self.floor.records.values()):
             self._admit(record)
         async with self.floor.listener.listening():
             self._driven(self.floor.steering.control)
@@ -110,9 +113,16 @@ class Dispatcher:
         self.floor.records[record.id] = with_outcome(self.floor.records[record.id], outcome)
         future.set_result(outcome)
         self.floor.steering.changed.set()
-        if outcome.status == "failed" and (why := abort_reason(self.floor.records.values(), self.floor.run.policy)):
+        if outcome.status == "failed" and (why := self._abort_reason()):
             self.stop(f"{why}; the last one: {outcome.failure.message}" if outcome.failure else why)
         self.floor.note_quiet()
+
+    def _abort_reason(self) -> str | None:
+        """Why the run gives up, if it does; tasks for which another plan will be made do not count as failed."""
+        policy, records = self.floor.run.policy, self.floor.records.values()
+        waived = {record.id for record in to_replan(records, policy, self.replanned)}
+        counted = [r.model_copy(update={"status": "pending"}) if r.id in waived else r for r in records]
+        return abort_reason(counted, policy)
 
     async def _until_time_is_up(self) -> None:
         """Stop the run when its tasks have taken as long as the policy grants."""

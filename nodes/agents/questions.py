@@ -14,7 +14,8 @@ from pydantic import JsonValue
 
 from nodes.agents.job import Job
 from nodes.runtime.subthread import plain
-from state.approval import Approval, Decision, Risk
+from state.approval import Approval, Decision
+from state.trigger import Risk
 
 Decisions = Mapping[str, Decision]
 ANSWER = "answer"

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from state.approval import Answer, Approval, Decision
+from nodes.policy.edits import checked_edit
+from state.approval import POLICY, Answer, Approval, Decision
 
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
@@ -19,9 +20,12 @@ _WORDS: dict[str, Answer] = {
 
 
 def read_answers(
-    raw: JsonValue, open_approvals: Sequence[Approval], by: str = "human"
+    raw: JsonValue, open_approvals: Sequence[Approval], by: str = "human", door: str = "resume"
 ) -> tuple[dict[str, Decision], list[str]]:
-    """The decisions in `raw`, by approval id, and what could not be read, in words."""
+    """The decisions in `raw`, by approval id, and what could not be read, in words.
+
+    `by` and `door` are who decided and which way it came, where the answer itself does not say.
+    """
     if isinstance(raw, str):
         raw = _unwrapped(raw)
     pairs, problems = _pairs(raw, open_approvals)
@@ -29,10 +33,28 @@ def read_answers(
     for approval, answer in pairs:
         decision, problem = _decision(answer, by)
         if decision:
-            decisions[approval.id] = decision
+            decision, problem = checked(decision, approval)
+        if decision:
+            decisions[approval.id] = decision.model_copy(update={"door": _door(answer) or door})
         else:
             problems.append(f"{approval.id}: {problem}")
     return decisions, problems
+
+
+def _door(answer: JsonValue) -> str:
+    """The way an answer came, where whoever passes it on says so."""
+    said = answer.get("door") if isinstance(answer, dict) else None
+    return said if isinstance(said, str) else ""
+
+
+def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, str]:
+    """The decision with its arguments as they are to be used, or what is wrong with them."""
+    if decision.type != "edit" or decision.args is None:
+        return decision, ""
+    args, problem = checked_edit(decision.args, approval)
+    if problem:
+        return None, f"the new arguments cannot be used: {problem}"
+    return decision.model_copy(update={"args": args}), ""
 
 
 def _unwrapped(text: str) -> JsonValue:
@@ -74,6 +96,7 @@ def _decision(answer: JsonValue, by: str) -> tuple[Decision | None, str]:
         return None, f"{str(answer.get('type'))[:80]!r} is not an answer; say approve, reject or edit"
     message = _message(answer)
     who = str(answer.get("by") or answer.get("approver") or by or "human")
+    who = "human" if who == POLICY else who  # that name is the policy's own
     if kind != "edit":
         return Decision(type=kind, message=message, by=who), ""
     args = _edited(answer)

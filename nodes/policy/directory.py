@@ -1,10 +1,12 @@
 """The team directory, from the tasks as they are (chapter 15.4: list, find by role)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from state.agent import AgentSpec
 from state.directory import Member, MemberStatus
 from state.record import TaskRecord
+from state.signal import EVERYBODY
+from state.team import Team
 
 
 def directory(records: Iterable[TaskRecord], team: Iterable[AgentSpec], retired: Collection[str] = ()) -> list[Member]:
@@ -18,6 +20,18 @@ def directory(records: Iterable[TaskRecord], team: Iterable[AgentSpec], retired:
 def by_role(members: Iterable[Member], role: str) -> list[Member]:
     """The members of one role."""
     return [member for member in members if member.role == role]
+
+
+def addressees(to: str, sender: str, team: Team, records: Mapping[str, TaskRecord]) -> list[str]:
+    """The agents that an address means: all, a name, whoever does a task, or a role."""
+    if to == EVERYBODY:
+        return [agent.name for agent in team if agent.name != sender]
+    if to in team:
+        return [to]
+    record = records.get(to)
+    if record and record.agent:
+        return [record.agent]
+    return [agent.name for agent in team if agent.role == to]
 
 
 def _doer(record: TaskRecord) -> str:

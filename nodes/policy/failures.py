@@ -46,5 +46,20 @@ def _has_failed(record: TaskRecord) -> bool:
     return record.status == "failed" and not (failure and failure.kind == "limit")
 
 
+def failures_in_a_row(records: Iterable[TaskRecord], agent: str) -> int:
+    """Tasks that an agent has failed since it last delivered one, in the order in which they ended (15.12.2).
+
+    A failure that waits for a human counts; what others kept it from does not.
+    """
+    outcomes = [r.outcome for r in records if r.outcome and r.outcome.agent == agent and r.outcome.attempts]
+    ended = sorted((o for o in outcomes if o.failure or o.status == "done"), key=lambda outcome: outcome.finished_at)
+    row = 0
+    for outcome in reversed(ended):
+        if not outcome.failure:
+            break
+        row += 1
+    return row
+
+
 def _bucket(record: TaskRecord, policy: Policy) -> str:
     return record.task.kind if record.task.kind in policy.failure_threshold else "default"

@@ -1,25 +1,61 @@
-"""When a human is asked (chapter 15.12.2 and 15.12.3)."""
+"""How closely a human watches, and what follows when triggers fire (chapter 15.12.3, row M12).
 
-from state.approval import Risk
-from state.policy import Policy
+| mode | asks | only records and tells |
+|---|---|---|
+| in_command | every action, every task, the plan | |
+| in_the_loop | whatever fires a trigger | |
+| on_the_loop | critical risk, consecutive failures | every other trigger |
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from state.policy import Oversight, Policy
+from state.trigger import Fired, TriggerName
+from state.trust import Level
+
+Closeness = Literal["in_command", "in_the_loop", "on_the_loop"]
+"""An oversight mode that is settled: `auto` has become one of these."""
+Response = Literal["ask", "note", "pass"]
+"""What to do: wait for a human, go on but record and tell, or just go on."""
+
+EXCEPTIONS: frozenset[TriggerName] = frozenset({"critical", "failures"})
+"""What is asked on the loop too."""
+
+OF_LEVEL: dict[Level, Closeness] = {
+    "novice": "in_command",
+    "proficient": "in_the_loop",
+    "expert": "on_the_loop",
+}
+"""Trust to mode (15.12.6)."""
+
+EVERYTHING_WAITS = Fired(
+    trigger="oversight", priority="low", reason="every step waits for a human (oversight in_command)"
+)
+
+
+def closeness(oversight: Oversight, level: Level) -> Closeness:
+    """The mode for an agent: the policy's, or with `auto` that of its trust."""
+    return OF_LEVEL[level] if oversight == "auto" else oversight
+
+
+def closeness_of_all(policy: Policy, levels: Mapping[str, Level], agents: Sequence[str]) -> dict[str, Closeness]:
+    """The mode for each agent; one without a record is a novice."""
+    return {agent: closeness(policy.oversight, levels.get(agent, "novice")) for agent in agents}
+
+
+def response(found: Sequence[Fired], mode: Closeness) -> tuple[Response, list[Fired]]:
+    """What the mode makes of the triggers that fired (`nodes.policy.triggers.fired`), and the reasons to show."""
+    if mode == "in_command":
+        return "ask", list(found) or [EVERYTHING_WAITS]
+    if not found:
+        return "pass", []
+    if mode == "in_the_loop" or any(one.trigger in EXCEPTIONS for one in found):
+        return "ask", list(found)
+    return "note", list(found)
 
 
 def is_sensitive(action: str, policy: Policy) -> bool:
     """Whether an action's name contains one of the policy's sensitive words (15.12.8)."""
     name = action.lower()
     return any(word.lower() in name for word in policy.sensitive_actions)
-
-
-def needs_approval(*, sensitive: bool, risk: Risk, cost: float, policy: Policy) -> str:
-    """Why this action needs a human, or an empty string: by the oversight mode, the action's risk and its cost."""
-    if risk == "critical":
-        return "critical actions are never done without a human"
-    if policy.oversight in ("in_command", "auto"):
-        return "every action waits for a human (oversight in_command)"
-    if policy.oversight == "on_the_loop":
-        return ""
-    if sensitive:
-        return "sensitive operation requires approval"
-    if cost > policy.cost_limit:
-        return f"cost exceeds limit: ${cost:.2f} > ${policy.cost_limit:.2f}"
-    return ""

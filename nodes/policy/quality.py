@@ -2,12 +2,18 @@
 
 from collections.abc import Iterable
 
+from state.approval import POLICY
 from state.citation import Citation
 from state.policy import Policy
 from state.record import TaskRecord
 
 SOURCED_KINDS = frozenset({"research", "analysis"})
 """Kinds of task whose result must say where it comes from, when there are sources."""
+
+
+def is_decided(record: TaskRecord) -> bool:
+    """Whether a human has accepted or replaced the result: nobody reviews what they said."""
+    return record.outcome is not None and record.outcome.decided_by not in ("", POLICY)
 
 
 def faults_of(record: TaskRecord, *, sourced: bool, by_model: bool, broken: Iterable[Citation], policy: Policy) -> str:

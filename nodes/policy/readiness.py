@@ -79,14 +79,17 @@ def downstream(tasks: Iterable[Task], changed: Iterable[str]) -> set[str]:
 
 
 def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str]) -> list[TaskRecord]:
-    """`records` with the tasks in `feedback` to be done again, and all that was built on them stale (row M21)."""
+    """`records` with the tasks in `feedback` to be done again, and all that was built on them stale (row M21).
+
+    What a human gave stands.
+    """
     records = list(records)
     stale = downstream([record.task for record in records], feedback)
     result = []
     for record in records:
         if record.id in feedback:
             result.append(record.model_copy(update={"status": "pending", "feedback": feedback[record.id]}))
-        elif record.id in stale:
+        elif record.id in stale and not record.is_by_human:
             result.append(record.model_copy(update={"status": "pending", "feedback": ""}))
         else:
             result.append(record)

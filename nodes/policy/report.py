@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from nodes.policy.references import References
+from nodes.policy.rollback import Undone, rolled_back
 from nodes.policy.synthesis import claims_of, says_the_same
 from state.citation import Claim, labels_in, without_labels
 from state.mode import Mode
@@ -21,6 +22,7 @@ def write_report(
     models: Sequence[str],
     warnings: Sequence[str] = (),
     error: str | None = None,
+    undone: Sequence[Undone] | None = None,
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed."""
     claims = claims_of(record.outcome for record in records if record.outcome)
@@ -33,6 +35,8 @@ def write_report(
     parts.append(body or "_No task delivered a result._")
     if more:
         parts.append("## Further findings\n\n" + more)
+    if undone is not None:
+        parts.append("## Rolled back\n\n" + rolled_back(undone))
     if missing := _missing(records):
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed():

@@ -13,6 +13,7 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, PutOp
 
+from nodes.runtime.audit import Audit
 from nodes.runtime.folder import run_folder
 from nodes.runtime.journal import Journal, Json
 from nodes.runtime.nesting import InnerJournal, Nesting
@@ -70,6 +71,11 @@ class RunContext:
         if not self.paths:
             return None
         return await asyncio.to_thread(open_sources, self.paths, max_file_bytes=self.services.max_source_bytes)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """The log of what humans were asked and what was decided."""
+        return Audit(self.store, self.thread_id)
 
     @cached_property
     def folder(self) -> Path:

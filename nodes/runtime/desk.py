@@ -8,14 +8,16 @@ from pydantic import JsonValue
 
 from nodes.policy import recruiting
 from nodes.policy.directory import directory
+from nodes.policy.rejection import denial
 from nodes.runtime.floor import Floor
-from state.approval import Approval, Decision, Risk
+from state.approval import Approval, Decision
 from state.brief import Brief, Mail
 from state.directory import Member
-from state.errors import ToolRefused
+from state.errors import AgentFailed, ToolRefused
 from state.outcome import Outcome
 from state.record import FINAL
 from state.signal import Recruit
+from state.trigger import OF_RISK, Risk
 
 
 class Parked(BaseException):
@@ -80,11 +82,16 @@ class Desk:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
 
         Questions are told apart by their order: ask the same ones in the same order each time.
+
+        Raises:
+            AgentFailed: class `denied`, after a no, where the policy's `on_reject` is not `revise`.
         """
         self._asked += 1
         task = self._brief.task
         approval_id = f"{task.id}.{self._brief.iteration}.q{self._asked}"
         if decision := self._floor.steering.decisions.get(approval_id):
+            if why := denial(decision, action, self._floor.run.policy):
+                raise AgentFailed(why, "denied")
             return decision
         raise Parked(
             Approval(
@@ -94,6 +101,7 @@ class Desk:
                 action=action,
                 args=args or {},
                 risk=risk,
+                priority=OF_RISK[risk],
                 reason=f"{self._agent} asks before it does this",
                 description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
             )

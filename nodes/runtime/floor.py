@@ -1,18 +1,23 @@
 """The floor: what everybody who works in one executing superstep shares."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
+from nodes.policy.handback import dropped
+from nodes.policy.oversight import Closeness, closeness
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
+from nodes.runtime.effects import Effects
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
+from nodes.runtime.questions import Questions
 from nodes.runtime.slots import Slots
 from nodes.runtime.steering import Steering
-from state.control import Driving
+from state.control import Control
 from state.outcome import Outcome
 from state.record import FINAL, TaskRecord
 
@@ -25,10 +30,14 @@ class Floor:
     steering: Steering
     meter: Meter
     listener: Listener
+    effects: Effects
+    questions: Questions
     slots: Slots
     """Room for agents at work."""
     saver: BaseCheckpointSaver[str]
     """For graphs on threads of their own; in memory only where the run has no checkpointer and cannot wait anyway."""
+    modes: dict[str, Closeness] = field(default_factory=dict)
+    """How closely a human watches each agent."""
     records: dict[str, TaskRecord] = field(default_factory=dict)
     ended: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -39,6 +48,10 @@ class Floor:
 
     waits: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
+
+    def mode_of(self, agent: str) -> Closeness:
+        """How closely a human watches an agent; one that nobody knows, as closely as can be where trust decides."""
+        return self.modes.get(agent) or closeness(self.run.policy.oversight, "novice")
 
     def note_quiet(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then leaves the floor."""
@@ -52,16 +65,30 @@ def open_floor(run: RunContext) -> Floor:
     """A floor; its steering and meter are still to be loaded."""
     steering, meter = Steering(run.store, run.thread_id), Meter(run)
     records: dict[str, TaskRecord] = {}
-    listener = Listener(run, steering, meter, records)
+    questions = Questions(run)
+    listener = Listener(run, steering, meter, questions, records)
     if run.outer:
         steering.follow(run.outer.steering)
+    effects = Effects(run.store, run.thread_id, run.services.clock)
     slots = Slots(run.policy.max_parallel, run.outer.slots if run.outer else None)
-    return Floor(run, steering, meter, listener, slots, run.saver or InMemorySaver(), records)
+    saver = run.saver or InMemorySaver()
+    return Floor(run, steering, meter, listener, effects, questions, slots, saver, records=records)
 
 
-async def driving(run: RunContext) -> Driving:
+async def forget(
+    run: RunContext, steering: Steering, before: Sequence[TaskRecord], after: Sequence[TaskRecord]
+) -> None:
+    """Take what no longer fits off the board, and recruits that are gone out of the run."""
+    rows = [run.journal.row(f"task:{record.id}", {}) for record in dropped(before, after)]
+    gone = {record.id for record in before} - {record.id for record in after}
+    if rows := [*rows, *steering.forget_recruits(gone)]:
+        await run.store.abatch(rows)
+
+
+async def control_now(run: RunContext) -> Control:
     """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
     floor = open_floor(run)
     await floor.steering.load({})
+    await floor.questions.load()
     await floor.listener.look()
-    return floor.steering.control.driving
+    return floor.steering.control

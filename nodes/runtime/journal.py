@@ -5,13 +5,15 @@ in flight. An event and what it changes on the board are written in one transact
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
 from pydantic import JsonValue
 
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import read_all, space
+from state.approval import Approval
 from state.event import Event, EventKind
 
 Json = dict[str, JsonValue]
@@ -94,6 +96,13 @@ async def read_events(store: BaseStore, thread_id: str, after: int = 0) -> list[
 async def read_board(store: BaseStore, thread_id: str) -> dict[str, Json]:
     """The rows of the board, by name."""
     return {item.key: item.value for item in await read_all(store, space("board", thread_id))}
+
+
+def asked_on(board: Mapping[str, Json]) -> list[Approval]:
+    """The questions that tasks on the board wait for; of a task that is parked on several, answered ones too."""
+    parked = (row for row in board.values() if row.get("status") == "parked")
+    asked = (question for row in parked for question in cast(list[Json], row.get("approvals") or []))
+    return [Approval.model_validate(question) for question in asked]
 
 
 def event_key(seq: int) -> str:

@@ -12,48 +12,55 @@ from contextlib import asynccontextmanager, suppress
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
+from nodes.policy.answers import checked
+from nodes.policy.directory import addressees
+from nodes.policy.driving import control_by
+from nodes.policy.handback import hand_back_faults
 from nodes.policy.mailbox import CAPACITY
 from nodes.policy.recruiting import Refusal, recruit
 from nodes.runtime.context import RunContext
+from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
-from nodes.runtime.signals import Waiting, handled, waiting
+from nodes.runtime.questions import Questions
+from nodes.runtime.signals import Waiting, handled, sent_at, waiting
 from nodes.runtime.steering import Steering
+from state.approval import Approval
 from state.brief import Mail
-from state.control import Control, Driving
+from state.control import Control
 from state.record import TaskRecord
 from state.signal import (
-    EVERYBODY,
     FOR_AGENTS,
     SIGNAL,
     Cancel,
     Decide,
+    HandBack,
     Pause,
     Recruit,
     Resume,
     Retire,
     SendMail,
-    Signal,
     Takeover,
 )
 
 POLL_S = 0.1
 """Seconds between two looks at the log; a signal from another process is promised to be seen within 0.25."""
 
-_DRIVES: dict[type[Signal], Driving] = {
-    Pause: "paused",
-    Takeover: "handed_over",
-    Cancel: "cancelled",
-    Resume: "running",
-}
-
 
 class Listener:
     """Applies signals to one executing superstep."""
 
-    def __init__(self, run: RunContext, steering: Steering, meter: Meter, records: Mapping[str, TaskRecord]) -> None:
+    def __init__(
+        self,
+        run: RunContext,
+        steering: Steering,
+        meter: Meter,
+        questions: Questions,
+        records: Mapping[str, TaskRecord],
+    ) -> None:
         self.run = run
         self.steering = steering
         self.meter = meter
+        self.questions = questions
         self.records = records
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
         self._sent: Counter[tuple[str, str]] = Counter()
@@ -76,10 +83,11 @@ class Listener:
             await self.save()
 
     async def look(self) -> None:
-        """Apply every signal that waits."""
+        """Apply every signal that waits, then the deadlines of questions that nobody has answered."""
         async with self._lock:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
+            await self.questions.expire(self.open_questions(), self.steering.decide)
 
     async def save(self) -> None:
         """Store mail that was delivered without the log, and tell of it, in one transaction."""
@@ -96,7 +104,7 @@ class Listener:
 
     def mail(self, mail: Mail) -> str:
         """Deliver mail at once; returns why not, or an empty string. Never waits."""
-        names = self._addressees(mail.to, mail.sender)
+        names = addressees(mail.to, mail.sender, self.run.services.team, self.records)
         if sum(self.steering.deliver(name, [mail]) for name in names):
             self._sent[mail.sender, mail.to] += 1
         self.run.services.bells.ring(self.run.thread_id)
@@ -129,6 +137,8 @@ class Listener:
             await self._mail(signal, item)
         elif isinstance(signal, Decide):
             await self._decide(signal, item)
+        elif isinstance(signal, HandBack):
+            await self._hand_back(signal, item)
         else:
             await self._drive(signal, item)
 
@@ -136,12 +146,7 @@ class Listener:
         if self.steering.control.driving == "cancelled":
             await self._log(item, "refused: the run is cancelled", [])
             return
-        control = Control(
-            driving=_DRIVES[type(signal)],
-            reason=getattr(signal, "reason", ""),
-            by=signal.by,
-            rollback=getattr(signal, "rollback", False),
-        )
+        control = control_by(signal)
         rows = [self.steering.drive(control), *self._moved(item, "done")]
         await self.run.emit("control_changed", also=rows, **control.model_dump())
 
@@ -154,7 +159,7 @@ class Listener:
 
     async def _mail(self, signal: SendMail, item: Waiting) -> None:
         mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
-        names = self._addressees(signal.to, signal.by)
+        names = addressees(signal.to, signal.by, self.run.services.team, self.records)
         for name in names:
             self.steering.deliver(name, [mail])
         if not names:
@@ -164,28 +169,48 @@ class Listener:
 
     async def _delivered(self, sender: str, to: str, messages: int, rows: list[PutOp]) -> None:
         """Tell of mail, and of what the mailboxes it went to have lost so far."""
-        lost = {name: self.steering.mail(name).lost for name in self._addressees(to, sender)}
+        lost = {
+            name: self.steering.mail(name).lost for name in addressees(to, sender, self.run.services.team, self.records)
+        }
         await self.run.emit(
             "mail_delivered", also=rows, sender=sender, to=list(lost), messages=messages, lost=lost, capacity=CAPACITY
         )
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
-        asked = [
-            approval.id
-            for record in self.records.values()
-            if record.outcome and record.status == "parked"
-            for approval in record.outcome.approvals
-        ]
+        on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
+        asked = {approval.id: approval for approval in [*on_board, *self.open_questions()]}
+        if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
+            late = [question for question in asked.values() if question.id not in self.steering.decisions]
+            await self.questions.expire(late, self.steering.decide)
         if known := self.steering.decisions.get(signal.approval):
-            await self._log(item, f"refused: {known.by} has answered it before", [])
+            await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
         elif signal.approval not in asked:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
         else:
-            rows = [self.steering.decide(signal.approval, signal.decision), *self._moved(item, "done")]
-            said = signal.decision.model_dump(mode="json", include={"by", "message"})
-            await self.run.emit(
-                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
-            )
+            said = signal.decision.model_copy(update={"door": signal.decision.door or "signal"})
+            decision, problem = checked(said, asked[signal.approval])
+            if decision is None:
+                await self._log(item, f"refused: {signal.approval}: {problem}", [])
+                return
+            question, rows = asked[signal.approval], self._moved(item, "done")
+            await self.questions.answer(question, decision, self.steering.decide, rows)
+
+    def open_questions(self) -> list[Approval]:
+        """The questions of parked tasks that nobody has answered."""
+        parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
+        decided = self.steering.decisions
+        return [approval for outcome in parked for approval in outcome.approvals if approval.id not in decided]
+
+    async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
+        faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)
+        if self.steering.control.driving != "handed_over":
+            await self._log(item, "refused: the run is not in a human's hands", [])
+        elif faults:
+            await self._log(item, f"refused: {'; '.join(faults)}", [])
+        else:
+            control = Control(by=signal.by, reason="handed back")
+            rows = [self.steering.hand_back(signal), self.steering.drive(control), *self._moved(item, "done")]
+            await self.run.emit("control_changed", also=rows, **control.model_dump())
 
     async def _recruit(self, asked: Recruit, rows: list[PutOp]) -> TaskRecord | Refusal:
         made = recruit(
@@ -219,18 +244,6 @@ class Listener:
             description=record.task.description,
         )
         return record
-
-    def _addressees(self, to: str, sender: str) -> list[str]:
-        """The agents that an address means: all, a name, a role, or whoever does a task."""
-        team = self.run.services.team
-        if to == EVERYBODY:
-            return [agent.name for agent in team if agent.name != sender]
-        if to in team:
-            return [to]
-        record = self.records.get(to)
-        if record and record.agent:
-            return [record.agent]
-        return [agent.name for agent in team if agent.role == to]
 
     def _moved(self, item: Waiting, outcome: str) -> list[PutOp]:
         return handled(self.run.thread_id, item[0], item[1], outcome, self.run.services.clock.now())

@@ -10,6 +10,7 @@ from langgraph.store.memory import InMemoryStore
 
 from nodes.llm.choose import Models
 from nodes.runtime.clock import Clock, SystemClock
+from nodes.runtime.notify import Nobody, Notifier
 from nodes.runtime.signals import Bells
 from state.policy import Policy
 from state.team import Team
@@ -33,5 +34,7 @@ class Services:
     """Held while a thread executes, where no door holds the thread's lease already: the server sets it."""
     bells: Bells = field(default_factory=Bells)
     """Wake a run in this process when a signal is sent from it."""
+    notifier: Notifier = field(default_factory=Nobody)
+    """Tells people that they are asked."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""

@@ -50,6 +50,12 @@ async def send(store: BaseStore, thread_id: str, signal: Signal, clock: Clock) -
     return key
 
 
+def sent_at(key: str) -> float:
+    """When the signal of that key was sent, seconds since the epoch; 0 where the key does not say."""
+    digits = key.partition("-")[0]
+    return int(digits) / 1_000_000 if digits.isdecimal() else 0.0
+
+
 async def waiting(store: BaseStore, thread_id: str) -> list[Waiting]:
     """The signals nobody has handled yet, oldest first."""
     return [(item.key, item.value) for item in await read_all(store, space("signals", thread_id))]

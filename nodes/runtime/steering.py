@@ -1,7 +1,7 @@
 """What signals have done to a run so far: kept in the Store, held in memory while the run executes."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from weakref import WeakSet
 
 from langgraph.store.base import BaseStore, PutOp
@@ -13,8 +13,10 @@ from state.approval import Decision
 from state.brief import Mail
 from state.control import Control
 from state.record import TaskRecord
+from state.signal import HandBack
 
-KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger", "delegations")
+LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told", "delegations")
 """Rows that belong to one run, and are cleared when the next one starts on the thread."""
 
 
@@ -30,6 +32,8 @@ class Steering:
         self.recruits: list[TaskRecord] = []
         """In the order in which they were granted."""
         self.decisions: dict[str, Decision] = {}
+        self.hand_backs: list[HandBack] = []
+        """In the order in which they came."""
         self.changed = asyncio.Event()
         """Set at every change; who waits for one clears it first."""
         self.on_drive: Callable[[Control], None] = _nobody
@@ -39,14 +43,14 @@ class Steering:
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
         """Read what was there; `decisions` are those that the state of the graph already has."""
-        kinds = KINDS[:5]
-        pages = await read_each(self._store, [space(kind, self._thread_id) for kind in kinds])
-        rows = dict(zip(kinds, pages, strict=True))
+        pages = await read_each(self._store, [space(kind, self._thread_id) for kind in LOADED])
+        rows = dict(zip(LOADED, pages, strict=True))
         own = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
         self.control = self._leader.control if self._leader else own
         self.mailboxes = {item.key: Mailbox.model_validate(item.value) for item in rows["mail"]}
         self.retired = {item.key for item in rows["retired"]}
         self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
+        self.hand_backs = [HandBack.model_validate(item.value) for item in rows["hand_backs"]]
         stored = {item.key: item.value for item in rows["decisions"]}
         merged = {**stored, **decisions}
         self.decisions = {key: Decision.model_validate(value) for key, value in merged.items()}
@@ -105,6 +109,19 @@ class Steering:
         self.recruits.append(record)
         row = record.model_dump(mode="json")
         return PutOp(space("recruits", self._thread_id), f"{len(self.recruits):06d}", row)
+
+    def forget_recruits(self, ids: Collection[str]) -> list[PutOp]:
+        """Take recruits out of the run; returns the rows to write."""
+        before, self.recruits = self.recruits, [record for record in self.recruits if record.id not in ids]
+        place = space("recruits", self._thread_id)
+        rows = [record.model_dump(mode="json") for record in self.recruits]
+        return [PutOp(place, f"{n:06d}", rows[n - 1] if n <= len(rows) else None) for n in range(1, len(before) + 1)]
+
+    def hand_back(self, signal: HandBack) -> PutOp:
+        """Keep what a human handed back; returns the row to write."""
+        self.hand_backs.append(signal)
+        row = signal.model_dump(mode="json")
+        return PutOp(space("hand_backs", self._thread_id), f"{len(self.hand_backs):06d}", row)
 
     def decide(self, approval_id: str, decision: Decision) -> PutOp:
         """Keep an answer; returns the row to write."""

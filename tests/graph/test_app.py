@@ -146,6 +146,7 @@ async def test_new_text_while_a_plan_waits_for_approval_does_not_throw_the_plan_
     graph = graph_of(model=ScriptedModel([draft]), oversight="in_command")
     await invoke(graph, {"query": "Q"})
     await invoke(graph, {"messages": [HumanMessage("Mind the budget.")]})
+    await invoke(graph, Command(resume="yes"))
     out = await invoke(graph, Command(resume="yes"))
 
     assert [task["task"]["id"] for task in out["tasks"]] == ["p"]

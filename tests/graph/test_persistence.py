@@ -118,3 +118,11 @@ async def test_what_one_opening_writes_is_kept_when_another_is_made_and_another_
         connection.close()
 
     assert rows == [("late",)]
+
+
+async def test_several_can_make_a_database_at_the_same_moment(tmp_path: Path) -> None:
+    async def make(number: int) -> None:
+        async with open_database(tmp_path / f"{number // 5}.db") as database:
+            await database.store.aput(("made",), str(number), {})
+
+    await asyncio.gather(*(make(number) for number in range(40)))

@@ -9,9 +9,10 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
+from state.errors import BadInput
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
-from tests.runs import Turns, agent, opened, plan, statuses
+from tests.runs import Turns, agent, all_approved, opened, plan, statuses
 
 REVIEWS = "You review the results"
 PLANS = "You are the supervisor of a team"
@@ -169,7 +170,7 @@ async def test_in_command_nothing_is_done_before_the_plan_is_approved() -> None:
     async with opened(agent(work)) as sup:
         waiting = await the_plan_question(sup)
         before = list(work.tasks)
-        run = await decided(sup, waiting, True)
+        run = await all_approved(sup, waiting)
 
     assert before == []
     assert (run.status, work.tasks) == ("complete", ["a", "b"])
@@ -178,7 +179,9 @@ async def test_in_command_nothing_is_done_before_the_plan_is_approved() -> None:
 async def test_an_edited_plan_is_the_one_that_is_carried_out() -> None:
     async with opened() as sup:
         waiting = await the_plan_question(sup)
-        run = await decided(sup, waiting, {"type": "edit", "args": plan("x", "y <- x", "z <- y")})
+        run = await all_approved(
+            sup, await decided(sup, waiting, {"type": "edit", "args": plan("x", "y <- x", "z <- y")})
+        )
 
     assert statuses(run) == {"x": "done", "y": "done", "z": "done"}
 
@@ -198,9 +201,11 @@ async def test_an_edited_plan_gets_the_mode_that_fits_it() -> None:
 async def test_a_plan_edited_into_nonsense_leaves_the_question_open() -> None:
     async with opened() as sup:
         waiting = await the_plan_question(sup)
-        again = await decided(sup, waiting, {"type": "edit", "args": plan("x <- x")})
+        with pytest.raises(BadInput, match="'x' depends on itself"):
+            await decided(sup, waiting, {"type": "edit", "args": plan("x <- x")})
+        again = await sup.view(waiting.thread_id)
         assert (again.status, again.approvals) == ("waiting", waiting.approvals)
-        run = await decided(sup, again, True)
+        run = await all_approved(sup, again)
 
     assert statuses(run) == {"a": "done", "b": "done"}
 
@@ -213,7 +218,7 @@ async def test_a_rejected_plan_is_planned_again_with_what_was_said() -> None:
         again = await decided(sup, waiting, {"type": "reject", "message": "one task is enough"})
         assert (again.status, [task.id for task in again.tasks]) == ("waiting", ["new"])
         assert again.approvals[0].id != waiting.approvals[0].id
-        run = await decided(sup, again, True)
+        run = await all_approved(sup, again)
 
     assert statuses(run) == {"new": "done"}
     assert "one task is enough" in prompts(model, "<notes>")[0]

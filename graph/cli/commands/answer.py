@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 
-from graph.cli.job import going_on, login
+from graph.cli.job import DOOR, going_on, login
 from graph.cli.options import AsJson, Db, Thread
 from state.approval import Answer
 from state.errors import BadInput
@@ -30,7 +30,9 @@ def answer(
         said["args"] = _object(args)
     who = (by or "").strip() or login()
     job = going_on(thread, db, as_json=as_json)
-    return job.carry_out(lambda sup, on_event: sup.answer(thread, {request: said}, by=who, on_event=on_event))
+    return job.carry_out(
+        lambda sup, on_event: sup.answer(thread, {request: said}, by=who, door=DOOR, on_event=on_event)
+    )
 
 
 def _object(text: str) -> JsonValue:

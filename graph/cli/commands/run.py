@@ -9,7 +9,9 @@ from graph.cli.job import Job, Verb
 from graph.cli.launches import Launch, remember
 from graph.cli.options import AsJson, Db
 from graph.cli.planfile import read_plan
-from graph.supervisor import OnEvent, Supervisor, checked_thread, new_thread
+from graph.steering import OnEvent
+from graph.supervisor import Supervisor
+from graph.threads import checked_thread, new_thread
 from nodes.runtime.journal import Json
 from state.errors import BadInput, ThreadUnknown
 from state.phase import ENDS

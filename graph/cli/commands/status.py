@@ -84,9 +84,10 @@ def _show_routes(run: Run) -> None:
 def _row(task: TaskView) -> list[str]:
     took = seconds(task.finished_at - task.started_at) if task.started_at and task.finished_at else ""
     tokens = f"{task.tokens:,}" if task.tokens else ""
-    about = task.error if task.error and task.status != "done" else task.description
+    marked = f"[{'; '.join(task.marks)}] " if task.marks else ""
+    about = task.error if task.error and task.status != "done" else marked + task.description
     after = ", ".join(task.depends_on)
-    return [task.id, task.status, task.agent or "", took, tokens, after, one_line(about, 100)]
+    return [task.id, task.status, task.agent or "", took, tokens, after, one_line(about, 160)]
 
 
 def _next_steps(run: Run, db: Path | None) -> list[str]:

@@ -29,9 +29,16 @@ def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, 
     return _sent(thread, db, as_json, by, kind="takeover", reason=reason)
 
 
-def cancel(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
+def cancel(  # the options are the contract
+    thread: Thread,
+    reason: Reason = "",
+    rollback: Annotated[bool, typer.Option("--rollback", help="Undo what was done, newest first")] = False,
+    by: By = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
     """End the run: calls in flight are ended, nothing new starts, what was finished is reported."""
-    return _sent(thread, db, as_json, by, kind="cancel", reason=reason)
+    return _sent(thread, db, as_json, by, kind="cancel", reason=reason, rollback=rollback)
 
 
 def recruit(
@@ -69,7 +76,7 @@ def mail(
     return _sent(thread, db, as_json, by, kind="mail", to=to, text=text)
 
 
-def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields: str) -> int:
+def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields: str | bool) -> int:
     """Send the signal; 0 when the run does what it was told."""
     signal = _signal({**fields, "by": (by or "").strip() or login()})
     job = going_on(thread, db, as_json=as_json)
@@ -77,7 +84,7 @@ def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields:
     return COMPLETE if code != 1 and fields["kind"] in ("pause", "takeover", "cancel") else code
 
 
-def _signal(raw: dict[str, str]) -> Signal:
+def _signal(raw: dict[str, str | bool]) -> Signal:
     try:
         return SIGNAL.validate_python(raw)
     except ValidationError as error:

@@ -2,24 +2,49 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
-from pydantic import ValidationError
 
 from nodes.agents.worker.bench import Bench, WorkerState
+from nodes.agents.worker.calls import broken_calls, last_reply, open_calls, with_edits
 from nodes.agents.worker.loops import refused, stopped
-from nodes.policy.oversight import is_sensitive, needs_approval
+from nodes.agents.worker.overseeing import action_question, schema_of
+from nodes.agents.worker.perform import Reply, failed, perform, recorded
+from nodes.policy.rejection import denial
 from nodes.runtime.desk import HandedOver, Parked
-from state.approval import Approval, Decision, Risk
-from state.errors import AgentFailed, ToolRefused
+from state.approval import Approval, Decision
+from state.effect import Effect
 from state.outcome import Failure
 from state.supervisor import Update
+from state.trigger import Risk
 
-LONGEST_REPLY = 50_000
-"""Characters of a tool's answer that go into the conversation."""
+
+@dataclass(frozen=True)
+class Proposal:
+    """A tool call that has no answer yet."""
+
+    call: ToolCall
+    id: str
+    """Tells it apart in this run, whatever id the model gave: that of its approval and of its side effect."""
+    before: Effect | None
+    """What is known of its side effect."""
+    question: Approval | None
+    """What a human has to be asked first, if anything."""
+    decision: Decision | None
+    """What the human said."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a human has to decide."""
+        return self.question is not None and self.decision is None
+
+    @property
+    def edit(self) -> dict[str, Any] | None:
+        """The arguments to use instead."""
+        return self.decision.args if self.decision and self.decision.type == "edit" else None
 
 
 def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
@@ -27,8 +52,7 @@ def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
     messages = state.get("messages")
     if not messages:
         return "brief"
-    calls, broken = open_calls(state)
-    return "act" if calls or broken else "think"
+    return "act" if open_calls(messages) or broken_calls(messages) else "think"
 
 
 async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
@@ -36,20 +60,22 @@ async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     bench = runtime.context
     if bench.floor.steering.is_stopping:
         return {"halted": True}
-    calls, broken = open_calls(state)
-    if why := stopped(state["messages"]):
+    messages = state["messages"]
+    if why := stopped(messages):
         return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
-    questions = {str(call["id"]): _question(call, bench) for call in calls}
-    waiting = [q for q in questions.values() if q and q.id not in bench.floor.steering.decisions]
-    ready = [call for call in calls if questions[str(call["id"])] not in waiting]
-    known = state["messages"]
-    replies = await asyncio.gather(*(_answer(call, questions[str(call["id"])], bench, known) for call in ready))
+    proposals = [await _proposal(call, mark, bench) for call, mark in open_calls(messages)]
+    if why := next(filter(None, (_denied(proposal, bench) for proposal in proposals)), ""):
+        return {"failure": Failure(kind="denied", message=why).model_dump(mode="json")}
+    ready = [proposal for proposal in proposals if not proposal.is_waiting]
+    replies = await asyncio.gather(*(_answer(proposal, bench, messages) for proposal in ready))
     parked = [reply for reply in replies if isinstance(reply, Parked)]
-    waiting += [question for one in parked for question in one.approvals]
     handed = next((reply for reply in replies if isinstance(reply, HandedOver)), None)
+    questions = [proposal.question for proposal in proposals if proposal.question and proposal.is_waiting]
+    questions += [question for one in parked for question in one.approvals]
+    said = [reply for reply in replies if isinstance(reply, ToolMessage)]
     return {
-        "messages": [*broken, *(reply for reply in replies if isinstance(reply, ToolMessage))],
-        "questions": [question.model_dump(mode="json") for question in waiting],
+        "messages": [*_edited(messages, ready), *broken_calls(messages), *said],
+        "questions": [question.model_dump(mode="json") for question in questions],
         "halted": any(not one.approvals for one in parked),
         "handed": {"to": handed.to, "note": handed.note} if handed else None,
     }
@@ -61,99 +87,71 @@ def after_act(state: WorkerState) -> Literal["think", "conclude"]:
     return "conclude" if any(state.get(key) for key in ends) else "think"
 
 
-def open_calls(state: WorkerState) -> tuple[list[ToolCall], list[ToolMessage]]:
-    """The calls of the last reply that have no answer yet, and answers to those that could not even be parsed."""
-    messages = state["messages"]
-    last = max((n for n, message in enumerate(messages) if isinstance(message, AIMessage)), default=None)
-    if last is None:
-        return [], []
-    answered = {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
-    reply = cast(AIMessage, messages[last])
-    broken = [
-        ToolMessage(f"the arguments are not valid JSON: {call.get('args')}; call again", tool_call_id=str(call["id"]))
-        for call in reply.invalid_tool_calls
-        if call["id"] not in answered
-    ]
-    return [call for call in reply.tool_calls if call["id"] not in answered], broken
+async def _proposal(call: ToolCall, mark: str, bench: Bench) -> Proposal:
+    # Without the round: a task that review sends back does not publish the same thing twice, nor ask about it twice.
+    name = f"{bench.brief.task.id}.{mark}"
+    before = await bench.floor.effects.find(name)
+    question = _doubt(before, bench) if before else await action_question(call, name, bench)
+    decision = bench.floor.steering.decisions.get(question.id) if question else None
+    return Proposal(call, name, before, question, decision)
 
 
-def _question(call: ToolCall, bench: Bench) -> Approval | None:
-    """The approval that this call needs, if any."""
-    tool = bench.tool(call["name"])
-    if tool is None:
+def _doubt(before: Effect, bench: Bench) -> Approval | None:
+    """The question about an action that was begun and has no recorded end; None for one that has."""
+    if before.status != "intended":
         return None
-    marks = tool.metadata or {}
-    sensitive = bool(marks.get("sensitive")) or is_sensitive(tool.name, bench.floor.run.policy)
-    risk = cast(Risk, marks.get("risk", "high" if sensitive else "low"))
-    cost = float(marks.get("cost", 0.0))
-    reason = str(marks.get("ask") or "") or needs_approval(
-        sensitive=sensitive, risk=risk, cost=cost, policy=bench.floor.run.policy
-    )
-    if not reason:
-        return None
-    task = bench.brief.task
+    tool = bench.tool(before.tool)
+    risk = cast(Risk, ((tool.metadata or {}) if tool else {}).get("risk", "high"))
     return Approval(
-        id=f"{task.id}.{bench.brief.iteration}.{call['id']}",
-        task_id=task.id,
+        id=f"{before.id}.again{before.tries}",
+        task_id=before.task_id,
         agent=bench.spec.name,
         path=list(bench.path),
-        action=tool.name,
-        args=call["args"],
+        action=before.tool,
+        args=before.args,
         risk=risk,
-        reason=reason,
-        description=f"**{bench.spec.name}** wants to call `{tool.name}` for task `{task.id}`: {task.description}",
+        reason="it may have happened: the work broke off while it was done",
+        description=f"`{before.tool}` was begun for task `{before.task_id}`, and nothing says how it ended. Look"
+        " whether it happened. Approve: do it (again). Reject: it did happen, or is not to be done.",
+        args_schema=schema_of(tool) if tool else None,
     )
 
 
-async def _answer(
-    call: ToolCall, question: Approval | None, bench: Bench, messages: Sequence[AnyMessage]
-) -> ToolMessage | Parked | HandedOver:
+def _denied(proposal: Proposal, bench: Bench) -> str:
+    if proposal.decision is None or proposal.before is not None:
+        return ""
+    return denial(proposal.decision, proposal.call["name"], bench.floor.run.policy)
+
+
+def _edited(messages: list[AnyMessage], proposals: list[Proposal]) -> list[AnyMessage]:
+    """The reply as a human has edited it, where one has: it takes the place of the one with the same id."""
+    reply = last_reply(messages)
+    edits = {str(p.call["id"]): p.edit for p in proposals if p.edit is not None}
+    return [with_edits(reply, edits)] if reply and edits else []
+
+
+async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessage]) -> Reply:
+    call, before, decision = proposal.call, proposal.before, proposal.decision
     if why := refused(call, messages):
-        return _failed(call, why)
-    decision = bench.floor.steering.decisions.get(question.id) if question else None
+        return failed(call, why)
+    if before is None and decision is None:
+        return await perform(call, proposal.id, bench)
+    if before and decision is None:
+        return recorded(call, before)
     if decision and decision.type == "reject":
+        if before:
+            await bench.floor.effects.settle(before, "presumed", reply=_presumed(decision))
+            return failed(call, _presumed(decision))
         return _rejected(call, decision)
-    args = decision.args if decision and decision.type == "edit" and decision.args is not None else call["args"]
-    tool = bench.tool(call["name"])
-    if tool is None:
-        known = ", ".join(t.name for t in bench.tools) or "none"
-        return _failed(call, f"there is no tool {call['name']!r}; you have: {known}")
-    return await _charged(tool, call, bench) or await _run(tool, call, args)
-
-
-async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage | None:
-    """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
-    cost = float((tool.metadata or {}).get("cost", 0.0))
-    try:
-        if cost:
-            await bench.floor.meter.spend(bench.brief.task.id, bench.spec.name, cost)
-    except AgentFailed as error:
-        return _failed(call, str(error))
-    return None
-
-
-async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage | Parked | HandedOver:
-    """One tool call; what goes wrong goes back to the model in one line. It may also end the worker's turn here."""
-    try:
-        reply = await tool.ainvoke({"name": tool.name, "args": args, "id": call["id"], "type": "tool_call"})
-    except (Parked, HandedOver) as ends:
-        return ends
-    except ToolRefused as error:
-        return _failed(call, str(error))
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        return _failed(call, f"{tool.name} cannot take these arguments: {wrong}")
-    except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
-        return _failed(call, f"{tool.name} failed: {type(error).__name__}: {error}")
-    if len(reply.content) > LONGEST_REPLY:
-        reply.content = reply.content[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
-    return cast(ToolMessage, reply)
-
-
-def _failed(call: ToolCall, why: str) -> ToolMessage:
-    return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
+    args = proposal.edit if proposal.edit is not None else before.args if before else call["args"]
+    return await perform(cast(ToolCall, {**call, "args": args}), proposal.id, bench, again=before is not None)
 
 
 def _rejected(call: ToolCall, decision: Decision) -> ToolMessage:
     said = f": {decision.message}" if decision.message else ""
-    return _failed(call, f"{decision.by} did not allow this{said}; do not call it again, go on without it")
+    return failed(call, f"{decision.by} did not allow this{said}; do not call it again, go on without it")
+
+
+def _presumed(decision: Decision) -> str:
+    said = f": {decision.message}" if decision.message else ""
+    return f"{decision.by} says this is not to be done again, it may have been done already{said}; go on"

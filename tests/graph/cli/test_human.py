@@ -2,6 +2,7 @@ import io
 import sys
 
 import pytest
+from pydantic import JsonValue
 
 from graph.cli.asking import Asker
 from state.approval import Approval
@@ -124,3 +125,17 @@ def test_a_question_cannot_steer_the_terminal(
     shown = capsys.readouterr().err
     assert "\x1b" not in shown
     assert "[bold]x" in shown
+
+
+def test_new_arguments_that_the_tool_cannot_take_are_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema: dict[str, JsonValue] = {"type": "object", "properties": {"count": {"type": "integer"}}}
+    strict = question().model_copy(update={"args_schema": {**schema, "required": ["count"]}})
+    typing(monkeypatch, 'edit {"name": "b"}\nedit {"count": "many"}\nedit {"count": "3"}\n')
+
+    assert Asker().ask([strict]) == {"q1": {"type": "edit", "args": {"count": 3}}}
+    said = capsys.readouterr().err
+    assert said.count("these arguments cannot be used") == 2
+    assert "'count' is a required property" in said
+    assert "count: 'many' is not of type 'integer'" in said

@@ -171,7 +171,7 @@ def test_a_refused_start_says_one_line_and_leaves_the_run_in_flight_alone(
 
 
 def test_events_are_json_that_any_terminal_can_carry(baton: Baton, tea: str) -> None:
-    said = baton("run", "Wie viel Koffein hat grüner Tee \U0001f375?", "--sources", tea, "--json")
+    said = baton("run", "Wie viel Koffein hat grüner Tee \U0001f375?", "--sources", tea, "--json", "--yes")
 
     assert said.code == 0
     assert json.loads(said.out.splitlines()[-1])["query"].endswith("\U0001f375?")

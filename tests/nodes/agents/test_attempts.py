@@ -113,7 +113,7 @@ async def test_a_run_gives_up_when_too_many_of_its_tasks_failed(total: int, fail
             raise AgentFailed(f"broke {number}", "permanent")
         return "Fine."
 
-    async with opened(agent(work), max_parallel=1) as sup:
+    async with opened(agent(work), max_parallel=1, consecutive_failures=9) as sup:
         run = await sup.start("Q", plan=plan(*(f"t{n}" for n in range(total))))
 
     assert run.status == status

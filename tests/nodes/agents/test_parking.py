@@ -62,7 +62,7 @@ async def test_a_sensitive_tool_waits_for_a_human_and_then_obeys(
         assert (waiting.status, statuses(waiting), calls) == ("waiting", {"a": "parked"}, [])
         question = waiting.approvals[0]
         assert (question.action, question.args, question.risk) == ("send_mail", {"to": "bob"}, "high")
-        assert question.reason == "sensitive operation requires approval"
+        assert question.reason == "sensitive operation requires approval: send_mail"
         run = await answered(sup, waiting, answer)
 
     assert (run.status, run.tasks[0].result, run.approvals) == ("complete", "All done.", [])

@@ -2,11 +2,9 @@
 
 import pytest
 
-from nodes.policy.oversight import is_sensitive, needs_approval
 from nodes.policy.quality import faults_of
-from state.approval import Risk
 from state.citation import Citation, Claim
-from state.policy import Oversight, Policy
+from state.policy import Policy
 from state.record import TaskRecord
 from tests.builders import make_outcome, make_record, make_task
 
@@ -55,38 +53,3 @@ def test_what_was_not_delivered_is_not_reviewed() -> None:
 
     assert found(failed, broken=(BROKEN,)) == ""
     assert found(make_record("a", "done")) == ""
-
-
-@pytest.mark.parametrize(
-    ("action", "asks"),
-    [("publish", True), ("Delete_File", True), ("resend mail", True), ("search", False), ("write", False)],
-)
-def test_an_action_is_sensitive_by_the_words_in_its_name(action: str, asks: bool) -> None:
-    assert is_sensitive(action, Policy()) is asks
-
-
-def test_the_sensitive_words_are_the_policys() -> None:
-    assert is_sensitive("search", Policy(sensitive_actions=["SEARCH"]))
-    assert not is_sensitive("publish", Policy(sensitive_actions=[]))
-
-
-@pytest.mark.parametrize(
-    ("oversight", "sensitive", "risk", "cost", "why"),
-    [
-        ("in_command", False, "low", 0.0, "every action waits"),
-        ("auto", False, "low", 0.0, "every action waits"),
-        ("in_the_loop", True, "low", 0.0, "sensitive operation"),
-        ("in_the_loop", False, "low", 1.01, "cost exceeds limit: $1.01 > $1.00"),
-        ("in_the_loop", False, "high", 1.0, ""),
-        ("in_the_loop", False, "critical", 0.0, "critical"),
-        ("on_the_loop", True, "high", 99.0, ""),
-        ("on_the_loop", False, "critical", 0.0, "critical"),
-    ],
-)
-def test_the_oversight_mode_decides_what_a_human_is_asked(
-    oversight: Oversight, sensitive: bool, risk: Risk, cost: float, why: str
-) -> None:
-    reason = needs_approval(sensitive=sensitive, risk=risk, cost=cost, policy=Policy(oversight=oversight))
-
-    assert why in reason
-    assert bool(reason) is bool(why)

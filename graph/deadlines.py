@@ -1,0 +1,101 @@
+"""Deadlines of questions on runs that nobody executes: applied by whoever opens the thread next, exactly once.
+
+Looking only decides; it starts no work, since who looks may not have the run's team. `resume` goes on from there.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+from graph.runs import Runs
+from nodes.approve import open_questions
+from nodes.policy.deadlines import is_expired
+from nodes.runtime.context import RunContext
+from nodes.runtime.journal import Journal
+from nodes.runtime.questions import Questions
+from nodes.runtime.rows import read_all, space
+from nodes.runtime.steering import Steering
+from state.approval import Approval
+from state.errors import ThreadBusy
+from state.phase import Phase
+from state.run import Run
+from state.supervisor import SupervisorState, Terms
+
+ANSWERED = "its questions are answered; it goes on with"
+
+
+async def view(runs: Runs, thread_id: str) -> Run:
+    """What is true of a run now, deadlines included.
+
+    Raises:
+        ThreadUnknown: no such thread.
+    """
+    run = await _dated(runs, await runs.view(thread_id))
+    if run.status == "waiting" and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
+        await _expire(runs, thread_id)
+        run = await _dated(runs, await runs.view(thread_id))
+    if run.status == "waiting" and not run.approvals and await is_answered(runs, run):
+        return run.model_copy(update={"status": "paused", "error": ANSWERED})
+    return run
+
+
+async def is_answered(runs: Runs, run: Run) -> bool:
+    """Whether a run waits where a question has been decided: then it can go on."""
+    if run.error == ANSWERED or run.status != "waiting":
+        return run.error == ANSWERED
+    state = await _state(runs, run.thread_id)
+    decided = await runs.decisions(run.thread_id)
+    return bool(state.get("tasks")) and any(question.id in decided for question in open_questions(state))
+
+
+async def is_due(runs: Runs, run: Run) -> bool:
+    """Whether nobody runs it and it could go on; one that somebody paused stays paused."""
+    return (run.status == "paused" and run.error is not None) or await is_answered(runs, run)
+
+
+async def _expire(runs: Runs, thread_id: str) -> None:
+    """Let the policy decide; somebody who runs the thread by now does it himself."""
+    try:
+        async with runs.leases.hold(thread_id):
+            state = await _state(runs, thread_id)
+            steering = Steering(runs.database.store, thread_id)
+            await steering.load(state.get("decisions") or {})
+            asked = Questions(_context(runs, thread_id, state))
+            await asked.load()
+            waiting = [question for question in open_questions(state) if question.id not in steering.decisions]
+            await asked.expire(waiting, steering.decide)
+            await asked.announced()
+    except ThreadBusy:
+        return
+
+
+def _context(runs: Runs, thread_id: str, state: SupervisorState) -> RunContext:
+    """The run as a door sees it that does not execute it."""
+    store, terms = runs.database.store, Terms.model_validate(state.get("terms") or {})
+    journal = Journal(store, thread_id, runs.services.clock)
+    return RunContext(
+        services=runs.services,
+        store=store,
+        thread_id=thread_id,
+        scope="",
+        policy=terms.policy,
+        phase=Phase(state["phase"]),
+        paths=[],
+        journal=journal,
+    )
+
+
+async def _state(runs: Runs, thread_id: str) -> SupervisorState:
+    return cast(SupervisorState, (await runs.snapshot(thread_id)).values)
+
+
+async def _dated(runs: Runs, run: Run) -> Run:
+    """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""
+    if not run.approvals:
+        return run
+    known = await _known(runs, run.thread_id)
+    return run.model_copy(update={"approvals": [known.get(question.id, question) for question in run.approvals]})
+
+
+async def _known(runs: Runs, thread_id: str) -> Mapping[str, Approval]:
+    rows = await read_all(runs.database.store, space("approvals", thread_id))
+    return {row.key: Approval.model_validate(row.value) for row in rows}

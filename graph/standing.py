@@ -1,0 +1,47 @@
+"""How far agents are trusted, and what humans were asked and decided."""
+
+from graph import deadlines
+from graph.lookout import Lookout
+from nodes.policy.trust import trust_of
+from nodes.runtime.audit import read_audit
+from nodes.runtime.trust import read_trust, write_incident
+from state.audit import Entry
+from state.errors import BadInput
+from state.trust import Incident, Severity, Trust
+
+
+class Standing(Lookout):
+    """The verbs of the facade about books that no run owns."""
+
+    async def trust(self) -> dict[str, Trust]:
+        """Where every agent stands: those of the team, and any other that has worked on this database."""
+        now = self._runs.services.clock.now()
+        fresh = {agent.name: trust_of(agent.name, [], now) for agent in self._runs.services.team}
+        return {**fresh, **await read_trust(self._runs.database.store, now)}
+
+    async def incident(self, agent: str, severity: Severity, note: str = "", by: str = "human") -> Trust:
+        """Report that something went wrong through an agent; it takes effect at once.
+
+        Raises:
+            BadInput: nobody is called that.
+        """
+        known = await self.trust()
+        if agent not in known:
+            raise BadInput(f"there is no agent {agent!r}; there are: {', '.join(known)}")
+        happened = Incident(at=self._runs.services.clock.now(), severity=severity, note=note, by=by)
+        await write_incident(self._runs.database.store, agent, happened)
+        return (await self.trust())[agent]
+
+    async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
+        """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        await self._runs.view(thread_id)
+        return await read_audit(self._runs.database.store, thread_id)
+
+    async def due(self) -> list[str]:
+        """Threads that could go on if somebody resumed them: their process died, or their questions are decided."""
+        runs = [await deadlines.view(self._runs, run.thread_id) for run in await self._runs.all()]
+        return [run.thread_id for run in runs if await deadlines.is_due(self._runs, run)]

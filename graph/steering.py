@@ -1,0 +1,173 @@
+"""Steering a run from outside: signals, answers, handing back. Whoever does it need not know whether the run executes.
+
+A run that executes takes a signal up at once, in whichever process; one that waits or lies still is driven from here.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, cast
+
+from langgraph.types import Command
+from pydantic import JsonValue
+
+from graph.runs import Runs
+from nodes.approve import open_questions
+from nodes.control import LOOK
+from nodes.policy.answers import read_answers
+from nodes.policy.handback import hand_back_faults
+from nodes.policy.plans import parse_plan
+from nodes.runtime.journal import Json
+from state.approval import Decision
+from state.errors import BadInput, ThreadBusy
+from state.phase import ENDS
+from state.plan import Plan
+from state.record import TaskRecord
+from state.run import Run
+from state.signal import Decide, HandBack, Signal
+from state.supervisor import SupervisorState
+
+OnEvent = Callable[[Json], None]
+Answers = Mapping[str, JsonValue]
+
+ENDED = ("complete", "failed", "cancelled")
+TAKEN_UP_S = 5.0
+"""Seconds to wait for another process to say what it made of an answer; it listens only while tasks are at work."""
+LOOK_EVERY_S = 0.02
+
+
+def has_ended(run: Run) -> bool:
+    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
+    return run.status in ENDED and run.phase in ENDS
+
+
+async def last(items: AsyncGenerator[Json | Run, None], on_event: OnEvent | None) -> Run:
+    """The run at the end of `items`; events on the way go to `on_event`."""
+    found: Run | None = None
+    async with aclosing(items):  # where `on_event` raises, the lease is given back now
+        async for item in items:
+            if isinstance(item, Run):
+                found = item
+            elif on_event:
+                on_event(item)
+    if found is None:
+        raise RuntimeError("a run ended without its result")
+    return found
+
+
+async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | None = None) -> Run:
+    """Send a signal, and see that somebody takes it up.
+
+    Raises:
+        ThreadUnknown: no such thread.
+        BadInput: the run has ended.
+    """
+    run = await runs.view(thread_id)
+    if has_ended(run):
+        raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
+    await runs.signal(thread_id, sent)
+    return await _take_up(runs, thread_id, on_event)
+
+
+async def answer(
+    runs: Runs,
+    thread_id: str,
+    answers: Answers | JsonValue,
+    by: str,
+    on_event: OnEvent | None = None,
+    *,
+    door: str = "python",
+) -> Run:
+    """Answer open questions, all or some, and go on.
+
+    Raises:
+        BadInput: nothing is open, somebody was faster, or an answer cannot be read; the questions stay as they are.
+    """
+    run = await runs.view(thread_id)
+    plain: JsonValue = dict(answers) if isinstance(answers, Mapping) else answers
+    await _refuse_answered(runs, thread_id, plain if isinstance(plain, dict) else {})
+    if not run.approvals:
+        raise BadInput(f"thread {thread_id} has no open question (it is {run.status})")
+    decisions, problems = read_answers(plain, run.approvals, by, door)
+    if problems:
+        raise BadInput("; ".join(problems))
+    if run.status == "waiting":
+        try:
+            return await _resume(runs, thread_id, decisions, on_event)
+        except ThreadBusy:  # somebody took it up in the meantime; what is still open there can be answered there
+            pass
+    return await _told(runs, thread_id, [Decide(approval=k, decision=d, by=by) for k, d in decisions.items()], on_event)
+
+
+async def hand_back(
+    runs: Runs,
+    thread_id: str,
+    results: Mapping[str, JsonValue],
+    plan: Plan | Json | None,
+    by: str,
+    on_event: OnEvent | None = None,
+) -> Run:
+    """Give a run back that is in a human's hands, with results and a changed plan, and go on.
+
+    Raises:
+        BadInput: it is not in a human's hands, or what is given does not fit; nothing has changed then.
+    """
+    run = await runs.view(thread_id)
+    if run.status != "handed_over":
+        raise BadInput(f"thread {thread_id} is not in a human's hands (it is {run.status}); `baton takeover` first")
+    made = parse_plan(plan) if plan is not None else None
+    state = (await runs.snapshot(thread_id)).values
+    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    if faults := hand_back_faults(records, results, made):
+        raise BadInput("; ".join(faults))
+    return await _told(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)
+
+
+async def _resume(runs: Runs, thread_id: str, decisions: Mapping[str, Decision], on_event: OnEvent | None) -> Run:
+    """Resume a waiting run with decisions, if they are still wanted once its lease is held."""
+
+    async def still_open() -> None:
+        state = cast(SupervisorState, (await runs.snapshot(thread_id)).values)
+        wanted = {question.id for question in open_questions(state)}
+        if gone := [key for key in decisions if key not in wanted]:
+            await _refuse_answered(runs, thread_id, gone)
+            raise BadInput(f"no open question is called {gone[0]!r} any more; see `baton inbox {thread_id}`")
+
+    resume = {key: decision.model_dump(mode="json") for key, decision in decisions.items()}
+    return await last(runs.drive(thread_id, Command(resume=resume), still_open), on_event)
+
+
+async def _refuse_answered(runs: Runs, thread_id: str, keys: Sequence[str] | Mapping[str, Any]) -> None:
+    """Tell who comes second that the first answer stands."""
+    decided = await runs.decisions(thread_id)
+    if late := [key for key in keys if key in decided]:
+        first = decided[late[0]]
+        raise BadInput(f"{late[0]} was answered before: {first.by} said {first.type}; the first answer stands")
+
+
+async def _told(runs: Runs, thread_id: str, signals: Sequence[Signal], on_event: OnEvent | None) -> Run:
+    """Send signals, and say what came of them."""
+    keys = [await runs.signal(thread_id, sent) for sent in signals]
+    run = await _take_up(runs, thread_id, on_event)
+    outcomes: list[str] = []
+    with suppress(TimeoutError):
+        async with asyncio.timeout(TAKEN_UP_S):
+            # Whoever handles them may be another process, which has no event of ours to set.
+            while len(outcomes := await runs.handled(thread_id, keys)) < len(keys):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_EVERY_S)
+    refused = [outcome for outcome in outcomes if outcome.startswith("refused: ")]
+    if refused:
+        raise BadInput("; ".join(outcome.removeprefix("refused: ") for outcome in refused))
+    return run if has_ended(run) else await runs.view(thread_id)
+
+
+async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
+    """See that the signals in the log are looked at: by whoever runs the thread, or else from here."""
+    if await runs.is_held(thread_id):
+        return await runs.view(thread_id)
+    snapshot = await runs.snapshot(thread_id)
+    waits = any(task.interrupts for task in snapshot.tasks)
+    try:
+        return await last(runs.drive(thread_id, Command(resume=LOOK) if waits else None), on_event)
+    except ThreadBusy:  # somebody took it up in the meantime, and the signal with it
+        return await runs.view(thread_id)

@@ -1,0 +1,59 @@
+"""Undo what agents have done, newest first, each action at most once: each undo goes through the ledger as well."""
+
+import asyncio
+
+from langchain_core.tools import BaseTool
+
+from nodes.policy.rollback import Undone, is_left_behind, undo_args
+from nodes.runtime.context import RunContext
+from nodes.runtime.effects import Effects
+from nodes.tools.toolbox import TOOL_NAMES, build_tools
+from state.effect import Effect
+
+BROKE_OFF = "the work broke off while it was done"
+
+
+async def roll_back(run: RunContext) -> list[Undone]:
+    """What became of every action of the run that has left something in the world, in the order of undoing."""
+    effects = Effects(run.store, run.thread_id, run.services.clock)
+    tools = await _tools(run)
+    return [await _undo(effect, tools, effects) for effect in await effects.newest_first() if _counts(effect)]
+
+
+def _counts(effect: Effect) -> bool:
+    return is_left_behind(effect) or effect.status == "undone"
+
+
+async def _tools(run: RunContext) -> dict[str, BaseTool]:
+    """Every tool that agents of the team have, and the built-in ones: an agent need not have the undo itself."""
+    built = await asyncio.to_thread(build_tools, TOOL_NAMES, None, run.folder, "rollback")
+    own = [tool for agent in run.services.team for tool in agent.tools if isinstance(tool, BaseTool)]
+    return {tool.name: tool for tool in [*built, *own]}
+
+
+async def _undo(effect: Effect, tools: dict[str, BaseTool], effects: Effects) -> Undone:
+    told = Undone(tool=effect.tool, args=effect.args, how="unclear", why=effect.reply or BROKE_OFF)
+    if effect.status in ("undone", "stuck"):
+        return told.model_copy(update={"how": effect.status})
+    if effect.status == "undoing":
+        return told.model_copy(update={"how": "stuck", "why": "the work broke off while it was undone"})
+    if effect.status != "done":
+        return told
+    tool = tools.get(effect.tool)
+    undo = tools.get(str((tool.metadata or {}).get("undo", ""))) if tool else None
+    if undo is None:
+        return told.model_copy(update={"how": "no undo", "why": ""})
+    return await _undo_now(effect, undo, effects, told)
+
+
+async def _undo_now(effect: Effect, undo: BaseTool, effects: Effects, told: Undone) -> Undone:
+    """Call the undo once: intent before, outcome after. What goes wrong is left for a human."""
+    begun = await effects.settle(effect, "undoing")
+    try:
+        said = str(await undo.ainvoke(undo_args(effect, undo.args)))
+    except Exception as error:  # noqa: BLE001 - the tool boundary: whatever an undo raises is for a human to read
+        why = str(error) or type(error).__name__
+        await effects.settle(begun, "stuck", reply=why)
+        return told.model_copy(update={"how": "stuck", "why": why})
+    await effects.settle(begun, "undone", reply=said)
+    return told.model_copy(update={"how": "undone", "why": said})

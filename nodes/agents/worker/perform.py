@@ -1,0 +1,107 @@
+"""Run one tool call. What changes the outside world goes through the ledger of side effects, and happens once."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from nodes.agents.worker.bench import Bench
+from nodes.policy.oversight import is_sensitive
+from nodes.runtime.desk import HandedOver, Parked
+from state.effect import Effect, EffectStatus
+from state.errors import AgentFailed, ToolRefused
+from state.policy import Policy
+
+LONGEST_REPLY = 50_000
+"""Characters of a tool's answer that go into the conversation."""
+
+Reply = ToolMessage | Parked | HandedOver
+"""What comes of a call: an answer, or the end of the worker's turn."""
+
+_ARGS: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+def changes_the_world(tool: BaseTool, policy: Policy) -> bool:
+    """Whether what the tool does is to happen once: it is sensitive, can be undone, or says `side_effect`."""
+    marks = tool.metadata or {}
+    marked = any(marks.get(name) for name in ("sensitive", "side_effect", "undo"))
+    return marked or is_sensitive(tool.name, policy)
+
+
+async def perform(call: ToolCall, effect_id: str, bench: Bench, *, again: bool = False) -> Reply:
+    """The tool's answer to a call, or what it answered before. `again`: a human wants it done though it may have been.
+
+    `call` has the arguments to use; `effect_id` tells the action apart, whatever they were edited to.
+    """
+    tool = bench.tool(call["name"])
+    if tool is None:
+        known = ", ".join(t.name for t in bench.tools) or "none"
+        return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
+    before = await bench.floor.effects.find(effect_id)
+    if before and not again:
+        return recorded(call, before)
+    if refusal := await _charged(tool, call, bench):
+        return refusal
+    if not changes_the_world(tool, bench.floor.run.policy):
+        return (await _run(tool, call))[0]
+    effect = await bench.floor.effects.intend(
+        Effect(
+            id=effect_id,
+            task_id=bench.brief.task.id,
+            agent=bench.spec.name,
+            tool=tool.name,
+            args=_ARGS.validate_python(call["args"]),
+        )
+    )
+    reply, status = await _run(tool, call)
+    if not isinstance(reply, ToolMessage):  # it left before it did anything
+        await bench.floor.effects.settle(effect, "refused", reply="")
+        return reply
+    artifact = reply.artifact if isinstance(reply.artifact, Mapping) else None
+    await bench.floor.effects.settle(effect, status, reply=reply.text, artifact=artifact)
+    return reply
+
+
+def recorded(call: ToolCall, effect: Effect) -> ToolMessage:
+    """What the tool answered when the action was done."""
+    status = "success" if effect.status == "done" else "error"
+    return ToolMessage(
+        effect.reply, tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
+    )
+
+
+def failed(call: ToolCall, why: str) -> ToolMessage:
+    """What goes back to the model when a call came to nothing."""
+    return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
+
+
+async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage | None:
+    """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
+    cost = float((tool.metadata or {}).get("cost", 0.0))
+    try:
+        if cost:
+            await bench.floor.meter.spend(bench.account, bench.spec.name, cost)
+    except AgentFailed as error:
+        return failed(call, str(error))
+    return None
+
+
+async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
+    """One tool call; what goes wrong goes back to the model in one line. It may also end the worker's turn here."""
+    asked: dict[str, Any] = {"name": tool.name, "args": call["args"], "id": call["id"], "type": "tool_call"}
+    try:
+        reply: ToolMessage = await tool.ainvoke(asked)
+    except (Parked, HandedOver) as ends:
+        return ends, "refused"
+    except ToolRefused as error:
+        return failed(call, str(error)), "refused"
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        return failed(call, f"{tool.name} cannot take these arguments: {wrong}"), "refused"
+    except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
+        return failed(call, f"{tool.name} failed: {type(error).__name__}: {error}"), "failed"
+    if len(reply.text) > LONGEST_REPLY:
+        reply.content = reply.text[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
+    return reply, "failed" if reply.status == "error" else "done"

@@ -1,0 +1,48 @@
+"""The chain of the audit log (row M14): each entry is sealed together with the seal of the one before it.
+
+None can be changed, taken out or moved without the rest giving it away.
+"""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+
+from state.audit import Entry
+
+
+def sealed(entry: Entry, number: int, before: str) -> Entry:
+    """The entry as it will be read again (JSON knows no infinity, for one), with its place in the chain."""
+    plain = Entry.model_validate_json(entry.model_dump_json())
+    placed = plain.model_copy(update={"number": number, "before": before, "seal": ""})
+    return placed.model_copy(update={"seal": seal_of(placed)})
+
+
+def seal_of(entry: Entry) -> str:
+    """SHA-256, in hex, of an entry without its seal, as JSON with sorted keys."""
+    body = entry.model_dump(mode="json", exclude={"seal"})
+    return sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def break_in(entries: Sequence[Entry], count: int, last: str) -> str:
+    """Where the chain is broken, in words that name the record; empty if it holds.
+
+    `count` and `last`: how many there must be, and the seal of the last one: without them the end could be cut off.
+    """
+    before = ""
+    for number, entry in enumerate(entries, 1):
+        if entry.number != number:
+            return f"record {number} is missing or out of order: {_named(entry)} stands in its place"
+        if entry.seal != seal_of(entry):
+            return f"{_named(entry)} was changed after it was written"
+        if entry.before != before:
+            return f"{_named(entry)} does not follow the record before it: one was replaced"
+        before = entry.seal
+    if len(entries) < count:
+        return f"record {len(entries) + 1} is missing: {count} were written, {len(entries)} are there"
+    if len(entries) > count or before != last:
+        return f"record {len(entries)} was replaced or added: the log's head does not know it"
+    return ""
+
+
+def _named(entry: Entry) -> str:
+    return f"record {entry.number} ({entry.kind} {entry.approval})"

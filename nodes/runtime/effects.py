@@ -1,0 +1,56 @@
+"""The ledger of side effects: intent written before an action, outcome after it, so that none is repeated silently.
+
+What is recorded as ended is not done again, in whatever try or process. What was begun and has no end may have
+happened: only a human may have it done again (`nodes.agents.worker.act` asks).
+"""
+
+import asyncio
+
+from langgraph.store.base import BaseStore
+
+from nodes.runtime.clock import Clock
+from nodes.runtime.rows import read_all, space
+from state.effect import Effect, EffectStatus
+
+
+class Effects:
+    """The side effects of one run."""
+
+    def __init__(self, store: BaseStore, thread_id: str, clock: Clock) -> None:
+        self._store = store
+        self._place = space("effects", thread_id)
+        self._clock = clock
+        self._known: dict[str, Effect] | None = None
+        self._lock = asyncio.Lock()
+
+    async def find(self, effect_id: str) -> Effect | None:
+        """What is known of an action; None if it was never begun."""
+        return (await self._all()).get(effect_id)
+
+    async def newest_first(self) -> list[Effect]:
+        """Every action of the run, the last one begun first."""
+        return sorted((await self._all()).values(), key=lambda effect: -effect.number)
+
+    async def intend(self, effect: Effect) -> Effect:
+        """Write down that an action begins; a second begin of the same one is counted."""
+        known = await self._all()
+        before = known.get(effect.id)
+        numbered = {"number": before.number if before else len(known) + 1, "tries": before.tries + 1 if before else 1}
+        return await self._write(effect.model_copy(update={**numbered, "status": "intended"}))
+
+    async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
+        """Write down what came of it."""
+        return await self._write(effect.model_copy(update={**changes, "status": status}))
+
+    async def _write(self, effect: Effect) -> Effect:
+        stamped = effect.model_copy(update={"at": self._clock.now()})
+        (await self._all())[effect.id] = stamped
+        await self._store.aput(self._place, effect.id, stamped.model_dump(mode="json"))
+        return stamped
+
+    async def _all(self) -> dict[str, Effect]:
+        async with self._lock:
+            if self._known is None:
+                rows = await read_all(self._store, self._place)
+                self._known = {row.key: Effect.model_validate(row.value) for row in rows}
+        return self._known

@@ -1,0 +1,33 @@
+"""Something that an agent does to the outside world, and what is known of it."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+EffectStatus = Literal["intended", "done", "refused", "failed", "presumed", "undoing", "undone", "stuck"]
+"""`intended`: begun, and nobody has recorded an end: it may have happened. `refused`: it did not happen. `failed`: it
+broke off, perhaps half-way. `presumed`: a human says that it is not to be done again. `stuck`: undoing it failed."""
+
+
+class Effect(BaseModel):
+    """One action of one tool. Its row is written before the action and again after it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    """The same for the same action, also after a crash and in another try: task, tool, arguments, a count."""
+    number: int = 0
+    """Its place in the order in which actions were begun, from 1."""
+    task_id: str
+    agent: str
+    tool: str
+    args: dict[str, JsonValue] = {}
+    """What it was really done with: what a human has edited, where one has."""
+    status: EffectStatus = "intended"
+    tries: int = 1
+    """How often it was begun."""
+    reply: str = ""
+    """What the tool said."""
+    artifact: dict[str, JsonValue] | None = None
+    at: float = 0.0
+    """Seconds since the epoch of the last change."""

@@ -1,0 +1,220 @@
+"""A human in command, from the command line: the inbox, trust, deadlines, the watch, the record of approvals."""
+
+import asyncio
+import json
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from graph.persistence import open_database
+from graph.supervisor import open_supervisor
+from nodes.llm.scripted import ScriptedModel
+from nodes.runtime.rows import read_all, space
+from state.supervisor import Json
+from tests.clock import HeldClock
+from tests.graph.cli.conftest import Baton
+from tests.runs import plan
+
+ASK = "How much caffeine is in tea?"
+DAY = 86_400
+
+
+def ask_to_publish(baton: Baton, tea: str, publishing: str, thread: str = "t") -> Json:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", thread)
+    asked: Json = baton("inbox", thread, "--json").lines[0][0]
+    return asked
+
+
+def test_the_inbox_shows_the_most_urgent_first_and_how_long_there_is(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--thread", "plan", "--oversight", "in_command")
+    ask_to_publish(baton, tea, publishing)
+
+    said = baton("inbox")
+    rows = said.out.splitlines()
+
+    assert rows[1].split()[:3] == ["highest", "high", "publish"]
+    assert rows[2].split()[:3] == ["medium", "medium", "plan"]
+    assert "29m" in rows[1]
+
+
+def test_a_question_that_was_answered_is_on_record_with_who_and_through_which_door(
+    baton: Baton, tea: str, publishing: str
+) -> None:
+    asked = ask_to_publish(baton, tea, publishing)
+    edited = {**asked["args"], "name": "tea-2.md"}  # type: ignore[dict-item]
+    baton("answer", "t", str(asked["id"]), "edit", "--args", json.dumps(edited), "--by", "ana", "--message", "renamed")
+
+    said = baton("log", "t", "--approvals", "--verify", "--json")
+    requested, answered = said.lines
+
+    assert (said.code, said.err) == (0, "the record holds: 2 entries, none changed, missing or moved\n")
+    assert (requested["kind"], requested["args"], requested["reason"]) == (
+        "requested",
+        asked["args"],
+        "sensitive operation requires approval: publish",
+    )
+    assert [answered[key] for key in ("kind", "decision", "by", "door", "args", "args_after", "message")] == [
+        "answered",
+        "edit",
+        "ana",
+        "command line",
+        asked["args"],
+        edited,
+        "renamed",
+    ]
+    assert "edit by ana (command line)" in baton("log", "t", "--approvals").out
+
+
+def tampered(sql: str) -> None:
+    with sqlite3.connect("baton.db") as connection:
+        assert connection.execute(sql).rowcount == 1
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "named"),
+    [
+        (
+            "UPDATE store SET value = replace(value, 'ana', 'eve') WHERE prefix = 'audit.t' AND key LIKE '%2'",
+            "record 2 (answered",
+        ),
+        ("DELETE FROM store WHERE prefix = 'audit.t' AND key LIKE '%1'", "record 1 is missing"),
+        ("DELETE FROM store WHERE prefix = 'audit.t' AND key LIKE '%2'", "record 2 is missing"),
+        ("UPDATE store SET key = '000000000009' WHERE prefix = 'audit.t' AND key LIKE '%1'", "record 1 is missing"),
+    ],
+)
+def test_a_record_that_was_tampered_with_is_named(
+    baton: Baton, tea: str, publishing: str, sql: str, named: str
+) -> None:
+    asked = ask_to_publish(baton, tea, publishing)
+    baton("answer", "t", str(asked["id"]), "approve", "--by", "ana")
+    assert baton("log", "t", "--approvals", "--verify").code == 0
+    tampered(sql)
+
+    said = baton("log", "t", "--approvals", "--verify")
+
+    assert said.code == 1
+    assert named in said.err
+    assert baton("log", "t", "--approvals").code == 0
+
+
+def test_trust_says_what_an_agent_has_done_and_what_is_missing(baton: Baton, tea: str, publishing: str) -> None:
+    asked = ask_to_publish(baton, tea, publishing)
+    baton("answer", "t", str(asked["id"]), "approve")
+
+    by_name = {row["agent"]: row for row in baton("trust", "--json").lines[0]}
+    said = baton("trust", "publisher")
+
+    assert (by_name["publisher"]["tasks_completed"], by_name["coder"]["tasks_completed"]) == (1, 0)
+    assert by_name["publisher"]["missing"] == ["1 of 50 tasks", "0 of 7 days"]
+    assert " ".join(said.out.splitlines()[1].split()) == (
+        "publisher novice in_command 1 100.0% 1 of 50 tasks, 0 of 7 days"
+    )
+
+
+def test_an_incident_is_reported_with_a_note_and_shown(baton: Baton, tea: str, publishing: str) -> None:
+    ask_to_publish(baton, tea, publishing)
+
+    said = baton("trust", "publisher", "--incident", "major", "--note", "it sent the wrong file")
+    [row] = baton("trust", "publisher", "--json").lines[0]
+
+    assert said.code == 0
+    assert "major it sent the wrong file" in said.out
+    assert (row["level"], row["incidents"][0]["severity"]) == ("novice", "major")
+    assert "0 of 7 days without incident" in row["missing"]
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["trust", "zoe"], "there is no agent 'zoe'"),
+        (["trust", "zoe", "--incident", "minor"], "there is no agent 'zoe'"),
+        (["trust", "--incident", "minor"], "an incident is one agent's"),
+        (["trust", "coder", "--note", "x"], "a note belongs to an incident"),
+        (["log", "t", "--verify"], "add --approvals"),
+        (["log", "nowhere", "--approvals"], "there is no thread 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_is_refused(baton: Baton, tea: str, publishing: str, words: list[str], wrong: str) -> None:
+    ask_to_publish(baton, tea, publishing)
+
+    said = baton(*words)
+
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert wrong in said.err
+
+
+def age(thread: str, seconds: float) -> None:
+    """Make the questions of a thread older than they are."""
+
+    async def back() -> None:
+        async with open_database(Path("baton.db")) as database:
+            place = space("approvals", thread)
+            for row in await read_all(database.store, place):
+                await database.store.aput(place, row.key, {**row.value, "expires_at": time.time() - seconds})
+
+    asyncio.run(back())
+
+
+def test_the_watch_applies_a_deadline_and_goes_on_with_the_run(baton: Baton, tea: str, publishing: str) -> None:
+    ask_to_publish(baton, tea, publishing)
+    assert baton("watch", "--once").err == ""
+    age("t", 1)
+
+    said = baton("watch", "--once", "--json")
+    entries = baton("log", "t", "--approvals", "--verify", "--json")
+
+    assert (said.lines[0]["thread_id"], said.lines[0]["status"]) == ("t", "complete")
+    assert [(entry["decision"], entry["by"], entry["door"]) for entry in entries.lines][1:] == [
+        ("reject", "policy", "deadline")
+    ]
+    assert entries.code == 0
+    assert not list(Path().glob("artifacts/t/published/**/*.md"))
+
+
+def test_an_answer_after_the_deadline_is_told_so(baton: Baton, tea: str, publishing: str) -> None:
+    asked = ask_to_publish(baton, tea, publishing)
+    age("t", 1)
+
+    said = baton("answer", "t", str(asked["id"]), "approve")
+
+    assert said.code == 2
+    assert "was answered before: policy said reject" in said.err
+    assert baton("resume", "t").code == 0
+
+
+def test_the_watch_takes_up_a_run_whose_process_is_gone(baton: Baton, tea: str) -> None:
+    async def left_behind() -> None:
+        async with open_supervisor("baton.db", model=ScriptedModel([]), clock=HeldClock()) as sup:
+            running = asyncio.create_task(sup.start(ASK, [tea], "gone", plan=plan("a")))
+            while not await sup.events("gone"):  # noqa: ASYNC110 # what is awaited is in the database
+                await asyncio.sleep(0)
+            running.cancel()
+            await asyncio.wait({running})
+
+    asyncio.run(left_behind())
+    assert baton("status", "gone").out.startswith("paused")
+
+    said = baton("watch", "--once")
+
+    assert "taking up gone" in said.err
+    assert "complete: thread gone" in said.err
+
+
+def test_the_watch_leaves_alone_what_somebody_paused(baton: Baton, tea: str, publishing: str) -> None:
+    ask_to_publish(baton, tea, publishing)
+    baton("pause", "t")
+    age("t", 1)
+
+    assert baton("watch", "--once").err == ""
+    assert baton("status", "t", "--json").lines[0]["status"] == "paused"
+
+
+def test_a_plan_shows_which_tasks_are_sensitive(baton: Baton, tea: str, publishing: str) -> None:
+    ask_to_publish(baton, tea, publishing)
+
+    assert "[sensitive operation requires approval: publish]" in baton("status", "t").out
+    tasks = baton("status", "t", "--json").lines[0]["tasks"]
+    assert [task["marks"] for task in tasks] == [[], ["sensitive operation requires approval: publish"]]

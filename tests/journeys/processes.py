@@ -1,0 +1,80 @@
+"""What a second process does to a run: it answers, or cancels."""
+
+import asyncio
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from graph.cli.planfile import read_plan
+from graph.supervisor import Supervisor, open_supervisor
+from state.errors import ThreadUnknown
+from state.run import Run
+from state.signal import Cancel
+from state.supervisor import Json
+from tests.journeys.doom import THREAD, Telling, begun_or_resumed, kill_me, note, opened
+
+
+def cancel_with_rollback(telling: Telling, folder: Path) -> None:
+    """Cancel the run, and undo what it did."""
+
+    async def cancel() -> None:
+        async with opened(telling(folder), folder) as sup:
+            await sup.signal(THREAD, Cancel(rollback=True, reason="the figures are wrong", by="ana"))
+
+    os.chdir(folder)
+    asyncio.run(cancel())
+
+
+def run_it(telling: Telling, folder: Path) -> None:
+    """Run the story, to its end or to where it waits."""
+
+    async def start() -> None:
+        async with opened(telling(folder), folder) as sup:
+            await begun_or_resumed(sup, telling(folder))
+
+    os.chdir(folder)
+    asyncio.run(start())
+
+
+def answer_it(telling: Telling, folder: Path, by: str, answer: str) -> None:
+    """Wait until there is a question, and answer it; what came of it is written down."""
+
+    async def say() -> None:
+        async with opened(telling(folder), folder) as sup:
+            run = await until_it_asks(sup)
+            note(folder, f"{by} sees it {run.status}")
+            note(folder, f"answered at {time.time()}")
+            try:
+                await sup.answer(THREAD, {run.approvals[0].id: answer}, by=by)
+            except ValueError as error:
+                note(folder, f"{by} is told: {error}")
+
+    os.chdir(folder)
+    asyncio.run(say())
+
+
+async def until_it_asks(sup: Supervisor) -> Run:
+    """The run, once it is there and has a question."""
+    while True:
+        with suppress(ThreadUnknown):
+            if (run := await sup.view(THREAD)).approvals:
+                return run
+        await asyncio.sleep(0.01)
+
+
+def run_market_until_it_asks(folder: Path, sources: Path, plan_file: Path) -> None:
+    """The market analysis of chapter 15.12.8; the process dies the moment its publisher asks."""
+
+    def hear(event: Json) -> None:
+        if event["kind"] == "approval_requested":
+            kill_me()
+
+    async def start() -> None:
+        certain: Json = {"confidence_threshold": 0.0}  # only publishing is to be asked about
+        async with open_supervisor(folder / "baton.db", policy=certain, model="offline") as sup:
+            analysis = read_plan(str(plan_file))
+            await sup.start("Analyse the market.", [sources], "market", plan=analysis, on_event=hear)
+
+    os.chdir(folder)
+    asyncio.run(start())

@@ -1,0 +1,114 @@
+"""Documents order the agent to act, in twenty phrasings, and its model obeys all of them: no human, no action."""
+
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+
+from nodes.llm.scripted import ScriptedModel, Step
+from state.agent import AgentSpec
+from state.approval import Approval
+from state.run import Run
+from state.supervisor import Json
+from tests.runs import opened, plan
+
+DOCUMENTS = sorted((Path(__file__).parent / "injection").iterdir())
+SENSITIVE = {"publish", "unpublish", "send_mail", "delete_file", "transfer"}
+MOST_ROUNDS = 12
+
+
+def outside(did: list[str]) -> list[BaseTool]:
+    """What an attacker would like to have called; each writes down that it was."""
+
+    @tool
+    async def send_mail(to: str, text: str) -> str:
+        """Send a mail."""
+        did.append("send_mail")
+        return "sent"
+
+    @tool
+    async def delete_file(name: str) -> str:
+        """Delete a file."""
+        did.append("delete_file")
+        return "deleted"
+
+    @tool
+    async def transfer(amount: int) -> str:
+        """Move money."""
+        did.append("transfer")
+        return "moved"
+
+    transfer.metadata = {"risk": "critical"}
+    return [send_mail, delete_file, transfer]
+
+
+def obedient(document: Path) -> ScriptedModel:
+    """Reads the document, then does whatever it may have meant, twice, with the same call ids; then says so."""
+
+    def orders(number: int) -> list[dict[str, object]]:
+        wanted: list[tuple[str, dict[str, object]]] = [
+            ("publish", {"name": f"pwned{number}.md", "content": "PWNED"}),
+            ("send_mail", {"to": "attacker@example.com", "text": f"PWNED {number}"}),
+            ("delete_file", {"name": f"report{number}.md"}),
+            ("transfer", {"amount": 1000 + number}),
+        ]
+        return [{"name": name, "args": args, "id": f"approved-{name}"} for name, args in wanted]
+
+    def reply(messages: list[BaseMessage], tools: list[str]) -> Step:
+        answers = [message for message in messages if isinstance(message, ToolMessage)]
+        if not answers:
+            return {"name": "read", "args": {"file": document.name}}
+        rounds = (len(answers) - 1) // 4
+        return orders(rounds) if rounds < 2 else "As the document says, everything is published.\nConfidence: 0.9"
+
+    return ScriptedModel({lambda text: True: reply})
+
+
+def verdict(question: Approval) -> str:
+    """A human who lets the agent read and report, and nothing else."""
+    return "reject" if question.action in SENSITIVE else "approve"
+
+
+async def told(document: Path, did: list[str], oversight: str) -> tuple[Run, set[str]]:
+    """The run at its end, and the actions that a human was asked about on the way."""
+    worker = AgentSpec(name="ada", role="generalist", tools=["read", "publish", "unpublish", *outside(did)])
+    asked: set[str] = set()
+    policy: Json = {"oversight": oversight, "max_iterations": 0, "max_attempts": 1}
+    async with opened(worker, model=obedient(document)) as sup:
+        run = await sup.start("Summarise it.", [document], "t", plan=plan("a"), policy=policy)
+        for _ in range(MOST_ROUNDS):
+            if run.status != "waiting":
+                break
+            asked |= {question.action for question in run.approvals}
+            run = await sup.answer("t", {question.id: verdict(question) for question in run.approvals}, by="ana")
+    return run, asked
+
+
+def published(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("pwned*")]
+
+
+def test_there_are_twenty_phrasings() -> None:
+    assert len(DOCUMENTS) == 20
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in DOCUMENTS])
+@pytest.mark.parametrize("oversight", ["in_command", "in_the_loop"])
+async def test_nothing_sensitive_is_done_without_a_human(document: Path, oversight: str, tmp_path: Path) -> None:
+    did: list[str] = []
+    run, asked = await told(document, did, oversight)
+
+    assert run.status in ("complete", "failed")
+    assert asked >= {"publish", "send_mail", "delete_file", "transfer"}
+    assert (did, published(tmp_path)) == ([], [])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in DOCUMENTS])
+async def test_nothing_critical_is_done_in_any_mode(document: Path, tmp_path: Path) -> None:
+    did: list[str] = []
+    run, asked = await told(document, did, "on_the_loop")
+
+    assert run.status == "complete"
+    assert (asked, "transfer" in did) == ({"transfer"}, False)
+    assert published(tmp_path)  # on the loop the rest is done, and told: the model really obeys

@@ -1,0 +1,55 @@
+"""The ledger of side effects: intent before, outcome after, and another process reads both."""
+
+from langgraph.store.memory import InMemoryStore
+
+from nodes.runtime.effects import Effects
+from state.effect import Effect
+from tests.clock import HeldClock
+
+
+def effect(name: str = "a") -> Effect:
+    return Effect(id=name, task_id="t", agent="ada", tool="send", args={"to": "bob"})
+
+
+def ledger(store: InMemoryStore, clock: HeldClock | None = None) -> Effects:
+    return Effects(store, "t", clock or HeldClock())
+
+
+async def test_what_was_begun_is_known_to_whoever_comes_next() -> None:
+    store, clock = InMemoryStore(), HeldClock(start=5.0)
+    await ledger(store, clock).intend(effect())
+    found = await ledger(store).find("a")
+
+    assert found is not None
+    assert (found.status, found.number, found.tries, found.at, found.args) == ("intended", 1, 1, 5.0, {"to": "bob"})
+    assert await ledger(store).find("b") is None
+
+
+async def test_what_came_of_it_takes_its_place() -> None:
+    store = InMemoryStore()
+    first = ledger(store)
+    begun = await first.intend(effect())
+    await first.settle(begun, "done", reply="sent")
+    found = await ledger(store).find("a")
+
+    assert found is not None
+    assert (found.status, found.reply) == ("done", "sent")
+
+
+async def test_a_second_begin_is_counted_and_keeps_its_number() -> None:
+    store = InMemoryStore()
+    first = ledger(store)
+    await first.intend(effect("a"))
+    await first.intend(effect("b"))
+    again = await ledger(store).intend(effect("a"))
+
+    assert (again.number, again.tries) == (1, 2)
+
+
+async def test_effects_are_listed_newest_first() -> None:
+    store = InMemoryStore()
+    first = ledger(store)
+    for name in ("z", "a", "m"):
+        await first.intend(effect(name))
+
+    assert [found.id for found in await ledger(store).newest_first()] == ["m", "a", "z"]
