@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nodes.policy.handback import dropped
-from nodes.policy.oversight import Closeness, closeness
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects
@@ -30,8 +29,6 @@ class Floor:
     questions: Questions
     slots: asyncio.Semaphore
     """Room for agents at work."""
-    modes: dict[str, Closeness] = field(default_factory=dict)
-    """How closely a human watches each agent."""
     records: dict[str, TaskRecord] = field(default_factory=dict)
     ended: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -39,10 +36,6 @@ class Floor:
     """Set when the run gives up or is cancelled: calls in flight end."""
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing can run any more until a human answers."""
-
-    def mode_of(self, agent: str) -> Closeness:
-        """How closely a human watches an agent; one that nobody knows, as closely as can be where trust decides."""
-        return self.modes.get(agent) or closeness(self.run.policy.oversight, "novice")
 
     def note_quiet(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then leaves the floor."""
