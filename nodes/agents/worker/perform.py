@@ -26,8 +26,8 @@ def changes_the_world(tool: BaseTool, policy: Policy) -> bool:
     return marked or is_sensitive(tool.name, policy)
 
 
-async def perform(call: ToolCall, effect_id: str, bench: Bench, *, again: bool = False) -> ToolMessage:
-    """The tool's answer to a call, or what it answered before. `again`: a human wants it done though it may have been.
+async def perform(call: ToolCall, effect_id: str, bench: Bench) -> ToolMessage:
+    """The tool's answer to a call that is to be done now: for the first time, or again because a human says so.
 
     `call` has the arguments to use; `effect_id` tells the action apart, whatever they were edited to.
     """
@@ -37,9 +37,6 @@ async def perform(call: ToolCall, effect_id: str, bench: Bench, *, again: bool =
         return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
     if not changes_the_world(tool, bench.floor.run.policy):
         return (await _run(tool, call))[0]
-    before = await bench.floor.effects.find(effect_id)
-    if before and not again:
-        return recorded(call, before)
     effect = await bench.floor.effects.intend(
         Effect(
             id=effect_id,
