@@ -93,7 +93,7 @@ async def answer(
         raise BadInput("; ".join(problems))
     if run.status == "waiting":
         try:
-            return await _resume(runs, thread_id, decisions, on_event)
+            return await resume_with(runs, thread_id, decisions, on_event)
         except ThreadBusy:  # somebody took it up in the meantime; what is still open there can be answered there
             pass
     return await _told(runs, thread_id, [Decide(approval=k, decision=d, by=by) for k, d in decisions.items()], on_event)
@@ -123,7 +123,7 @@ async def hand_back(
     return await _told(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)
 
 
-async def _resume(runs: Runs, thread_id: str, decisions: Mapping[str, Decision], on_event: OnEvent | None) -> Run:
+async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decision], on_event: OnEvent | None) -> Run:
     """Resume a waiting run with decisions, if they are still wanted once its lease is held."""
 
     async def still_open() -> None:

@@ -23,7 +23,7 @@ from nodes.runtime.questions import Questions
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
-from nodes.runtime.trust import read_modes
+from nodes.runtime.trust import mode_of
 from state.agent import AgentSpec
 from state.errors import PlanInvalid
 from state.phase import Phase
@@ -79,9 +79,8 @@ def make_decompose(services: Services) -> Node:
 
 async def _waits(plan: Plan, run: RunContext) -> bool:
     """Whether a human sees the plan first: where one of those who would do it is in_command."""
-    modes = await read_modes(run)
     doers = {route(task, run.services.team.specs).agent for task in plan.tasks}
-    return any(modes[doer] == "in_command" for doer in doers)
+    return "in_command" in [await mode_of(run, doer) for doer in sorted(doers)]
 
 
 async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[Plan, list[str]]:

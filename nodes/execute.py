@@ -22,7 +22,6 @@ from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
-from nodes.runtime.trust import read_modes
 from state.control import phase_of
 from state.mode import Mode
 from state.phase import Phase
@@ -43,7 +42,6 @@ def make_execute(services: Services, worker: Worker) -> Node:
         floor = open_floor(run)
         await floor.steering.load(state.get("decisions") or {})
         await floor.questions.load()
-        floor.modes.update(await read_modes(run))
         await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
         if changed := await _looked(floor, state):
             return changed

@@ -13,6 +13,7 @@ from nodes.policy.oversight import response
 from nodes.policy.scope import marks_of, risk_of, tools_for
 from nodes.policy.triggers import fired, highest
 from nodes.runtime.floor import Floor
+from nodes.runtime.trust import mode_of
 from state.agent import AgentSpec
 from state.approval import POLICY, Approval, Decision
 from state.outcome import Failure, Outcome
@@ -44,7 +45,7 @@ class Gates:
             return known if known.expires_at is not None else None
         spec = self._spec(name)
         marks = marks_of(record.task, record.route, spec, policy)
-        mode = self.floor.mode_of(name)
+        mode = await mode_of(self.floor.run, name)
         if mode != "in_command" and spec and _asks_later(record.task, spec):
             marks = [mark for mark in marks if mark.trigger != "sensitive"]
         what, found = response(marks, mode)
@@ -75,7 +76,7 @@ class Gates:
         if known := self.floor.questions.known(key):
             return known if known.expires_at is not None else None
         found = fired(self._signs(record, outcome), self.floor.run.policy)
-        what, found = response(found, self.floor.mode_of(outcome.agent)) if found else ("pass", found)
+        what, found = response(found, await mode_of(self.floor.run, outcome.agent)) if found else ("pass", found)
         if what == "pass":
             return None
         why = f"It failed: {outcome.failure.message}" if outcome.failure else outcome.text[:2000]

@@ -7,7 +7,7 @@
 | on_the_loop | critical risk, consecutive failures | every other trigger |
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from state.policy import Oversight, Policy
@@ -37,11 +37,6 @@ EVERYTHING_WAITS = Fired(
 def closeness(oversight: Oversight, level: Level) -> Closeness:
     """The mode for an agent: the policy's, or with `auto` that of its trust."""
     return OF_LEVEL[level] if oversight == "auto" else oversight
-
-
-def closeness_of_all(policy: Policy, levels: Mapping[str, Level], agents: Sequence[str]) -> dict[str, Closeness]:
-    """The mode for each agent; one without a record is a novice."""
-    return {agent: closeness(policy.oversight, levels.get(agent, "novice")) for agent in agents}
 
 
 def response(found: Sequence[Fired], mode: Closeness) -> tuple[Response, list[Fired]]:

@@ -39,10 +39,10 @@ RULES: dict[Level, Rule] = {
 def trust_of(agent: str, book: Iterable[Tally | Incident], now: float) -> Trust:
     """Where an agent stands after all that is written about it; `missing` is counted as of `now`.
 
-    After each run it may rise by one level; an incident takes effect at once.
+    After each run it may rise by one level; an incident takes effect at once, and after a run of the same moment.
     """
     trust = Trust(agent=agent)
-    for entry in sorted(book, key=lambda entry: entry.at):
+    for entry in sorted(book, key=lambda entry: (entry.at, entry.kind == "incident")):
         trust = _after_incident(trust, entry) if isinstance(entry, Incident) else _after_run(trust, entry)
     return trust.model_copy(update={"missing": missing(trust, now)})
 

@@ -8,7 +8,6 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from nodes.policy.handback import dropped
-from nodes.policy.oversight import Closeness, closeness
 from nodes.policy.readiness import is_busy
 from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects
@@ -36,8 +35,6 @@ class Floor:
     """Room for agents at work."""
     saver: BaseCheckpointSaver[str]
     """For graphs on threads of their own; in memory only where the run has no checkpointer and cannot wait anyway."""
-    modes: dict[str, Closeness] = field(default_factory=dict)
-    """How closely a human watches each agent."""
     records: dict[str, TaskRecord] = field(default_factory=dict)
     ended: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -48,10 +45,6 @@ class Floor:
 
     waits: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
-
-    def mode_of(self, agent: str) -> Closeness:
-        """How closely a human watches an agent; one that nobody knows, as closely as can be where trust decides."""
-        return self.modes.get(agent) or closeness(self.run.policy.oversight, "novice")
 
     def note_quiet(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then leaves the floor."""

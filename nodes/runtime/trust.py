@@ -10,10 +10,10 @@ from uuid import uuid4
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import Field, TypeAdapter
 
-from nodes.policy.oversight import Closeness, closeness_of_all
+from nodes.policy.oversight import Closeness, closeness
 from nodes.policy.trust import trust_of
 from nodes.runtime.context import RunContext
-from nodes.runtime.rows import MOST, space
+from nodes.runtime.rows import MOST, read_all, space
 from state.trust import Incident, Tally, Trust
 
 _ENTRY: TypeAdapter[Tally | Incident] = TypeAdapter(Annotated[Tally | Incident, Field(discriminator="kind")])
@@ -41,10 +41,10 @@ async def read_trust(store: BaseStore, now: float) -> dict[str, Trust]:
     return {name: trust_of(name, book, now) for name, book in sorted(books.items())}
 
 
-async def read_modes(run: RunContext) -> dict[str, Closeness]:
-    """How closely a human watches each agent of the team: by the policy, or with `auto` by trust, as it is now."""
-    names = [agent.name for agent in run.services.team]
+async def mode_of(run: RunContext, agent: str) -> Closeness:
+    """How closely a human watches an agent now: by the policy, or with `auto` by its trust at this moment."""
     if run.policy.oversight != "auto":
-        return closeness_of_all(run.policy, {}, names)
-    known = await read_trust(run.store, run.services.clock.now())
-    return closeness_of_all(run.policy, {name: trust.level for name, trust in known.items()}, names)
+        return closeness(run.policy.oversight, "novice")
+    rows = await read_all(run.store, space(_KIND, agent))
+    book = [_ENTRY.validate_python(row.value) for row in rows]
+    return closeness(run.policy.oversight, trust_of(agent, book, run.services.clock.now()).level)

@@ -8,6 +8,7 @@ from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.brief import Brief
 from state.errors import BadInput, ThreadUnknown
+from state.signal import Takeover
 from tests.clock import HeldClock
 from tests.runs import agent, plan
 
@@ -37,6 +38,15 @@ def test_a_question_is_answered() -> None:
         run = sup.answer(waiting.thread_id, {waiting.approvals[0].id: True}, by="ana")
 
     assert (waiting.status, run.status, run.tasks[0].result) == ("waiting", "complete", "approve")
+
+
+def test_the_wheel_is_taken_and_handed_back() -> None:
+    with opened(team=[agent(asks)]) as sup:
+        sup.start("Q", thread_id="t", plan=plan("a"))
+        taken = sup.signal("t", Takeover(by="ana"))
+        run = sup.hand_back("t", {"a": "by hand"}, by="ana")
+
+    assert (taken.status, run.status, run.tasks[0].result) == ("handed_over", "complete", "by hand")
 
 
 def test_events_are_streamed() -> None:

@@ -93,6 +93,23 @@ async def test_an_incident_takes_effect_on_a_run_that_is_under_way() -> None:
     assert then.approvals[0].reason == "every step waits for a human (oversight in_command)"
 
 
+async def test_an_incident_takes_effect_between_two_tasks_of_a_run_at_work() -> None:
+    clock = HeldClock()
+    held: list[Supervisor] = []
+
+    async def work(brief: Brief, desk: Any) -> str:
+        if brief.task.id == "bad":
+            await held[0].incident("ada", "major")
+        return "Fine."
+
+    async with opened(agent(work), clock=clock, oversight="auto") as sup:
+        held.append(sup)
+        await run_days(sup, clock, 0, 1, 2, 3, 7)
+        run = await sup.start("Q", plan=plan("bad", "next <- bad"))
+
+    assert {task.id: task.status for task in run.tasks} == {"bad": "done", "next": "parked"}
+
+
 async def test_one_watched_agent_and_one_trusted_one_work_side_by_side() -> None:
     clock = HeldClock()
     async with opened(agent(name="ada"), agent(name="bob", role="writer"), clock=clock, oversight="auto") as sup:

@@ -13,9 +13,11 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.runs import config
+from graph.steering import resume_with
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel, Step
 from state.agent import AgentSpec
+from state.approval import Decision
 from state.errors import BadInput
 from state.run import Run
 from tests.journeys.acts import waits_beside_work
@@ -226,3 +228,16 @@ async def test_of_two_processes_that_answer_one_is_told_that_it_came_second(tmp_
     assert len(late) == 1
     assert "before" in late[0]
     assert run.tasks[0].result == f"approve by {'bob' if late[0].startswith('ana') else 'ana'}"
+
+
+async def test_an_answer_that_was_overtaken_before_it_got_the_lease_changes_nothing() -> None:
+    told = Shop()
+    async with told.opened() as sup:
+        asked = ids(await told.started(sup))
+        late = {asked["a"]: Decision(type="reject", by="bob")}
+        await sup.answer("t", {asked["a"]: True}, by="ana")
+        with pytest.raises(BadInput, match="ana said approve"):
+            await resume_with(sup._runs, "t", late, None)
+        run = await sup.view("t")
+
+    assert (told.ordered, len(run.approvals)) == (["1 a"], 2)

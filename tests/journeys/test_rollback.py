@@ -5,8 +5,8 @@ from pathlib import Path
 from graph.supervisor import Supervisor
 from state.run import Run
 from state.signal import Cancel
-from tests.journeys.acts import five_actions
-from tests.journeys.doom import THREAD, begun_or_resumed, in_another_process, live, notes
+from tests.journeys.acts import dies_after_sending, five_actions
+from tests.journeys.doom import THREAD, begun_or_resumed, die, in_another_process, live, notes
 from tests.journeys.processes import cancel_with_rollback
 from tests.runs import statuses
 
@@ -87,3 +87,22 @@ async def test_a_process_that_dies_while_it_undoes_leaves_each_undo_done_at_most
         "- **Left for a human:** `send_note` (to: n2) could not be undone: the work broke off while it was undone",
         "- `send_note` (to: n1) was undone: taken back from n1",
     ]
+
+
+async def test_what_may_have_happened_is_left_to_a_human(tmp_path: Path) -> None:
+    assert await die(dies_after_sending, tmp_path)
+    run = await live(dies_after_sending, tmp_path, onwards=lambda sup: sup.signal(THREAD, ROLLBACK))
+
+    assert (run.status, notes(tmp_path)) == ("cancelled", ["sent hello to bob"])
+    assert section(run, "Rolled back").startswith(
+        "- **Left for a human:** `send_note` (to: bob) may or may not have happened: the work broke off"
+    )
+
+
+async def test_where_nothing_was_done_there_is_nothing_to_undo(tmp_path: Path) -> None:
+    async def story(sup: Supervisor) -> Run:
+        await begun_or_resumed(sup, five_actions(tmp_path))
+        return await sup.signal(THREAD, ROLLBACK)
+
+    run = await live(five_actions, tmp_path, onwards=story)
+    assert section(run, "Rolled back") == "Nothing had been done to the outside world."

@@ -144,7 +144,7 @@ async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessag
             return failed(call, _presumed(decision))
         return _rejected(call, decision)
     args = proposal.edit if proposal.edit is not None else before.args if before else call["args"]
-    return await perform(cast(ToolCall, {**call, "args": args}), proposal.id, bench, again=before is not None)
+    return await perform(cast(ToolCall, {**call, "args": args}), proposal.id, bench)
 
 
 def _rejected(call: ToolCall, decision: Decision) -> ToolMessage:

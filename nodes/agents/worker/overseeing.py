@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from nodes.agents.worker.bench import Bench
 from nodes.policy.oversight import is_sensitive, response
 from nodes.policy.triggers import fired, highest
+from nodes.runtime.trust import mode_of
 from state.approval import Approval
 from state.policy import Policy
 from state.trigger import Risk, Signs
@@ -24,7 +25,7 @@ async def action_question(call: ToolCall, name: str, bench: Bench) -> Approval |
     if tool is None:
         return None
     signs = signs_of(tool, bench.floor.run.policy)
-    what, found = response(fired(signs, bench.floor.run.policy), bench.floor.mode_of(bench.spec.name))
+    what, found = response(fired(signs, bench.floor.run.policy), await mode_of(bench.floor.run, bench.spec.name))
     must_ask = str((tool.metadata or {}).get("ask") or "")
     if what == "pass" and not must_ask:
         return None

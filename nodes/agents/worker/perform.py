@@ -30,8 +30,8 @@ def changes_the_world(tool: BaseTool, policy: Policy) -> bool:
     return marked or is_sensitive(tool.name, policy)
 
 
-async def perform(call: ToolCall, effect_id: str, bench: Bench, *, again: bool = False) -> Reply:
-    """The tool's answer to a call, or what it answered before. `again`: a human wants it done though it may have been.
+async def perform(call: ToolCall, effect_id: str, bench: Bench) -> Reply:
+    """The tool's answer to a call that is to be done now: for the first time, or again because a human says so.
 
     `call` has the arguments to use; `effect_id` tells the action apart, whatever they were edited to.
     """
@@ -39,9 +39,6 @@ async def perform(call: ToolCall, effect_id: str, bench: Bench, *, again: bool =
     if tool is None:
         known = ", ".join(t.name for t in bench.tools) or "none"
         return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
-    before = await bench.floor.effects.find(effect_id)
-    if before and not again:
-        return recorded(call, before)
     if refusal := await _charged(tool, call, bench):
         return refusal
     if not changes_the_world(tool, bench.floor.run.policy):

@@ -76,6 +76,13 @@ def test_a_proficient_one_rises_after_30_quiet_days(at: float, expected: Level) 
     assert level([*fell_and_rose, tally(150, 0, at)]) == expected
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_run_and_an_incident_of_the_same_moment_count_in_the_same_order_however_they_are_read(turn: int) -> None:
+    book: list[Entry] = [tally(50, 0, 7), incident("minor", 7)]
+
+    assert level(book[::turn]) == "novice"
+
+
 def test_nobody_rises_by_two_levels_at_once() -> None:
     assert level([tally(500, 0, 100)]) == "proficient"
     assert level([tally(500, 0, 100), tally(1, 0, 100)]) == "expert"
