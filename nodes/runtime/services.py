@@ -9,6 +9,7 @@ from langgraph.store.memory import InMemoryStore
 from nodes.llm.choose import Models
 from nodes.runtime.clock import Clock, SystemClock
 from nodes.runtime.signals import Bells
+from nodes.tools.mcp import McpShelf
 from state.policy import Policy
 from state.team import Team
 
@@ -29,5 +30,7 @@ class Services:
     """Bytes over which a source file is left out."""
     bells: Bells = field(default_factory=Bells)
     """Wake a run in this process when a signal is sent from it."""
+    mcp: McpShelf = field(default_factory=McpShelf)
+    """Tools of MCP servers."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""

@@ -19,7 +19,7 @@ from tests.clock import HeldClock
 from tests.journeys.test_langgraph_dev import Server, free_port, start, wait_until_up
 from tests.runs import agent, opened, plan, statuses
 
-GRAPHS = '''
+GRAPHS = """
 import asyncio
 from typing import Any
 from langgraph.graph import START, MessagesState, StateGraph
@@ -48,7 +48,7 @@ async def asks(state):
     return {"result": interrupt({"may": "I?"})}
 
 good, bad, slow, asking = built(answers), built(breaks), built(hangs), built(asks)
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ async def test_cancelling_the_run_cancels_the_remote_one(client: LangGraphClient
     async with opened(remote(client, "slow"), clock=HeldClock()) as sup:
         started = asyncio.create_task(sup.start("Q", plan=plan({"id": "a", "role": "far"}), thread_id="t"))
         while not await working(client):
-            await asyncio.sleep(0.05)
+            pass
         await sup.signal("t", Cancel())
         run = await started
         events = await sup.events("t")

@@ -134,8 +134,8 @@ async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMess
         return _failed(call, f"{tool.name} cannot take these arguments: {wrong}")
     except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
         return _failed(call, f"{tool.name} failed: {type(error).__name__}: {error}")
-    if len(reply.content) > LONGEST_REPLY:
-        reply.content = reply.content[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
+    if len(reply.text) > LONGEST_REPLY:
+        reply.content = str(reply.text)[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
     return cast(ToolMessage, reply)
 
 
