@@ -25,7 +25,7 @@ help:
 demo: .venv/installed
 	@mkdir -p $(DEMO)
 	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" \
-		--sources examples/market/sources --oversight on_the_loop --db $(DEMO)/baton.db
+		--sources examples/market/sources --oversight on_the_loop --model offline --db $(DEMO)/baton.db
 
 test: lint types imports pytest
 

@@ -1,5 +1,8 @@
 """The graph that `langgraph.json` serves, and the way to build one's own."""
 
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import cache
 from typing import Any, cast
 
@@ -8,6 +11,7 @@ from langgraph.types import Checkpointer
 
 from graph.builder import Graph, build_graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
+from graph.lease import Leases
 from graph.settings import read_settings
 from nodes.runtime.services import Services
 
@@ -32,7 +36,27 @@ def build_supervisor(
 @cache
 def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
-    return compose(read_settings())
+    return replace(compose(read_settings()), guard=_hold)
+
+
+class _Lessor:
+    """The leases of the server's database, while the server has it open."""
+
+    leases: Leases | None = None
+
+
+@contextmanager
+def leasing(leases: Leases) -> Iterator[None]:
+    """While inside, a thread that the served graph executes is leased: no other process runs it meanwhile."""
+    _Lessor.leases = leases
+    try:
+        yield
+    finally:
+        _Lessor.leases = None
+
+
+def _hold(thread_id: str) -> AbstractAsyncContextManager[None]:
+    return _Lessor.leases.hold(thread_id) if _Lessor.leases else nullcontext()
 
 
 class _Deferred:

@@ -33,6 +33,12 @@ class WholeBatches(AsyncSqliteStore):
             await asyncio.wait({batch})
             raise
 
+    async def aclose(self) -> None:
+        """End the store's background task; left to the garbage collector, asyncio complains about it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+
 
 @dataclass(frozen=True)
 class Database:
@@ -52,17 +58,25 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with connect(path, synchronous) as first, connect(path, synchronous) as second:
-            database = Database(path, Saver(first), WholeBatches(second))
-            await database.checkpointer.setup()
-            await database.store.setup()
-            yield database
+        async with connect(path, synchronous, autocommit=False) as first, connect(path, synchronous) as second:
+            store = WholeBatches(second)
+            database = Database(path, Saver(first), store)
+            try:
+                await database.checkpointer.setup()
+                await database.store.setup()
+                yield database
+            finally:
+                await store.aclose()
 
 
 @asynccontextmanager
-async def connect(path: Path, synchronous: str) -> AsyncIterator[aiosqlite.Connection]:
-    """A connection set up the way every connection to the file is."""
-    async with aiosqlite.connect(path, isolation_level=None) as connection:
+async def connect(path: Path, synchronous: str, *, autocommit: bool = True) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection set up the way every connection to the file is.
+
+    The saver relies on Python's implicit transactions (`autocommit=False`): it writes what a node returned row by row
+    and commits once. The Store begins its own transactions, and the lease is one statement.
+    """
+    async with aiosqlite.connect(path, isolation_level=None if autocommit else "DEFERRED") as connection:
         await connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
         await connection.execute("PRAGMA journal_mode=WAL")
         await connection.execute(f"PRAGMA synchronous={synchronous}")

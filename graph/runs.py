@@ -18,6 +18,7 @@ from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.rows import read_all
 from nodes.runtime.services import Services
 from nodes.runtime.signals import send
+from nodes.runtime.steering import read_recruits
 from nodes.tools.sources import open_sources
 from state.errors import ModelFailed, ThreadBusy, ThreadUnknown
 from state.event import Event
@@ -67,9 +68,10 @@ class Runs:
         with explained(self.database.path):
             snapshot = await self.snapshot(thread_id)
             board = await read_board(self.database.store, thread_id)
+            recruits = await read_recruits(self.database.store, thread_id)
             ledger = await read_ledger(self.database.store, thread_id)
             holder = await self.leases.holder(thread_id)
-        return view_of(thread_id, snapshot, board, ledger.get(RUN, Usage()), is_held=holder is not None)
+        return view_of(thread_id, snapshot, board, recruits, ledger.get(RUN, Usage()), is_held=holder is not None)
 
     async def snapshot(self, thread_id: str) -> StateSnapshot:
         """The last checkpoint."""

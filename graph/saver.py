@@ -1,8 +1,10 @@
 """LangGraph's SQLite saver, with what its server asks of one besides: roll back a run, copy or prune a thread."""
 
+import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 Pruning = Literal["keep_latest", "delete", "delete_all"]
@@ -43,6 +45,16 @@ DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < (
 
 class Saver(AsyncSqliteSaver):
     """Checkpoints in SQLite. Each method is one transaction."""
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a node or @task returned, whole or not at all: a half of it would lose where the run goes next."""
+        try:
+            await super().aput_writes(config, writes, task_id, task_path)
+        except sqlite3.Error:
+            await self.conn.rollback()
+            raise
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Forget the checkpoints that these runs of the server made; the thread is as it was before them."""

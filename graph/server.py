@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from graph.app import served
-from graph.persistence import open_database
+from graph.app import leasing, served
+from graph.lease import Leases
+from graph.persistence import connect, open_database
 from graph.saver import Saver
 from graph.settings import read_settings
 
@@ -16,9 +17,13 @@ from graph.settings import read_settings
 async def checkpointer() -> AsyncIterator[Saver]:
     """The checkpointer, for `checkpointer.path`."""
     settings = await asyncio.to_thread(read_settings)
-    await asyncio.to_thread(served)
-    async with open_database(settings.db, settings.synchronous) as database:
-        yield database.checkpointer
+    services = await asyncio.to_thread(served)
+    async with (
+        open_database(settings.db, settings.synchronous) as database,
+        connect(settings.db, settings.synchronous) as connection,
+    ):
+        with leasing(Leases(connection, services.clock)):
+            yield database.checkpointer
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """A run as it is now: the last checkpoint, the board on top of it, and who runs it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
@@ -16,8 +16,18 @@ from state.supervisor import SupervisorState, Terms
 from state.usage import Usage
 
 
-def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], ledger: Usage, *, is_held: bool) -> Run:
+def view_of(
+    thread_id: str,
+    snapshot: StateSnapshot,
+    board: Mapping[str, Json],
+    recruits: Sequence[TaskRecord],
+    ledger: Usage,
+    *,
+    is_held: bool,
+) -> Run:
     """The run of a thread. `ledger`: what its tasks have used. `is_held`: a living process runs it.
+
+    `recruits` are all that were granted: those at work are not in the last checkpoint yet.
 
     Raises:
         ThreadUnknown: the thread has no run.
@@ -25,7 +35,7 @@ def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], 
     state: SupervisorState = snapshot.values  # type: ignore[assignment]
     if not snapshot.created_at:
         raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
-    records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    records = _records(state, recruits)
     status, error = _status(snapshot, state, is_held=is_held)
     approvals = open_questions(state) if status in ("waiting", "paused", "handed_over") and records else []
     return Run(
@@ -46,6 +56,13 @@ def view_of(thread_id: str, snapshot: StateSnapshot, board: Mapping[str, Json], 
         started_at=state.get("started_at"),
         finished_at=state.get("finished_at"),
     )
+
+
+def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:
+    """The tasks of the last checkpoint, and the recruits that are not in it yet."""
+    records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    known = {record.id for record in records}
+    return records + [record for record in recruits if record.id not in known]
 
 
 def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -> tuple[RunStatus, str | None]:
@@ -96,6 +113,7 @@ def _task(record: TaskRecord, row: Json | None) -> TaskView:
         tokens=outcome.usage.total_tokens if outcome else 0,
         recruited_by=record.recruited_by,
         route_reason=record.route.reason if record.route else "",
+        scores=record.route.scores if record.route else [],
     )
     if record.status == "pending" and row:
         return view.model_copy(update={key: value for key, value in row.items() if key in TaskView.model_fields})

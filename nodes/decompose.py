@@ -55,7 +55,10 @@ def make_decompose(services: Services) -> Node:
             "mode": mode.model_dump(mode="json"),
             "tasks": [record.model_dump(mode="json") for record in records],
             "spent": meter.spent.model_dump(mode="json"),
-            "warnings": [*state.get("warnings", []), *(f"the plan was repaired: {note}" for note in notes)],
+            "warnings": [
+                *state.get("warnings", []),
+                *(f"the plan was repaired: {note}" for note in dict.fromkeys(notes)),
+            ],
         }
         if run.policy.oversight == "in_command":
             return Command(update=update, goto="approve")

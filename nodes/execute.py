@@ -1,6 +1,7 @@
 """Execute: the dispatcher at work, until everything has ended or what is left waits for a human."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -47,9 +48,12 @@ def make_execute(services: Services, worker: Worker) -> Node:
             sources=await _files(run),
             notes=state.get("notes", []),
         )
-        dispatcher = Dispatcher(floor, assignment)
-        await dispatcher.work()
-        return _after(floor, dispatcher.abort, state.get("warnings", []))
+        began, worked_s = services.clock.now(), state.get("worked_s", 0.0)
+        dispatcher = Dispatcher(floor, assignment, worked_s=worked_s)
+        async with nullcontext() if run.outer else services.guard(run.thread_id):  # the outer lease covers a nested one
+            await dispatcher.work()
+        worked_s += services.clock.now() - began
+        return _after(floor, dispatcher.abort, worked_s, state.get("warnings", []))
 
     return execute
 
@@ -59,10 +63,11 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None, warnings: list[str]) -> Goto:
+def _after(floor: Floor, abort: str | None, worked_s: float, warnings: list[str]) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {
+        "worked_s": worked_s,
         "tasks": [record.model_dump(mode="json") for record in records],
         "decisions": {key: decision.model_dump(mode="json") for key, decision in floor.steering.decisions.items()},
     }
@@ -72,7 +77,7 @@ def _after(floor: Floor, abort: str | None, warnings: list[str]) -> Goto:
     if floor.meter.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
         update["warnings"] = [*warnings, floor.meter.exhausted]
     elif floor.meter.exhausted:
-        abort = abort or floor.meter.exhausted
+        abort = floor.meter.exhausted
     if error := abort:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":

@@ -46,7 +46,7 @@ class Policy(BaseModel):
     cost_budget: float | None = Field(default=None, gt=0)
     """US dollars, as declared by tools and agents, that the run may use; None: no limit."""
     max_seconds: float | None = Field(default=None, gt=0)
-    """Seconds that the run's tasks may take together, from the start of executing; None: no limit."""
+    """Seconds that executing may take in all, without the time in which a human is waited for; None: no limit."""
     recruit_roles: list[str] | None = None
     """Roles that may be recruited; None: any."""
     on_failed_input: Literal["degrade", "skip"] = "degrade"

@@ -1,9 +1,14 @@
 """What a model is asked to reply with, loosely typed on purpose: weak models leave fields out and mix up names.
 
+`maxItems` stands only in the schema that the model is given: a weak model that is held to the schema goes on with a
+list for ever otherwise. A longer list is read all the same.
+
 These are drafts. `nodes.policy.plans` repairs a draft into a `Plan`, or says what is wrong with it.
 """
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+FINITE: dict[str, JsonValue] = {"maxItems": 20}
 
 
 class TaskDraft(BaseModel):
@@ -18,7 +23,9 @@ class TaskDraft(BaseModel):
         default="general",
         description="research, analysis, strategy, implementation, writing, review, action, critical or general",
     )
-    depends_on: list[str] = Field(default_factory=list, description="Ids of the tasks whose results this one needs")
+    depends_on: list[str] = Field(
+        default_factory=list, description="Ids of the tasks whose results this one needs", json_schema_extra=FINITE
+    )
     required: bool = Field(default=True, description="False if the request can be answered without it")
     action: str = Field(default="", description="publish, send, delete … if it changes the outside world, else empty")
     needs_tools: bool = Field(default=True, description="False if it can be answered without tools and sources")
@@ -29,7 +36,9 @@ class PlanDraft(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    tasks: list[TaskDraft] = Field(default_factory=list, description="The tasks, in a sensible order")
+    tasks: list[TaskDraft] = Field(
+        default_factory=list, description="The tasks, in a sensible order", json_schema_extra=FINITE
+    )
     complexity: float = Field(default=0.5, description="How hard the request is: 0 trivial, 1 very hard")
     dynamic: bool = Field(default=False, description="True if more tasks will probably turn up on the way")
     communicates: bool = Field(default=False, description="True if agents must talk to each other while they work")
@@ -50,4 +59,8 @@ class Review(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    verdicts: list[Verdict] = Field(default_factory=list, description="One for each task that was shown")
+    verdicts: list[Verdict] = Field(
+        default_factory=list,
+        description="One for each task that was shown",
+        json_schema_extra=FINITE,
+    )

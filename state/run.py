@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from state.approval import Approval
 from state.artifact import Artifact
 from state.mode import Mode
+from state.record import Score
 from state.usage import Usage
 
 RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "failed", "cancelled"]
@@ -35,6 +36,8 @@ class TaskView(BaseModel):
     tokens: int = 0
     recruited_by: str | None = None
     route_reason: str = ""
+    scores: list[Score] = []
+    """How well each agent fits it, with the parts of each score, best first."""
 
 
 class Run(BaseModel):

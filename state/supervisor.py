@@ -70,6 +70,8 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     """What the user said while the work was in flight, and what was said to a rejected plan."""
     spent: Json
     """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
+    worked_s: float
+    """Seconds that executing has taken so far, over all rounds."""
     warnings: list[str]
     error: str | None
     started_at: float

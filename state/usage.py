@@ -11,7 +11,7 @@ class Usage(BaseModel):
     input_tokens: int = 0
     output_tokens: int = 0
     calls: int = 0
-    """Finished model calls."""
+    """Model calls made, those of agents that failed included."""
     cost: float = 0.0
     """US dollars, as declared by agents and tools; model prices are not guessed."""
 

@@ -12,6 +12,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 
 from nodes.agents.attempts import Attempts
+from nodes.agents.escalation import by_human
 from nodes.policy.contexts import assemble_brief
 from nodes.policy.readiness import readiness
 from nodes.runtime.floor import Floor
@@ -69,10 +70,13 @@ class Assignment:
 
     async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], leg: int) -> Outcome:
         """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
-        if why := self.floor.meter.exhausted:
+        if settled := by_human(record, self.floor.steering.decisions):
+            return await self._finished(record, settled)
+        if why := await self.floor.meter.no_room():
             return await self._finished(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
         if self.floor.stopped.is_set():
             return await self._finished(record, self._outcome(record, "cancelled"))
+        record = self._with_who_is_left(record)
         await self._started(record)
         brief = assemble_brief(
             self.query,
@@ -85,6 +89,14 @@ class Assignment:
         )
         made = await self._unless_stopped(self.attempts.make(record, brief, leg), record)
         return await self._finished(record, made)
+
+    def _with_who_is_left(self, record: TaskRecord) -> TaskRecord:
+        """The record with the agent that will really do it: another one where the chosen one is retired."""
+        left = self.attempts.candidates(record)
+        if not record.route or not left or left[0] == record.agent or record.status == "parked":
+            return record
+        reason = f"{record.agent} is retired; next best score"
+        return record.model_copy(update={"route": record.route.model_copy(update={"agent": left[0], "reason": reason})})
 
     async def _inputs(self, record: TaskRecord) -> dict[str, Outcome]:
         """The outcomes of what the task builds on, and of whoever was recruited by those."""
@@ -153,11 +165,12 @@ class Assignment:
         )
 
     async def _finished(self, record: TaskRecord, made: Outcome) -> Outcome:
-        """Record how it ended: the outcome, the board, mail it sent and the event in one transaction."""
+        """Record how it ended: mail it sent first, then the outcome, the board and the event in one transaction."""
         outcome, run = made, self.floor.run
         if made.status == "failed" and not record.task.required:
             outcome = made.model_copy(update={"status": "skipped"})
-        rows = [run.journal.row(f"task:{record.id}", _board(outcome)), *self.floor.steering.unsaved()]
+        await self.floor.listener.save()
+        rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
         if outcome.status not in ENDED:
             await self._parked(record, outcome, rows)
             return outcome

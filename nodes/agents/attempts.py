@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from nodes.agents.escalation import asked_human, briefed, by_human, is_cut_short
+from nodes.agents.escalation import asked_human, briefed, is_cut_short
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.agents.working import Working
@@ -58,11 +58,9 @@ class Attempts:
     async def make(self, record: TaskRecord, brief: Brief, leg: int = 0) -> Outcome:
         """Try until done, parked, or nobody is left to try. `leg` counts how often the task has parked here before."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
-        if start and (settled := by_human(start, self.floor.steering.decisions)):
-            return settled
         tally = _Tally(start.usage if start else Usage(), list(start.tried) if start else [])
         outcome = _unassigned(record)
-        todo = self._candidates(record, start)
+        todo = self.candidates(record, start)
         while todo:
             agent = todo.pop(0)
             if self._is_hopeless(outcome, agent):
@@ -104,7 +102,7 @@ class Attempts:
         team = self.run.services.team
         return agent in team and kind_of(team.agent(agent).run) == "model"
 
-    def _candidates(self, record: TaskRecord, start: Outcome | None) -> list[str]:
+    def candidates(self, record: TaskRecord, start: Outcome | None = None) -> list[str]:
         """Who tries, in order: the one who is at it, or the chosen one; then one substitute."""
         route = cast(Route, record.route)
         first = start.agent if start else route.agent

@@ -24,8 +24,10 @@ from state.record import FINAL, TaskRecord, TaskStatus
 class Dispatcher:
     """Runs the open tasks of one superstep."""
 
-    def __init__(self, floor: Floor, assignment: Assignment) -> None:
+    def __init__(self, floor: Floor, assignment: Assignment, *, worked_s: float = 0.0) -> None:
         self.floor = floor
+        self.worked_s = worked_s
+        """Seconds that earlier rounds have taken."""
         self.assignment = assignment
         self.abort: str | None = None
         """Why the run gave up, once it has."""
@@ -116,7 +118,7 @@ class Dispatcher:
         """Stop the run when its tasks have taken as long as the policy grants."""
         seconds = self.floor.run.policy.max_seconds
         if seconds is not None:
-            await self.floor.run.services.clock.sleep(seconds)
+            await self.floor.run.services.clock.sleep(max(0.0, seconds - self.worked_s))
             why = f"the run's limit of {seconds:g} seconds is reached"
             await self.floor.meter.stop(why)
             self.stop(why)

@@ -30,7 +30,7 @@ def abort_reason(records: Iterable[TaskRecord], policy: Policy) -> str | None:
     records = list(records)
     buckets = [_bucket(record, policy) for record in records]
     totals = Counter(buckets)
-    failed = Counter(bucket for record, bucket in zip(records, buckets, strict=True) if record.status == "failed")
+    failed = Counter(bucket for record, bucket in zip(records, buckets, strict=True) if _has_failed(record))
     for bucket, count in failed.items():
         share = policy.failure_threshold[bucket]
         limit = most_failures(totals[bucket], share)
@@ -38,6 +38,12 @@ def abort_reason(records: Iterable[TaskRecord], policy: Policy) -> str | None:
             what = "tasks" if bucket == "default" else f"{bucket} tasks"
             return f"{count} of {totals[bucket]} {what} failed; at {limit} the run stops (threshold {share:.0%})"
     return None
+
+
+def _has_failed(record: TaskRecord) -> bool:
+    """A task that a limit of the run stopped says nothing about the others: the limit ends the run by itself."""
+    failure = record.outcome.failure if record.outcome else None
+    return record.status == "failed" and not (failure and failure.kind == "limit")
 
 
 def _bucket(record: TaskRecord, policy: Policy) -> str:

@@ -22,6 +22,13 @@ def exceeded(policy: Policy, used: Usage, reserved: Usage) -> str:
     return ""
 
 
+def used_up(policy: Policy, used: Usage) -> str:
+    """Which limit leaves no room for work whose price is not known before, such as a function's; or an empty string."""
+    if policy.cost_budget is not None and used.cost >= policy.cost_budget:
+        return f"the cost_budget of ${policy.cost_budget:.2f} is used up (${used.cost:.2f} spent)"
+    return exceeded(policy, used, Usage())
+
+
 def expected(prompt_characters: int, dearest: Usage) -> Usage:
     """What a call will probably use: its prompt at four characters a token, or the dearest call seen so far."""
     if dearest.calls:

@@ -17,7 +17,7 @@ MAX_PROPOSED = 50
 """A model that proposes more tasks than this is asked again; people may give up to `state.plan.MAX_TASKS`."""
 
 SAME = 97.0
-"""Two descriptions this alike (0 to 100, rapidfuzz `ratio`) are one task given twice."""
+"""Two descriptions this alike (0 to 100, rapidfuzz `ratio`) are one task given twice, if kind and role agree."""
 
 
 def parse_plan(raw: object) -> Plan:
@@ -80,7 +80,10 @@ def _distinct(drafts: Sequence[TaskDraft], notes: list[str]) -> list[TaskDraft]:
 
 
 def _same(one: TaskDraft, other: TaskDraft) -> bool:
-    return fuzz.ratio(one.description.strip().lower(), other.description.strip().lower()) >= SAME
+    mine, theirs = one.description.strip().lower(), other.description.strip().lower()
+    if mine == theirs:
+        return True
+    return (one.kind, one.role) == (other.kind, other.role) and fuzz.ratio(mine, theirs) >= SAME
 
 
 def _named(drafts: list[TaskDraft], notes: list[str]) -> list[TaskDraft]:

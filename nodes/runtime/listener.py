@@ -5,6 +5,7 @@ From another process a signal is seen at the next poll, from this one at once. W
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -55,13 +56,16 @@ class Listener:
         self.meter = meter
         self.records = records
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
+        self._sent: Counter[tuple[str, str]] = Counter()
+        """Mail delivered without the log that no event tells of yet: how many, by sender and address."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
         """Apply what waits, then listen while inside."""
         await self.look()
-        listening = asyncio.create_task(self._listen())
+        bell = self.run.services.bells.bell(self.run.thread_id)
+        listening = asyncio.create_task(self._listen(bell))
         try:
             yield
         finally:
@@ -78,9 +82,12 @@ class Listener:
                 await self._handle(item)
 
     async def save(self) -> None:
-        """Store mail that was delivered without the log."""
-        if rows := self.steering.unsaved():
-            await self.run.store.abatch(rows)
+        """Store mail that was delivered without the log, and tell of it, in one transaction."""
+        rows, sent = self.steering.unsaved(), self._sent
+        self._sent = Counter()
+        for (sender, to), messages in sent.items():
+            await self._delivered(sender, to, messages, rows)
+            rows = []
 
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
@@ -90,13 +97,12 @@ class Listener:
     def mail(self, mail: Mail) -> str:
         """Deliver mail at once; returns why not, or an empty string. Never waits."""
         names = self._addressees(mail.to, mail.sender)
-        for name in names:
-            self.steering.deliver(name, [mail])
+        if sum(self.steering.deliver(name, [mail]) for name in names):
+            self._sent[mail.sender, mail.to] += 1
         self.run.services.bells.ring(self.run.thread_id)
         return "" if names else f"there is nobody called {mail.to!r}"
 
-    async def _listen(self) -> None:
-        bell = self.run.services.bells.bell(self.run.thread_id)
+    async def _listen(self, bell: asyncio.Event) -> None:
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):
@@ -154,9 +160,14 @@ class Listener:
         if not names:
             await self._log(item, f"refused: there is nobody called {signal.to!r}", [])
             return
-        lost = {name: self.steering.mail(name).lost for name in names}
-        rows = [*self.steering.unsaved(), *self._moved(item, "done")]
-        await self.run.emit("mail_delivered", also=rows, sender=signal.by, to=list(names), lost=lost, capacity=CAPACITY)
+        await self._delivered(signal.by, signal.to, 1, [*self.steering.unsaved(), *self._moved(item, "done")])
+
+    async def _delivered(self, sender: str, to: str, messages: int, rows: list[PutOp]) -> None:
+        """Tell of mail, and of what the mailboxes it went to have lost so far."""
+        lost = {name: self.steering.mail(name).lost for name in self._addressees(to, sender)}
+        await self.run.emit(
+            "mail_delivered", also=rows, sender=sender, to=list(lost), messages=messages, lost=lost, capacity=CAPACITY
+        )
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         asked = [

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.base import BaseStore, PutOp
 
-from nodes.policy.limits import exceeded, expected
+from nodes.policy.limits import exceeded, expected, used_up
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import Room
 from nodes.runtime.rows import read_all, space
@@ -68,7 +68,7 @@ class Meter:
 
     @asynccontextmanager
     async def call(self, task_id: str, agent: str, prompt_characters: int) -> AsyncIterator[Reservation]:
-        """Room for one model call; what it used is on the ledger when this ends, however it ends.
+        """Room for one model call; what it used is on the ledger when this ends, however it ends: a failed one counts.
 
         Raises:
             AgentFailed: class `limit`, when a limit of the run leaves no room.
@@ -80,8 +80,7 @@ class Meter:
             finally:
                 self._open.remove(reservation)
                 outer.used = reservation.used
-                if reservation.used is not None:
-                    await self._put(task_id, agent, reservation.used)
+                await self._put(task_id, agent, reservation.used or Usage(calls=1))
                 self._settled.set()
 
     @asynccontextmanager
@@ -144,6 +143,12 @@ class Meter:
             await outer.budget.spend(outer.task_id, agent, cost)
         if cost:
             await self._put(task_id, agent, Usage(cost=cost))
+
+    async def no_room(self) -> str | None:
+        """Which limit keeps work from starting, if any."""
+        if why := self.exhausted or used_up(self._run.policy, self.total):
+            await self.stop(why)
+        return self.exhausted
 
     async def stop(self, why: str) -> None:
         """Say, once, that a limit was reached."""

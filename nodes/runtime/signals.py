@@ -6,6 +6,7 @@ move and its effect are one transaction, so a crash can neither lose a signal no
 
 import asyncio
 from collections.abc import Sequence
+from itertools import count
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
@@ -18,6 +19,9 @@ from state.signal import Signal
 
 Waiting = tuple[str, Json]
 """A signal's key and its raw content, which may be malformed."""
+
+_SENT = count(1)
+"""Keeps signals apart, and in order, that one process sends at the same reading of its clock."""
 
 
 class Bells:
@@ -41,7 +45,7 @@ class Bells:
 
 async def send(store: BaseStore, thread_id: str, signal: Signal, clock: Clock) -> str:
     """Put a signal into the log; its key sorts by time. Returns the key."""
-    key = f"{int(clock.now() * 1_000_000):017d}-{uuid4().hex[:12]}"
+    key = f"{int(clock.now() * 1_000_000):017d}-{next(_SENT):06d}-{uuid4().hex[:12]}"
     await store.aput(space("signals", thread_id), key, signal.model_dump(mode="json"))
     return key
 

@@ -8,7 +8,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mailbox import Mailbox
 from nodes.runtime.journal import Json
-from nodes.runtime.rows import read_each, space
+from nodes.runtime.rows import read_all, read_each, space
 from state.approval import Decision
 from state.brief import Mail
 from state.control import Control
@@ -60,14 +60,15 @@ class Steering:
         """An agent's mailbox."""
         return self.mailboxes.get(agent, Mailbox())
 
-    def deliver(self, agent: str, mails: list[Mail]) -> None:
-        """Put mail into a mailbox; it is there at once, and stored with `unsaved`."""
+    def deliver(self, agent: str, mails: list[Mail]) -> bool:
+        """Put mail into a mailbox; it is there at once, and stored with `unsaved`. False if all of it was known."""
         before = self.mail(agent)
         after = before.add(mails)
         if after is not before:
             self.mailboxes[agent] = after
             self._unsaved.add(agent)
             self.changed.set()
+        return after is not before
 
     def unsaved(self) -> list[PutOp]:
         """The rows of mailboxes that changed since the last call; the caller writes them."""
@@ -110,6 +111,11 @@ class Steering:
         self.decisions[approval_id] = decision
         self.changed.set()
         return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
+
+
+async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:
+    """The recruits of a run, in the order in which they were granted."""
+    return [TaskRecord.model_validate(item.value) for item in await read_all(store, space("recruits", thread_id))]
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

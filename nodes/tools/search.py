@@ -1,7 +1,6 @@
 """The `search` tool: passages of the sources that match a few words."""
 
 import asyncio
-import re
 
 from langchain_core.tools import BaseTool, StructuredTool
 
@@ -32,6 +31,6 @@ def make_search(sources: Sources | None) -> BaseTool:
 
 
 def shown(passage: Passage) -> str:
-    """A passage as one paragraph that starts with its label."""
-    text = re.sub(r"\n\s*\n", "\n", passage.text.replace("\r\n", "\n")).strip()
+    """A passage after its label, line for line, so that a sentence in it can be cited by its own lines."""
+    text = passage.text.replace("\r\n", "\n").rstrip()
     return f"{passage.label} {text if len(text) <= CHARS else text[:CHARS] + ' …'}"

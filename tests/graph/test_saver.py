@@ -1,4 +1,5 @@
 import json
+import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
@@ -83,3 +84,19 @@ async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(sav
         await saver.adelete_for_runs(["r1"])
     assert await kept(saver) == ["a//1", "a//1"]
     await save(saver, "a", 2)
+
+
+async def test_what_a_node_returned_is_kept_whole_or_not_at_all(saver: Saver) -> None:
+    await save(saver, "a", 1)
+    before = await kept(saver)
+    await saver.conn.execute(
+        "CREATE TRIGGER full BEFORE INSERT ON writes WHEN NEW.channel = 'branch' "
+        "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+    )
+    config = cast(Any, {"configurable": {"thread_id": "a", "checkpoint_ns": "", "checkpoint_id": f"{1:032}"}})
+
+    with pytest.raises(sqlite3.Error, match="full"):
+        await saver.aput_writes(config, [("plan", "half"), ("branch", "the other half")], task_id="task x")
+    await save(saver, "a", 2)
+
+    assert await kept(saver) == sorted([*before, "a//2", "a//2"])

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from graph.cli import main
 
 import graph
+from graph.cli import main
 from tests.house.tracked import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -56,7 +56,7 @@ _processes.set_forkserver_preload(["tests.journeys.stories"])
 
 async def die(telling: Telling, folder: Path, doom: Doom | None = None) -> bool:
     """Start a story in a process of its own; whether it was killed. Without `doom` the story kills itself."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     code = await in_another_process(_start, telling, folder, doom)
     assert code in (0, -signal.SIGKILL), f"the process ended with {code}; its error is above"
     return code != 0
@@ -80,7 +80,7 @@ async def in_another_process(work: Callable[..., None], *args: object) -> int:
 
 async def live(telling: Telling, folder: Path, *, onwards: Callable[[Supervisor], Awaitable[Run]] | None = None) -> Run:
     """Tell a story in this process: go on with it if it was begun, to its end or to where it waits."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _make(folder)
     async with opened(telling(folder), folder) as sup:
         if onwards:
             return await onwards(sup)
@@ -97,6 +97,10 @@ async def begun_or_resumed(sup: Supervisor, story: Story, on_event: Callable[[Js
 def opened(story: Story, folder: Path) -> Any:
     """The supervisor of a story."""
     return open_supervisor(folder / "runs.db", story.team, story.policy, story.model)
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def kill_me() -> None:

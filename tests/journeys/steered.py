@@ -87,7 +87,7 @@ async def logged(sup: Supervisor, count: int) -> None:
     store = sup.graph.store
     assert store is not None
     async with asyncio.timeout(PATIENCE_S):
-        while len(await read_log(store, THREAD)) < count:
+        while len(await read_log(store, THREAD)) < count:  # noqa: ASYNC110 - as another process would look
             await asyncio.sleep(0.005)
 
 

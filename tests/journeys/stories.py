@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import BaseMessage, SystemMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from nodes.llm.scripted import ScriptedModel, Step
@@ -63,7 +63,9 @@ def thinker(folder: Path, deadly: str = "") -> ScriptedModel:
 
 def _reply(messages: list[BaseMessage], tools: list[str]) -> tuple[str, Step]:
     if "PlanDraft" in tools:
-        drafts = [TaskDraft(id=name, description=f"Look into {name}.", role="generalist") for name in ("north", "south")]
+        drafts = [
+            TaskDraft(id=name, description=f"Look into {name}.", role="generalist") for name in ("north", "south")
+        ]
         return "plan", PlanDraft(tasks=drafts, complexity=0.5)
     if "Review" in tools:
         return "review", Review(verdicts=[])
@@ -130,7 +132,7 @@ def growing(folder: Path) -> Story:
         task = brief.task.id
         note(folder, f"start {task}")
         if task == "gate":
-            while not any(member.status == "retired" for member in desk.team()):
+            while not any(m.status == "retired" for m in desk.team()):  # noqa: ASYNC110 - agents get no event
                 await asyncio.sleep(0.005)
         if task == "asker":
             assert await desk.recruit("helper", "Help the asker.")
@@ -144,7 +146,11 @@ def growing(folder: Path) -> Story:
     team = [agent(work), agent(work, "bob", "reader"), agent(work, "hal", "helper")]
     team += [agent(work, "carl", "closer", skills=helping), agent(work, "dora", "other", skills=helping)]
     tasks = plan(
-        "gate", "asker <- gate", "writer", "user <- asker", {"id": "reader", "role": "reader", "depends_on": ["gate", "writer"]},
+        "gate",
+        "asker <- gate",
+        "writer",
+        "user <- asker",
+        {"id": "reader", "role": "reader", "depends_on": ["gate", "writer"]},
         {"id": "last", "role": "closer", "depends_on": ["user", "reader"]},
-    )  # fmt: skip
+    )
     return Story(team, tasks)

@@ -68,7 +68,7 @@ async def test_ten_agents_in_a_call_two_of_them_nested_are_cancelled_from_anothe
 
 def sent_at(key: str) -> float:
     """When a signal was sent: its key sorts by time, in microseconds."""
-    return int(key.split("-")[0]) / 1_000_000
+    return int(key.split("-", maxsplit=1)[0]) / 1_000_000
 
 
 async def test_what_was_finished_before_is_in_the_report_of_a_cancelled_run() -> None:

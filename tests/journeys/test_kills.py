@@ -9,6 +9,7 @@ from tests.journeys.doom import THREAD, Doom, Moment, die, live, notes, opened
 from tests.journeys.stories import twelve
 from tests.journeys.turns import in_turns
 
+
 async def ended_before(folder: Path) -> set[str]:
     """Tasks whose end was both written down by the agent and recorded."""
     async with opened(twelve(folder), folder) as sup:

@@ -198,12 +198,10 @@ async def test_bad_input_comes_back_as_one_line_that_says_what_to_do(client: Lan
     assert (await run(client, input={"query": " "})).errors == ["the request is empty; say what is to be done"]
 
 
-async def test_a_thread_can_be_copied_and_goes_on_with_another_question(
-    client: LangGraphClient, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_thread_can_be_copied_and_goes_on_with_another_question(client: LangGraphClient) -> None:
     first = await run(client, input={"query": "What is 12 times 3?"})
-    copy: Any = await client.threads.copy(first.thread_id)
-    second = await run(client, copy["thread_id"], input={"query": "What is 7 times 7?"})
+    answer = await client.http.post(f"/threads/{first.thread_id}/copy", json=None)  # the SDK's own drops the answer
+    second = await run(client, answer["thread_id"], input={"query": "What is 7 times 7?"})
 
     assert "36" in first.state["report"]
     assert "49" in second.state["report"]

@@ -21,7 +21,9 @@ from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, 
 from tests.runs import agent, plan
 
 
-@pytest.mark.parametrize(("to", "outcome"), [("", "alone"), ("bob", "knows it"), ("reader", "knows it"), ("b", "knows it"), ("all", "knows it")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("to", "outcome"), [("", "alone"), *((to, "knows it") for to in ("bob", "reader", "b", "all"))]
+)
 async def test_mail_from_an_agent_half_way_changes_the_outcome_of_another(to: str, outcome: str) -> None:
     half_way, sent = asyncio.Event(), asyncio.Event()
 
@@ -58,7 +60,7 @@ async def test_mail_from_another_process_reaches_an_agent_at_work(tmp_path: Path
     db = tmp_path / "runs.db"
 
     async def reads(brief: Brief, desk: Desk) -> str:
-        while not (found := desk.inbox()):
+        while not (found := desk.inbox()):  # noqa: ASYNC110 - agents get no event
             await asyncio.sleep(0.001)
         return f"{found[0].sender}: {found[0].text}"
 
@@ -122,34 +124,31 @@ LOOK = {"name": "look", "args": {}, "id": "c1"}
 async def test_mail_reaches_the_very_next_model_call_and_no_other() -> None:
     look = Looking()
     model = ScriptedModel([LOOK, {**LOOK, "id": "c2"}, "Done."])
-    async with supervisor(look.agent, model=model, max_iterations=0) as sup:
-        async with under_way(sup, plan("a")):
-            await look.came.acquire()
-            await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
-            await happened(sup, "mail_delivered")
-            look.go.release()
-            await look.came.acquire()
-            look.go.release()
+    async with supervisor(look.agent, model=model, max_iterations=0) as sup, under_way(sup, plan("a")):
+        await look.came.acquire()
+        await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
+        await happened(sup, "mail_delivered")
+        look.go.release()
+        await look.came.acquire()
+        look.go.release()
 
     assert [texts(call.messages).count("the price is 12") for call in model.calls] == [0, 1, 1]
 
 
 async def test_mail_between_a_failed_model_call_and_the_next_try_is_read() -> None:
     model = ScriptedModel([LOOK, ConnectionError("gone"), "Done."])
-    async with supervisor(Looking(free=1).agent, model=model, max_iterations=0) as sup:
-        async with under_way(sup, plan("a")):
-            await happened(sup, "task_retried")
-            await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
+    async with supervisor(Looking(free=1).agent, model=model, max_iterations=0) as sup, under_way(sup, plan("a")):
+        await happened(sup, "task_retried")
+        await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
 
     assert [texts(call.messages).count("the price is 12") for call in model.calls] == [0, 0, 1]
 
 
 async def test_mail_before_the_first_model_call_succeeded_is_read_too() -> None:
     model = ScriptedModel([ConnectionError("gone"), "Done."])
-    async with supervisor(Looking().agent, model=model, max_iterations=0) as sup:
-        async with under_way(sup, plan("a")):
-            await happened(sup, "task_retried")
-            await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
+    async with supervisor(Looking().agent, model=model, max_iterations=0) as sup, under_way(sup, plan("a")):
+        await happened(sup, "task_retried")
+        await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
 
     assert [texts(call.messages).count("the price is 12") for call in model.calls] == [0, 1]
 

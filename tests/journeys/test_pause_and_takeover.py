@@ -137,6 +137,7 @@ async def test_taking_over_hands_out_what_a_person_needs_to_go_on() -> None:
 
 async def both_at_once(sup: Supervisor, *signals: Signal) -> None:
     rows = [PutOp(space("signals", THREAD), str(n), signal.model_dump(mode="json")) for n, signal in enumerate(signals)]
+    assert sup.graph.store is not None
     await sup.graph.store.abatch(rows)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Skills
+from state.agent import AgentSpec
 from state.brief import Brief
 from state.errors import BadInput
-from state.signal import Pause, Recruit, Retire
+from state.signal import Pause, Recruit
 from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, under_way
 from tests.runs import agent, plan, statuses
 
@@ -24,7 +24,7 @@ async def passes_on(brief: Brief, desk: Desk) -> dict[str, Any]:
 
 
 class Recruiting:
-    """An agent that recruits for each task named `asks…`; `wait` for what comes of it. `answers` is what it was told."""
+    """An agent that recruits for each of its tasks; `wait` for what comes of it. `answers` is what it was told."""
 
     def __init__(self, role: str = "helper", *, wait: bool = False) -> None:
         self.role, self.wait = role, wait
@@ -66,11 +66,26 @@ async def test_a_recruit_runs_beside_what_is_running() -> None:
     async def recruits(brief: Brief, desk: Desk) -> str:
         return await desk.recruit("worker", "more") if brief.task.id == "asks" else await work(brief, desk)
 
-    async with supervisor(agent(recruits, role="worker")) as sup:
-        async with under_way(sup, plan("asks", "busy")) as running:
-            await work.all_came()
-            work.open()
+    async with supervisor(agent(recruits, role="worker")) as sup, under_way(sup, plan("asks", "busy")) as running:
+        await work.all_came()
+        work.open()
     assert running.result().status == "complete"
+
+
+async def test_a_recruit_at_work_is_in_the_directory_and_among_the_tasks() -> None:
+    work = Gates("a.r1")
+
+    async def recruits(brief: Brief, desk: Desk) -> str:
+        return await desk.recruit("helper", "more") if brief.task.id == "a" else await work(brief, desk)
+
+    async with supervisor(agent(recruits), agent(recruits, "hal", "helper")) as sup, under_way(sup, plan("a")):
+        await work.all_came()
+        members = {member.agent: (member.status, member.recruited) for member in await sup.team(THREAD)}
+        shown = statuses(await sup.view(THREAD))
+        work.open()
+
+    assert members["hal"] == ("running", True)
+    assert shown["a.r1"] == "running"
 
 
 REFUSALS: list[tuple[dict[str, Any], str]] = [
@@ -155,50 +170,6 @@ async def test_a_model_gets_the_tools_to_coordinate_only_where_the_plan_is_dynam
         async with supervisor(AgentSpec(name="ada", role="generalist"), model=model, max_iterations=0) as sup:
             await sup.start("Q", plan=plan("a", dynamic=dynamic))
         assert set(model.calls[0].tools) == expected
-
-
-async def test_pending_work_of_an_agent_that_retires_goes_to_the_next_best() -> None:
-    work, skilled = Gates("gate"), Skills(kinds={"general": 0.9})
-    team = [agent(work, "gus", "gate"), agent(name="bob", skills=skilled), agent(name="cyd", role="other", skills=skilled)]
-    async with supervisor(*team) as sup:
-        async with under_way(sup, plan({"id": "gate", "role": "gate"}, "late <- gate")) as running:
-            await work.all_came()
-            assert (await sup.view(THREAD)).tasks[1].agent == "bob"
-            await sup.signal(THREAD, Retire(agent="bob", by="ana"))
-            await logged(sup, 1)
-            work.open()
-        (retired,) = await happened(sup, "agent_retired")
-        members = {member.agent: member.status for member in await sup.team(THREAD)}
-
-    run = running.result()
-    assert (run.status, run.tasks[1].agent) == ("complete", "cyd")
-    assert (retired.agent, retired.data["by"]) == ("bob", "ana")
-    assert members == {"gus": "completed", "bob": "retired", "cyd": "completed"}
-
-
-async def test_work_that_nobody_is_left_for_fails_and_says_so() -> None:
-    work = Gates("gate")
-    async with supervisor(agent(work, "gus", "gate"), agent(name="bob", role="only")) as sup:
-        async with under_way(sup, plan({"id": "gate", "role": "gate"}, {"id": "late", "role": "only", "depends_on": ["gate"]})) as running:
-            await work.all_came()
-            await sup.signal(THREAD, Retire(agent="bob"))
-            await logged(sup, 1)
-            work.open()
-
-    late = running.result().tasks[1]
-    assert late.status == "failed"
-    assert late.error == "bob is retired, and nobody else can do this task"
-
-
-async def test_an_agent_that_retires_at_work_finishes_what_it_has_begun() -> None:
-    work = Gates("a")
-    async with supervisor(agent(work)) as sup:
-        async with under_way(sup, plan("a")) as running:
-            await work.all_came()
-            await sup.signal(THREAD, Retire(agent="ada"))
-            await logged(sup, 1)
-            work.open()
-    assert statuses(running.result()) == {"a": "done"}
 
 
 async def test_nothing_is_recruited_into_a_run_that_has_ended() -> None:

@@ -33,7 +33,8 @@ async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bo
     after = first - 1
     async with open_supervisor(db) as sup:
         while True:
-            is_over = not follow or (await sup.view(thread)).status not in AT_WORK
+            run = await sup.view(thread)
+            is_over = not follow or run.status not in AT_WORK
             for event in await sup.events(thread, after):
                 after = event.seq
                 if as_json:

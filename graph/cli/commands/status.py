@@ -19,6 +19,7 @@ def status(
     thread: Thread,
     report: Annotated[bool, typer.Option("--report", help="Only the report, in Markdown")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only the plan, in the form that `run --plan` takes")] = False,
+    routes: Annotated[bool, typer.Option("--routes", help="Also who fits each task how well, and why")] = False,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
@@ -36,6 +37,8 @@ def status(
         put_json(run_as_json(run))
     else:
         _show(run, db)
+        if routes:
+            _show_routes(run)
     return 0
 
 
@@ -65,6 +68,17 @@ def _show(run: Run, db: Path | None) -> None:
         console.print(listed)
     for line in _next_steps(run, db):
         console.print(Text(line))
+
+
+def _show_routes(run: Run) -> None:
+    """Every score with its parts: 60 % the agent's own assessment, 40 % keywords."""
+    listed = table("task", "agent", "score", "self-assessment", "keywords", "chosen because")
+    for task in run.tasks:
+        for score in task.scores:
+            why = one_line(task.route_reason) if score.agent == task.agent else ""
+            parts = (score.total, score.self_assessment, score.keywords)
+            listed.add_row(task.id, score.agent, *(f"{part:.2f}" for part in parts), why)
+    out().print(listed)
 
 
 def _row(task: TaskView) -> list[str]:

@@ -14,7 +14,7 @@ from nodes.agents.worker.loops import refused, stopped
 from nodes.policy.oversight import is_sensitive, needs_approval
 from nodes.runtime.desk import HandedOver, Parked
 from state.approval import Approval, Decision, Risk
-from state.errors import ToolRefused
+from state.errors import AgentFailed, ToolRefused
 from state.outcome import Failure
 from state.supervisor import Update
 
@@ -118,7 +118,18 @@ async def _answer(
     if tool is None:
         known = ", ".join(t.name for t in bench.tools) or "none"
         return _failed(call, f"there is no tool {call['name']!r}; you have: {known}")
-    return await _run(tool, call, args)
+    return await _charged(tool, call, bench) or await _run(tool, call, args)
+
+
+async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage | None:
+    """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
+    cost = float((tool.metadata or {}).get("cost", 0.0))
+    try:
+        if cost:
+            await bench.floor.meter.spend(bench.account or bench.brief.task.id, bench.spec.name, cost)
+    except AgentFailed as error:
+        return _failed(call, str(error))
+    return None
 
 
 async def _run(tool: BaseTool, call: ToolCall, args: dict[str, Any]) -> ToolMessage | Parked | HandedOver:

@@ -81,7 +81,7 @@ def _add_aspects(draft: Drafting, request: Request, talk: Conversation) -> None:
     if request.strategy or len(aspects) > WEIGHED_FROM - 1:
         first.append(draft.add("strategy", f"{_synthesis(request)}: {_all(aspects)}", first))
     first += [draft.add("implementation", made, list(first)) for made in request.made]
-    if request.writing or len(aspects) > 1 or request.action:
+    if request.writing or len(draft.tasks) > 1 or request.action:
         draft.add("writing", f"Report: {_all(aspects)}", first)
     _add_ends(draft, request)
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SHORTEST, LONGEST = 30, 520
+SHORTEST, LONGEST = 18, 520
 """Characters of a sentence worth quoting."""
-FEWEST_WORDS = 5
+FEWEST_WORDS = 4
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$")

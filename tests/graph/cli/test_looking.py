@@ -25,6 +25,19 @@ def test_status_as_json_is_the_run(baton: Baton, tea: str) -> None:
     assert baton("status", "t", "--json").lines == [run]
 
 
+def test_all_scores_and_their_parts_are_shown(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+
+    rows = [line.split() for line in baton("status", "t", "--routes").out.splitlines()]
+    scored = [row for row in rows if row[:1] == ["find"] and row[1] in ("researcher", "writer")]
+    tasks = baton("status", "t", "--json").lines[0]["tasks"]
+
+    assert len(tasks[0]["scores"]) == 7
+    assert [row[1] for row in scored if "suggested" in row] == ["researcher"]
+    for score in tasks[0]["scores"]:
+        assert score["total"] == pytest.approx(0.6 * score["self_assessment"] + 0.4 * score["keywords"], abs=0.001)
+
+
 def test_a_report_in_a_pipe_is_markdown_as_it_was_written(baton: Baton, tea: str) -> None:
     *_, run = baton("run", ASK, "--sources", tea, "--thread", "t", "--json").lines
 

@@ -163,7 +163,7 @@ async def test_a_model_that_is_busy_is_asked_again_where_the_conversation_stands
     assert used == ["5"]
     assert clock.slept == [0.5]
     assert told(model) == ["paid"]
-    assert run.usage.calls == 2
+    assert run.usage.calls == 3
 
 
 async def test_a_model_that_stays_busy_fails_the_task_after_three_tries() -> None:

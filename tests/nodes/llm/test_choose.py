@@ -4,10 +4,10 @@ from importlib.util import find_spec
 
 import pytest
 from langchain_openai import ChatOpenAI
-from nodes.llm.offline.model import OfflineModel
 from pydantic import SecretStr
 
 from nodes.llm.choose import DEFAULT_MODEL, Models, make_models
+from nodes.llm.offline.model import OfflineModel
 from nodes.llm.scripted import ScriptedModel
 from state.errors import SettingsInvalid
 

@@ -208,3 +208,15 @@ def test_every_draft_is_complained_about_or_becomes_a_plan(proposed: PlanDraft) 
     assert faults(plan.tasks) == []
     assert {t.role for t in plan.tasks} <= set(ROLES)
     assert Plan.model_validate(plan.model_dump(mode="json")) == plan
+
+
+def test_a_report_on_what_an_analysis_is_about_is_not_the_analysis_given_twice() -> None:
+    about = "tides and draught limits, cranes and their availability, incidents by cause, staffing of the shifts"
+    tasks = [
+        TaskDraft(id="a", description=f"Synthesis: {about}", role="analyst", kind="analysis"),
+        TaskDraft(id="b", description=f"Summary: {about}", role="writer", kind="writing", depends_on=["a"]),
+        TaskDraft(id="c", description=f"Synthesis of {about}", role="analyst", kind="analysis"),
+    ]
+    plan, notes = repair(PlanDraft(tasks=tasks), ["analyst", "writer"])
+    assert [task.id for task in plan.tasks] == ["a", "b"]
+    assert notes == ["left out task 'c': it repeats another"]

@@ -37,10 +37,9 @@ def tools(tmp_path: Path, folder: Path) -> Toolbox:
     return {tool.name: tool for tool in built}
 
 
-async def test_search_gives_paragraphs_that_start_with_their_label(tools: Toolbox) -> None:
+async def test_search_gives_passages_line_for_line_after_their_label(tools: Toolbox) -> None:
     found = await tools["search"].ainvoke({"query": "pro plan support"})
-    first = found.split("\n\n")[0]
-    assert first.startswith("[guide.md#L5-L13] ## Prices\nThe pro plan costs")
+    assert found.startswith("[guide.md#L5-L13] ## Prices\n\nThe pro plan costs")
     assert labels_in(found)[0] == ("guide.md", "L5-L13")
 
 

@@ -1,0 +1,170 @@
+"""The listener applies what waits: in order, each once, effect and log together; and refuses what may not be."""
+
+import asyncio
+
+import pytest
+from langgraph.store.memory import InMemoryStore
+from pydantic import JsonValue
+
+from nodes.runtime import listener
+from nodes.runtime.floor import Floor
+from nodes.runtime.rows import read_all, space
+from nodes.runtime.signals import read_log, send, waiting
+from nodes.runtime.steering import Steering
+from state.approval import Approval, Decision
+from state.brief import Mail
+from state.record import TaskRecord
+from state.signal import Cancel, Decide, Pause, Recruit, Resume, Retire, SendMail, Signal
+from tests.builders import make_outcome, make_record
+from tests.nodes.runtime.floors import THREAD, events, make_floor
+
+
+async def handle(floor: Floor, *signals: Signal) -> list[str]:
+    """What came of each."""
+    for number, signal in enumerate(signals):
+        key = f"{len(await read_log(floor.run.store, THREAD)):03d}-{number}"
+        await floor.run.store.aput(space("signals", THREAD), key, signal.model_dump(mode="json"))
+    await floor.listener.look()
+    assert await waiting(floor.run.store, THREAD) == []
+    return [str(entry["outcome"]) for _, entry in await read_log(floor.run.store, THREAD)]
+
+
+async def test_signals_are_applied_in_their_order() -> None:
+    floor = make_floor()
+    assert await handle(floor, Pause(), Resume(), Pause(reason="the last word")) == ["done"] * 3
+    assert (floor.steering.control.driving, floor.steering.control.reason) == ("paused", "the last word")
+
+
+async def test_a_signal_takes_effect_once_however_often_the_listener_looks() -> None:
+    floor = make_floor()
+    await handle(floor, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
+    for _ in range(3):
+        await floor.listener.look()
+    assert await events(floor) == ["mail_delivered", "agent_recruited", "agent_retired"]
+    assert floor.steering.mail("ada").received == 1
+
+
+async def test_its_effect_is_stored_with_it() -> None:
+    store = InMemoryStore()
+    floor = make_floor(store=store)
+    await handle(floor, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
+    after = Steering(store, THREAD)
+    await after.load({})
+    assert (after.retired, len(after.recruits), after.mail("ada").received) == ({"bob"}, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        ({"kind": "explode"}, "does not match any of the expected tags"),
+        ({"kind": "mail", "to": "ada"}, "Field required"),
+        ({"kind": "pause", "surprise": 1}, "Extra inputs are not permitted"),
+        ({"kind": "cancel", "by": "ada"}, "an agent may not send cancel"),
+        (Decide(approval="q", by="ada", decision=Decision(type="approve")).model_dump(), "may not send decide"),
+        ({"kind": "retire", "agent": "nobody"}, "there is no agent 'nobody'"),
+        ({"kind": "mail", "to": "nobody", "text": "hello"}, "there is nobody called 'nobody'"),
+    ],
+)  # fmt: skip
+async def test_what_is_malformed_or_not_allowed_is_refused_logged_and_holds_up_nobody(
+    raw: dict[str, JsonValue], said: str
+) -> None:
+    floor = make_floor()
+    await floor.run.store.aput(space("signals", THREAD), "000", raw)
+    outcomes = await handle(floor, Pause())
+    assert outcomes[0].startswith("refused: ")
+    assert said in outcomes[0]
+    assert outcomes[1] == "done"
+    assert await events(floor) == ["control_changed"]
+
+
+async def test_agents_may_send_mail_and_recruit() -> None:
+    floor = make_floor()
+    await handle(floor, SendMail(to="ada", text="hello", by="bob"), Recruit(role="helper", task="more", by="bob"))
+    assert await events(floor) == ["mail_delivered", "agent_recruited"]
+
+
+async def test_nothing_revives_a_cancelled_run() -> None:
+    floor = make_floor()
+    assert await handle(floor, Cancel(), Resume(), Pause()) == [
+        "done",
+        "refused: the run is cancelled",
+        "refused: the run is cancelled",
+    ]
+    assert floor.steering.control.driving == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("to", "reached"), [("all", ["ada", "bob", "hal"]), ("bob", ["bob"]), ("writer", ["bob"]), ("t1", ["ada"])]
+)
+async def test_mail_goes_to_all_a_name_a_role_or_whoever_does_a_task(to: str, reached: list[str]) -> None:
+    floor = make_floor()
+    await handle(floor, SendMail(to=to, text="hello"))
+    assert [name for name in ("ada", "bob", "hal") if floor.steering.mail(name).received] == reached
+
+
+async def test_who_writes_to_all_does_not_write_to_itself() -> None:
+    floor = make_floor()
+    await handle(floor, SendMail(to="all", text="hello", by="bob"))
+    assert floor.steering.mail("bob").received == 0
+
+
+async def test_the_event_of_a_mail_says_how_much_was_lost() -> None:
+    floor = make_floor()
+    await handle(floor, *(SendMail(to="ada", text=str(n)) for n in range(101)))
+    last = (await read_all(floor.run.store, space("events", THREAD)))[-1].value
+    assert last["data"]["lost"] == {"ada": 51}
+
+
+def parked(question: str) -> Approval:
+    return Approval(id=question, task_id="t1", agent="ada", action="send", reason="it asks")
+
+
+async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> None:
+    outcome = make_outcome(status="parked").model_copy(update={"approvals": [parked("q1")]})
+    floor = make_floor(make_record("t1", "parked", outcome=outcome))
+    yes, no = Decision(type="approve", by="ana"), Decision(type="reject", by="ben")
+    said = await handle(
+        floor,
+        Decide(approval="q1", decision=yes),
+        Decide(approval="q1", decision=no),
+        Decide(approval="q2", decision=yes),
+    )
+    assert said == ["done", "refused: ana has answered it before", "refused: no open question is called 'q2'"]
+    assert floor.steering.decisions == {"q1": yes}
+
+
+async def test_a_recruit_that_is_asked_for_again_is_neither_added_nor_announced_again() -> None:
+    floor = make_floor()
+    admitted: list[str] = []
+
+    def admit(record: TaskRecord) -> None:
+        admitted.append(record.id)
+        floor.records[record.id] = record
+
+    floor.listener.on_recruit = admit
+    asked = Recruit(role="helper", task="more", recruiter="t1", by="ada")
+    first, second = await floor.listener.recruit(asked), await floor.listener.recruit(asked)
+    assert first == second
+    assert (admitted, await events(floor)) == (["t1.r1"], ["agent_recruited"])
+
+
+async def test_while_it_listens_it_hears_at_once_when_somebody_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "POLL_S", 3600)
+    floor = make_floor()
+    async with asyncio.timeout(5), floor.listener.listening():
+        await send(floor.run.store, THREAD, SendMail(to="ada", text="hello"), floor.run.services.clock)
+        floor.run.services.bells.ring(THREAD)
+        while not floor.steering.mail("ada").received:
+            floor.steering.changed.clear()
+            await floor.steering.changed.wait()
+    assert await waiting(floor.run.store, THREAD) == []
+
+
+async def test_mail_of_agents_is_stored_by_the_time_it_stops_listening() -> None:
+    store = InMemoryStore()
+    floor = make_floor(store=store)
+    async with floor.listener.listening():
+        assert floor.listener.mail(Mail(id="m1", sender="bob", to="ada", text="hello")) == ""
+    after = Steering(store, THREAD)
+    await after.load({})
+    assert after.mail("ada").received == 1

@@ -1,0 +1,84 @@
+"""What signals did to a run is there again in the next process, once, and gone with the next run."""
+
+from langgraph.store.memory import InMemoryStore
+
+from nodes.runtime.steering import Steering, clear
+from state.approval import Decision
+from state.brief import Mail
+from state.control import Control
+from tests.builders import make_record
+
+THREAD = "t"
+HELLO = Mail(id="m1", sender="ann", to="ada", text="hello")
+YES, NO = Decision(type="approve", by="ana"), Decision(type="reject", by="ben")
+
+
+async def steered(store: InMemoryStore) -> Steering:
+    steering = Steering(store, THREAD)
+    steering.deliver("ada", [HELLO])
+    rows = [
+        steering.drive(Control(driving="paused", by="ana")),
+        steering.retire("bob"),
+        *(steering.add_recruit(make_record(f"r{n}")) for n in range(12)),
+        steering.decide("q1", YES),
+    ]
+    await store.abatch([*rows, *steering.unsaved()])
+    return steering
+
+
+async def loaded(store: InMemoryStore) -> Steering:
+    steering = Steering(store, THREAD)
+    await steering.load({})
+    return steering
+
+
+async def test_everything_is_there_again_after_a_crash() -> None:
+    store = InMemoryStore()
+    before, after = await steered(store), await loaded(store)
+
+    assert (after.control.driving, after.is_stopping) == ("paused", True)
+    assert after.retired == {"bob"}
+    assert [record.id for record in after.recruits] == [f"r{n}" for n in range(12)]  # in the order of granting
+    assert after.decisions == {"q1": YES}
+    assert after.mailboxes == before.mailboxes
+
+
+async def test_recruits_after_a_crash_go_behind_those_before() -> None:
+    store = InMemoryStore()
+    await steered(store)
+    after = await loaded(store)
+    await store.abatch([after.add_recruit(make_record("late"))])
+    assert [record.id for record in (await loaded(store)).recruits][-2:] == ["r11", "late"]
+
+
+async def test_what_the_graph_has_recorded_about_an_answer_comes_first() -> None:
+    store = InMemoryStore()
+    await steered(store)
+    steering = Steering(store, THREAD)
+    await steering.load({"q1": NO.model_dump(mode="json"), "q2": YES.model_dump(mode="json")})
+    assert steering.decisions == {"q1": NO, "q2": YES}
+
+
+async def test_mail_is_stored_once_and_a_message_sent_again_changes_nothing() -> None:
+    steering = Steering(InMemoryStore(), THREAD)
+    steering.deliver("ada", [HELLO])
+    assert len(steering.unsaved()) == 1
+    steering.changed.clear()
+    steering.deliver("ada", [HELLO])
+    assert (steering.unsaved(), steering.changed.is_set()) == ([], False)
+
+
+async def test_whoever_drives_is_told_to_the_dispatcher() -> None:
+    steering, told = Steering(InMemoryStore(), THREAD), list[str]()
+    steering.on_drive = lambda control: told.append(control.driving)
+    steering.drive(Control(driving="cancelled"))
+    assert told == ["cancelled"]
+
+
+async def test_the_next_run_on_a_thread_starts_unsteered() -> None:
+    store = InMemoryStore()
+    await steered(store)
+    await clear(store, THREAD)
+    after = await loaded(store)
+    assert (after.control, after.retired, after.recruits) == (Control(), set(), [])
+    assert (after.decisions, after.mailboxes) == ({}, {})
