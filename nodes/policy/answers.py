@@ -5,11 +5,12 @@ strings; Studio whatever a person typed; code a mapping by approval id. What can
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
 from state.approval import Answer, Approval, Decision
+from state.record import TaskRecord
 
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
@@ -33,6 +34,12 @@ def read_answers(
         else:
             problems.append(f"{approval.id}: {problem}")
     return decisions, problems
+
+
+def asked_in(records: Iterable[TaskRecord]) -> set[str]:
+    """Ids of the questions that parked tasks wait for."""
+    outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
+    return {approval.id for outcome in outcomes for approval in outcome.approvals}
 
 
 def _unwrapped(text: str) -> JsonValue:

@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager, suppress
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
+from nodes.policy.answers import asked_in
 from nodes.policy.mailbox import CAPACITY
 from nodes.policy.recruiting import Refusal, recruit
+from nodes.runtime.answering import reachable
 from nodes.runtime.context import RunContext
 from nodes.runtime.meter import Meter
 from nodes.runtime.signals import Waiting, handled, waiting
@@ -67,7 +69,8 @@ class Listener:
         bell = self.run.services.bells.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
-            yield
+            with reachable(self.run, self.steering, self.records):
+                yield
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
                 listening.cancel()
@@ -170,22 +173,19 @@ class Listener:
         )
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
-        asked = [
-            approval.id
-            for record in self.records.values()
-            if record.outcome and record.status == "parked"
-            for approval in record.outcome.approvals
-        ]
         if known := self.steering.decisions.get(signal.approval):
             await self._log(item, f"refused: {known.by} has answered it before", [])
-        elif signal.approval not in asked:
-            await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
-        else:
-            rows = [self.steering.decide(signal.approval, signal.decision), *self._moved(item, "done")]
+        elif (own := signal.approval in asked_in(self.records.values())) or await self.steering.hand_down(
+            signal.approval, signal.decision
+        ):
+            row = [self.steering.decide(signal.approval, signal.decision)] if own else []
+            rows = [*row, *self._moved(item, "done")]
             said = signal.decision.model_dump(mode="json", include={"by", "message"})
             await self.run.emit(
                 "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
             )
+        else:
+            await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
 
     async def _recruit(self, asked: Recruit, rows: list[PutOp]) -> TaskRecord | Refusal:
         made = recruit(

@@ -1,7 +1,7 @@
 """What signals have done to a run so far: kept in the Store, held in memory while the run executes."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from weakref import WeakSet
 
 from langgraph.store.base import BaseStore, PutOp
@@ -13,6 +13,8 @@ from state.approval import Decision
 from state.brief import Mail
 from state.control import Control
 from state.record import TaskRecord
+
+Take = Callable[[str, Decision], Awaitable[bool]]
 
 KINDS = ("control", "mail", "retired", "recruits", "decisions", "signals", "ledger", "delegations")
 """Rows that belong to one run, and are cleared when the next one starts on the thread."""
@@ -35,6 +37,8 @@ class Steering:
         self.on_drive: Callable[[Control], None] = _nobody
         self._leader: Steering | None = None
         self._followers: WeakSet[Steering] = WeakSet()
+        self.below: dict[str, Take] = {}
+        """Takes answers for nested supervisors, by what stands before the ids of their questions."""
         self._unsaved: set[str] = set()
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
@@ -81,6 +85,13 @@ class Steering:
         """Change who is driving; returns the row to write."""
         self._driven(control)
         return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
+
+    async def hand_down(self, approval_id: str, decision: Decision) -> bool:
+        """Give an answer to the nested supervisor whose question it is; false if there is none."""
+        for prefix, take in list(self.below.items()):
+            if approval_id.startswith(prefix):
+                return await take(approval_id.removeprefix(prefix), decision)
+        return False
 
     def follow(self, leader: "Steering") -> None:
         """Be driven by whoever drives `leader`: a nested supervisor stops and goes on with the outer one."""
