@@ -112,6 +112,8 @@ class Runs:
             )
         if paths := [str(path) for path in cast(list[JsonValue], given["sources"])]:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
+        listed = {"query": given["query"], "started_at": self.services.clock.now()}
+        await self.database.store.aput(("runs",), thread_id, listed)  # before the first checkpoint: `runs` misses none
 
 
 def config(thread_id: str) -> RunnableConfig:

@@ -52,8 +52,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         dispatcher = Dispatcher(floor, assignment, worked_s=worked_s)
         async with nullcontext() if run.outer else services.guard(run.thread_id):  # the outer lease covers a nested one
             await dispatcher.work()
-        worked_s += services.clock.now() - began
-        return _after(floor, dispatcher.abort, worked_s, state.get("warnings", []))
+        took_s = worked_s + services.clock.now() - began
+        return _after(floor, dispatcher.abort, state.get("warnings", []), took_s)
 
     return execute
 
@@ -63,7 +63,7 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-def _after(floor: Floor, abort: str | None, worked_s: float, warnings: list[str]) -> Goto:
+def _after(floor: Floor, abort: str | None, warnings: list[str], worked_s: float) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
     records = list(floor.records.values())
     update: Update = {

@@ -79,8 +79,8 @@ class Meter:
                 yield reservation
             finally:
                 self._open.remove(reservation)
-                outer.used = reservation.used
-                await self._put(task_id, agent, reservation.used or Usage(calls=1))
+                outer.used = reservation.used or Usage(calls=1)
+                await self._put(task_id, agent, outer.used)
                 self._settled.set()
 
     @asynccontextmanager

@@ -17,7 +17,7 @@ async def test_asking_parks_with_the_question_and_returns_the_answer_when_there_
     floor = make_floor()
     with pytest.raises(Parked) as parked:
         await desk_of(floor).ask("send", {"to": "bob"}, "high")
-    [asked] = parked.value.approvals
+    (asked,) = parked.value.approvals
     assert (asked.id, asked.action, asked.args, asked.risk) == ("t1.0.q1", "send", {"to": "bob"}, "high")
 
     floor.steering.decide(asked.id, YES)
@@ -41,7 +41,9 @@ async def test_who_waits_for_a_task_gives_its_place_to_others_and_takes_it_back(
             floor.records["t2"] = done
             floor.steering.changed.set()
         assert await waits == done.outcome
-        assert floor.slots.locked()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await floor.slots.acquire()
 
 
 async def test_who_waits_for_a_task_that_waits_for_a_human_stops_there() -> None:
