@@ -12,6 +12,7 @@ from typing import Any
 from langgraph.store.base import PutOp
 
 from nodes.agents.attempts import Attempts
+from nodes.agents.escalation import by_human
 from nodes.agents.passage import Passage
 from nodes.policy.contexts import assemble_brief
 from nodes.policy.readiness import readiness
@@ -70,6 +71,8 @@ class Assignment:
 
     async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], leg: int) -> Outcome:
         """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
+        if settled := by_human(record, self.floor.steering.decisions):
+            return await self._finished(record, settled)
         if why := await self.floor.meter.no_room():
             return await self._finished(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
         if self.floor.stopped.is_set():

@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from nodes.agents.escalation import asked_human, briefed, by_human, is_cut_short
+from nodes.agents.escalation import asked_human, briefed, is_cut_short
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.agents.working import Working
@@ -58,8 +58,6 @@ class Attempts:
     async def make(self, record: TaskRecord, brief: Brief, leg: str = "0") -> Outcome:
         """Try until done, parked, or nobody is left to try. `leg` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
-        if start and (settled := by_human(start, self.floor.steering.decisions)):
-            return settled
         tally = _Tally(start.usage if start else Usage(), list(start.tried) if start else [])
         outcome = _unassigned(record)
         todo = self.candidates(record, start)

@@ -61,9 +61,12 @@ def is_escalated(record: TaskRecord) -> bool:
     return any(approval.action == ESCALATE for approval in asked)
 
 
-def by_human(start: Outcome, decisions: Decisions) -> Outcome | None:
-    """What a human made of a task that was escalated; None where the agent shall (also) try again."""
-    question = next((one for one in start.approvals if one.action == ESCALATE and one.id in decisions), None)
+def by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:
+    """What a human made of a task that was escalated; None where none was asked, or the agent shall try again."""
+    start = record.outcome
+    if start is None or not is_escalated(record):
+        return None
+    question = next((one for one in start.approvals if one.id in decisions), None)
     if question is None:
         return None
     said = decisions[question.id]

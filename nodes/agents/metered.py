@@ -70,7 +70,7 @@ class Metered(AsyncCallbackHandler):
         if found := self._open.pop(run_id, None):
             stack, room = found
             room.used = used
-            self.used += used or Usage()
+            self.used += used or Usage(calls=1)
             await stack.aclose()
 
     async def _here(self, work: Coroutine[Any, Any, None]) -> None:

@@ -95,9 +95,10 @@ class Working:
         names = [tool for tool in spec.tools if isinstance(tool, str)]
         own = [tool for tool in spec.tools if not isinstance(tool, str)]
         built = await asyncio.to_thread(build_tools, names, sources, run.folder, job.brief.task.id)
+        served = await run.services.mcp.tools(spec.mcp) if spec.mcp else []
         coordinates = self.mode == "supervisor" and (not job.chain or len(job.chain) < run.ceiling)
         shared = coordination_tools(desk) if coordinates else []
-        return [*own, *built, *shared, *delegation_tools(job, delegations)]
+        return [*own, *built, *served, *shared, *delegation_tools(job, delegations)]
 
 
 def _opening(conversation: Sequence[JsonValue]) -> dict[str, object]:

@@ -5,12 +5,13 @@ strings; Studio whatever a person typed; code a mapping by approval id. What can
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
 from nodes.policy.edits import checked_edit
 from state.approval import POLICY, Answer, Approval, Decision
+from state.record import TaskRecord
 
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
@@ -45,6 +46,12 @@ def _door(answer: JsonValue) -> str:
     """The way an answer came, where whoever passes it on says so."""
     said = answer.get("door") if isinstance(answer, dict) else None
     return said if isinstance(said, str) else ""
+
+
+def asked_in(records: Iterable[TaskRecord]) -> set[str]:
+    """Ids of the questions that parked tasks wait for."""
+    outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
+    return {approval.id for outcome in outcomes for approval in outcome.approvals}
 
 
 def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, str]:

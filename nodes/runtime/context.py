@@ -57,6 +57,9 @@ class RunContext:
         **data: object,
     ) -> None:
         """Record an event of this phase, together with the rows in `also`."""
+        if self.outer and kind == "approval_answered":  # the outer gate took the answer, and told of it
+            await self.store.abatch(also)
+            return
         await self.journal.emit(
             kind, phase=self.phase, task_id=task_id, agent=agent, path=path, data=_plain(data), also=also
         )

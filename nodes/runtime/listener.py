@@ -18,6 +18,7 @@ from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.mailbox import CAPACITY
 from nodes.policy.recruiting import Refusal, recruit
+from nodes.runtime.answering import reachable
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
@@ -74,7 +75,8 @@ class Listener:
         bell = self.run.services.bells.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
-            yield
+            with reachable(self.run, self.steering, self.records):
+                yield
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
                 listening.cancel()
@@ -184,16 +186,24 @@ class Listener:
             await self.questions.expire(late, self.steering.decide)
         if known := self.steering.decisions.get(signal.approval):
             await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
-        elif signal.approval not in asked:
-            await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
+        elif signal.approval in asked:
+            await self._answer(asked[signal.approval], signal, item)
+        elif await self.steering.hand_down(signal.approval, signal.decision):
+            said = signal.decision.model_dump(mode="json", include={"by", "message"})
+            rows = self._moved(item, "done")
+            await self.run.emit(
+                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
+            )
         else:
-            said = signal.decision.model_copy(update={"door": signal.decision.door or "signal"})
-            decision, problem = checked(said, asked[signal.approval])
-            if decision is None:
-                await self._log(item, f"refused: {signal.approval}: {problem}", [])
-                return
-            question, rows = asked[signal.approval], self._moved(item, "done")
-            await self.questions.answer(question, decision, self.steering.decide, rows)
+            await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
+
+    async def _answer(self, question: Approval, signal: Decide, item: Waiting) -> None:
+        said = signal.decision.model_copy(update={"door": signal.decision.door or "signal"})
+        decision, problem = checked(said, question)
+        if decision is None:
+            await self._log(item, f"refused: {signal.approval}: {problem}", [])
+            return
+        await self.questions.answer(question, decision, self.steering.decide, self._moved(item, "done"))
 
     def open_questions(self) -> list[Approval]:
         """The questions of parked tasks that nobody has answered."""

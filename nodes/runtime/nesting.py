@@ -83,7 +83,7 @@ class InnerJournal(Journal):
     ) -> Event:
         """Tell it outside: the task below the outer task, questions by the ids by which they are answered there."""
         outer, told = self._outer, dict(data or {})
-        if kind in ("approval_requested", "approval_answered"):
+        if kind == "approval_requested":
             self.announced.add(str(told.get("id")))
             told["id"] = f"{outer.asks}{told.get('id', '')}"
         below = path if path is not None else [agent] if agent else []

@@ -12,6 +12,7 @@ from nodes.llm.choose import Models
 from nodes.runtime.clock import Clock, SystemClock
 from nodes.runtime.notify import Nobody, Notifier
 from nodes.runtime.signals import Bells
+from nodes.tools.mcp import McpShelf
 from state.policy import Policy
 from state.team import Team
 
@@ -36,5 +37,7 @@ class Services:
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)
     """Tells people that they are asked."""
+    mcp: McpShelf = field(default_factory=McpShelf)
+    """Tools of MCP servers."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""

@@ -26,6 +26,10 @@ class Slots:
             self._outer.release()
         self._room.release()
 
+    def locked(self) -> bool:
+        """Whether whoever comes now has to wait here."""
+        return self._room.locked()
+
     async def __aenter__(self) -> None:
         await self.acquire()
 

@@ -1,7 +1,7 @@
 """What signals have done to a run so far: kept in the Store, held in memory while the run executes."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from weakref import WeakSet
 
 from langgraph.store.base import BaseStore, PutOp
@@ -14,6 +14,8 @@ from state.brief import Mail
 from state.control import Control
 from state.record import TaskRecord
 from state.signal import HandBack
+
+Take = Callable[[str, Decision], Awaitable[bool]]
 
 LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
 KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told", "delegations")
@@ -39,6 +41,8 @@ class Steering:
         self.on_drive: Callable[[Control], None] = _nobody
         self._leader: Steering | None = None
         self._followers: WeakSet[Steering] = WeakSet()
+        self.below: dict[str, Take] = {}
+        """Takes answers for nested supervisors, by what stands before the ids of their questions."""
         self._unsaved: set[str] = set()
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
@@ -85,6 +89,13 @@ class Steering:
         """Change who is driving; returns the row to write."""
         self._driven(control)
         return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
+
+    async def hand_down(self, approval_id: str, decision: Decision) -> bool:
+        """Give an answer to the nested supervisor whose question it is; false if there is none."""
+        for prefix, take in list(self.below.items()):
+            if approval_id.startswith(prefix):
+                return await take(approval_id.removeprefix(prefix), decision)
+        return False
 
     def follow(self, leader: "Steering") -> None:
         """Be driven by whoever drives `leader`: a nested supervisor stops and goes on with the outer one."""

@@ -79,7 +79,7 @@ async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage 
     cost = float((tool.metadata or {}).get("cost", 0.0))
     try:
         if cost:
-            await bench.floor.meter.spend(bench.account, bench.spec.name, cost)
+            await bench.floor.meter.spend(bench.account or bench.brief.task.id, bench.spec.name, cost)
     except AgentFailed as error:
         return failed(call, str(error))
     return None

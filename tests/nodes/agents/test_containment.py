@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -74,6 +75,20 @@ async def test_what_goes_wrong_in_one_agent_is_reported_and_touches_no_other(wor
     assert reason in run.tasks[1].error
     assert reason in str(ended(events)["reason"])
     assert run.report is not None
+
+
+async def test_a_function_that_blocks_its_thread_holds_up_nobody() -> None:
+    free = threading.Event()
+
+    def blocks(brief: Any, desk: Any) -> str:
+        free.wait()
+        return "too late"
+
+    run, _ = await beside(AgentSpec(name="bad", role="bad", run=blocks, limits=Limits(timeout_s=0.05)))
+    free.set()
+
+    assert statuses(run) == {"x": "done", "bad": "skipped", "y": "done"}
+    assert run.tasks[1].error == "no result within 0.05 seconds"
 
 
 async def test_the_stack_of_an_exception_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,9 +9,10 @@ from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec
+from state.approval import Decision
 from state.brief import Brief
 from state.replies import PlanDraft, TaskDraft
-from state.signal import Cancel, Pause, Resume
+from state.signal import Cancel, Decide, Pause, Resume
 from tests.runs import agent, opened, plan, statuses
 
 
@@ -110,11 +111,49 @@ async def test_a_question_at_the_bottom_of_three_levels_is_asked_once_and_its_an
         assert (question.action, question.args, question.risk) == ("launch", {"n": 1}, "critical")
         assert question.path == ["mid", "low", "eve"]
         run = await sup.answer(waiting.thread_id, {question.id: "approve"}, by="ana")
+        events = await sup.events(waiting.thread_id)
 
+    assert [event.data["id"] for event in events if event.kind == "approval_answered"] == [question.id]
     asked = [(event.data["id"], event.path) for event in events if event.kind == "approval_requested"]
     assert asked == [(question.id, ["mid", "low", "eve"])]
     assert (run.status, run.tasks[0].result) == ("complete", "launch: approve")
     assert began == ["n", "n"]
+
+
+async def test_an_answer_that_comes_while_others_work_is_taken_inside_at_once() -> None:
+    answered = asyncio.Event()
+
+    async def work(brief: Brief, desk: Desk) -> str:
+        if brief.task.id == "n":
+            said = await desk.ask("launch")
+            answered.set()
+            return said.type
+        while not answered.is_set():
+            await desk.pause_point()
+        return "waited for n"
+
+    low = inner(agent(work, "eve"))
+    async with opened(nested(inner(nested(low, "low"), tasks=("m",)), "mid")) as sup:
+        begun = False
+
+        def hear(event: Any) -> None:
+            nonlocal begun
+            if event["kind"] == "approval_requested" and not begun:
+                begun = True
+                asked.set_result(event["data"]["id"])
+
+        asked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        started = asyncio.create_task(sup.start("Q", plan=plan("a"), thread_id="t", on_event=hear))
+        question = await asked
+        while not answered.is_set():
+            await sup.signal("t", Decide(approval=question, decision=Decision(type="approve")))
+        run = await started
+        events = await sup.events("t")
+
+    assert run.status == "complete"
+    assert "waited for n" in str(run.tasks[0].result)
+    assert [event.data["id"] for event in events if event.kind == "approval_answered"] == [question]
+    assert not any(event.kind == "task_parked" and event.task_id == "a" for event in events)
 
 
 async def test_questions_of_parallel_nested_supervisors_are_asked_at_once() -> None:
