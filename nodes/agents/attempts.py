@@ -34,13 +34,17 @@ class _Tally:
     used: Usage
     tried: list[str]
     tries: int = 0
+    started_at: float = 0.0
 
     def add(self, outcome: Outcome) -> None:
+        self.started_at = self.started_at or outcome.started_at
         self.used, self.tries = self.used + outcome.usage, self.tries + 1
         self.tried += [outcome.agent] if outcome.agent not in self.tried else []
 
     def on(self, outcome: Outcome) -> Outcome:
-        return outcome.model_copy(update={"usage": self.used, "attempts": self.tries, "tried": self.tried})
+        return outcome.model_copy(
+            update={"usage": self.used, "attempts": self.tries, "tried": self.tried, "started_at": self.started_at}
+        )
 
 
 @dataclass(frozen=True)

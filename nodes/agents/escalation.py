@@ -77,5 +77,5 @@ def by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:
         changes = {"result": said.args["result"], "claims": [], "failure": None, "limited": "", "confidence": None}
         return start.model_copy(update={"status": "done", "approvals": [], **changes})
     if start.text:
-        return start.model_copy(update={"status": "done", "approvals": [], "failure": None})
+        return start.model_copy(update={"status": "done", "approvals": [], "failure": None, "confidence": None})
     return None

@@ -103,12 +103,15 @@ class Gates:
     def _signs(self, record: TaskRecord, outcome: Outcome) -> Signs:
         failure, spec = outcome.failure, self._spec(outcome.agent)
         others = [other for key, other in self.floor.records.items() if key != record.id]
-        limits = [spec.limits.timeout_s if spec else None, self.floor.run.policy.decision_timeout_s]
+        now = record.model_copy(update={"outcome": outcome})
+        limit = self.floor.run.policy.decision_timeout_s
+        is_overdue = failure is not None and failure.kind == "timeout" and limit is not None
+        own = spec.limits.timeout_s if spec else None
         return Signs(
             cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
-            failures_in_a_row=failures_in_a_row(others, outcome.agent) + 1 if failure else 0,
-            overdue_s=min(s for s in limits if s is not None) if failure and failure.kind == "timeout" else None,
+            failures_in_a_row=failures_in_a_row([*others, now], outcome.agent) if failure else 0,
+            overdue_s=limit if is_overdue and (own is None or limit is None or limit <= own) else None,
         )
 
     def _spec(self, name: str) -> AgentSpec | None:

@@ -1,8 +1,8 @@
 """What failing means (chapter 15.5): which failures are tried again, when, and when a run gives up."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
-from math import floor
 
 from state.errors import FailureClass
 from state.policy import Policy
@@ -22,7 +22,7 @@ def retry_delay(attempt: int, jitter: float) -> float:
 
 def most_failures(count: int, share: float) -> int:
     """Failures at which `count` tasks of a kind count as lost: floor(count x share) + 1 (15.5: 6 at 0.5 give 4)."""
-    return floor(count * share + 1e-9) + 1
+    return math.floor(count * share + 1e-9) + 1
 
 
 def abort_reason(records: Iterable[TaskRecord], policy: Policy) -> str | None:
@@ -47,17 +47,19 @@ def _has_failed(record: TaskRecord) -> bool:
 
 
 def failures_in_a_row(records: Iterable[TaskRecord], agent: str) -> int:
-    """Tasks that an agent has failed since it last delivered one, in the order in which they ended (15.12.2).
+    """Tasks that an agent has failed one after the other since it last delivered one (15.12.2).
 
-    A failure that waits for a human counts; what others kept it from does not.
+    A failure that waits for a human counts; what others kept it from does not. Tasks that it failed at the same time
+    are one failure in the row: how many of them a run can bear is for the failure threshold to say (15.5).
     """
     outcomes = [r.outcome for r in records if r.outcome and r.outcome.agent == agent and r.outcome.attempts]
     ended = sorted((o for o in outcomes if o.failure or o.status == "done"), key=lambda outcome: outcome.finished_at)
-    row = 0
+    row, began = 0, math.inf
     for outcome in reversed(ended):
         if not outcome.failure:
             break
-        row += 1
+        if outcome.finished_at < began:
+            row, began = row + 1, outcome.started_at
     return row
 
 

@@ -102,15 +102,19 @@ class Questions:
             task.cancel()
 
     async def _requested(self, asked: Approval, rows: Sequence[PutOp]) -> None:
-        fields = asked.model_dump(mode="json", exclude={"task_id", "agent", "args_schema"})
+        self._known[asked.id] = asked
+        if asked.id in self._run.journal.announced and not asked.escalated:  # by the nested supervisor that asks
+            await self._run.store.abatch([*rows, self._row(asked)])
+            return
+        fields = asked.model_dump(mode="json", exclude={"task_id", "agent", "path", "args_schema"})
         await self._run.emit(
             "approval_requested",
             task_id=asked.task_id or None,
             agent=asked.agent,
+            path=asked.path or None,
             also=[*rows, self._row(asked)],
             **fields,
         )
-        self._known[asked.id] = asked
 
     async def _answered(self, asked: Approval, decision: Decision, rows: Sequence[PutOp]) -> None:
         await self._run.emit(

@@ -30,7 +30,7 @@ def served() -> Any:
 
 
 async def test_the_served_graph_does_not_execute_a_thread_that_another_process_runs() -> None:
-    given = {"query": "Q", "plan": plan("a")}
+    given = {"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}
     async with server.checkpointer(), connect(Path("baton.db"), "NORMAL") as connection:
         async with Leases(connection, SystemClock()).hold("t"):
             with pytest.raises(ThreadBusy, match="thread t is being run by process"):

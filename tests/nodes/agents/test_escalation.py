@@ -57,7 +57,8 @@ async def test_iterations_used_up_escalate_with_what_there_is() -> None:
 
 async def test_a_limit_is_never_a_plain_success() -> None:
     model = ScriptedModel([*LOOPS[:1], "Half of it."])
-    async with opened(thinker(limits=Limits(iterations=2)), model=model, max_iterations=0) as sup:
+    team = thinker(limits=Limits(iterations=2))
+    async with opened(team, model=model, max_iterations=0, oversight="on_the_loop") as sup:
         run = await sup.start("Q", plan=plan("a"))
         events = await sup.events(run.thread_id)
 

@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
+from nodes.runtime.clock import SystemClock
 from state.agent import AgentSpec, Limits
 from state.brief import Brief
 from state.errors import AgentFailed
@@ -100,7 +101,8 @@ async def test_a_human_decision_is_not_reviewed_again() -> None:
 
 async def test_the_third_failure_of_an_agent_in_a_row_calls_a_human() -> None:
     work = Turns(AgentFailed("it broke", "permanent"))
-    async with opened(agent(work), max_parallel=1, failure_threshold={"default": 1.0}) as sup:
+    one_by_one = {"max_parallel": 1, "failure_threshold": {"default": 1.0}}
+    async with opened(agent(work), clock=SystemClock(), **one_by_one) as sup:
         waiting = await sup.start("Q", plan=plan("a", "b", "c"))
         [question] = waiting.approvals
         run = await answered(sup, waiting, {"type": "edit", "args": {"result": "By hand."}})
@@ -108,6 +110,15 @@ async def test_the_third_failure_of_an_agent_in_a_row_calls_a_human() -> None:
     assert statuses(waiting) == {"a": "failed", "b": "failed", "c": "parked"}
     assert (question.action, question.reason) == ("accept failure", "consecutive failures: 3 (limit 3)")
     assert (statuses(run)["c"], run.tasks[2].result) == ("done", "By hand.")
+
+
+async def test_tasks_that_an_agent_fails_at_the_same_time_are_one_failure_in_the_row() -> None:
+    work = Turns(AgentFailed("it broke", "permanent"))
+    async with opened(agent(work), failure_threshold={"default": 1.0}) as sup:
+        run = await sup.start("Q", plan=plan("a", "b", "c", "d"))
+
+    assert run.status == "failed"
+    assert statuses(run) == dict.fromkeys("abcd", "failed")
 
 
 async def test_a_success_in_between_ends_the_row() -> None:
@@ -143,16 +154,16 @@ async def test_an_agent_that_comes_to_no_decision_in_time_calls_a_human() -> Non
     assert run.tasks[0].result == "By hand."
 
 
-async def test_an_agents_own_limit_counts_where_it_is_shorter() -> None:
+async def test_an_agents_own_time_limit_is_a_failure_like_any_other() -> None:
     async def work(brief: Brief, desk: Any) -> str:
         while True:
             await desk.pause_point()
 
     slow = agent(work, limits=Limits(timeout_s=0.01))
     async with opened(slow, max_attempts=1, decision_timeout_s=60) as sup:
-        waiting = await sup.start("Q", plan=plan("a"))
+        run = await sup.start("Q", plan=plan("a"))
 
-    assert waiting.approvals[0].reason == "no decision within 0.01 seconds"
+    assert (run.status, run.tasks[0].error) == ("failed", "no result within 0.01 seconds")
 
 
 async def test_a_result_that_cost_too_much_tells_all_that_fired_the_highest_first() -> None:

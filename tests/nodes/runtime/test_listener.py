@@ -129,8 +129,8 @@ async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> 
         Decide(approval="q1", decision=no),
         Decide(approval="q2", decision=yes),
     )
-    assert said == ["done", "refused: ana has answered it before", "refused: no open question is called 'q2'"]
-    assert floor.steering.decisions == {"q1": yes}
+    assert said == ["done", "refused: ana has answered q1 before (approve)", "refused: no open question is called 'q2'"]
+    assert floor.steering.decisions == {"q1": yes.model_copy(update={"door": "signal"})}
 
 
 async def test_a_recruit_that_is_asked_for_again_is_neither_added_nor_announced_again() -> None:
