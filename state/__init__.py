@@ -8,6 +8,9 @@ Glossary (one word per concept, in all three packages):
 - **agent**: somebody who can do tasks; **team**: the agents a run may use;
   **recruit**: a task and its worker added on the way.
 - **brief**: what an agent gets to know about its task; **desk**: what it may do while it works.
+- **worker**: an agent that another one **delegates** a part of its task to, and gets the result of; **hand-over**: a
+  task that goes to another agent for good; **escalation**: who takes over where an agent failed or reached a limit.
+- **nested**: a supervisor that is an agent of another one; **path**: the agents from the outermost to the one at work.
 - **outcome**: what came of one task; **claim**: one statement in it; **citation**: where in the sources a claim stands.
 - **artifact**: a file that an agent wrote; **report**: the one answer put together at the end.
 - **approval**: a question to a human; **decision**: the answer to it; **parked**: waiting for one.
