@@ -28,18 +28,14 @@ def view_of(
     decided: Collection[str],
     is_held: bool,
 ) -> Run:
-    """The run of a thread.
+    """The run of a thread; `is_held` by a living process.
 
-    `ledger`: what its tasks have used. `decided`: questions that were answered. `is_held`: a living process runs it.
-
-    `recruits` are all that were granted: those at work are not in the last checkpoint yet.
+    `recruits`: all that were granted. `ledger`: what its tasks have used. `decided`: questions that were answered.
 
     Raises:
         ThreadUnknown: the thread has no run.
     """
-    state: SupervisorState = snapshot.values  # type: ignore[assignment]
-    if not snapshot.created_at:
-        raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
+    state = _known(thread_id, snapshot)
     records = _records(state, recruits)
     status, error = _status(snapshot, state, is_held=is_held)
     return Run(
@@ -61,6 +57,13 @@ def view_of(
         started_at=state.get("started_at"),
         finished_at=state.get("finished_at"),
     )
+
+
+def _known(thread_id: str, snapshot: StateSnapshot) -> SupervisorState:
+    if not snapshot.created_at:
+        raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
+    state: SupervisorState = snapshot.values  # type: ignore[assignment]
+    return state
 
 
 def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:

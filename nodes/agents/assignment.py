@@ -171,7 +171,7 @@ class Assignment:
         outcome, run = made, self.floor.run
         if made.status == "failed" and not record.task.required:
             outcome = made.model_copy(update={"status": "skipped"})
-        await self.floor.listener.save()
+        await self.floor.listener.post.save()
         rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
         if outcome.status not in ENDED:
             return await self._parked(record, outcome, rows)

@@ -169,7 +169,7 @@ class Desk:
         self._sent += 1
         now = self._floor.run.services.clock.now()
         name = f"{self._attempt}.{key or self._sent}"
-        return self._floor.listener.mail(Mail(id=name, sender=self._agent, to=to, text=text, at=now))
+        return self._floor.listener.post.deliver(Mail(id=name, sender=self._agent, to=to, text=text, at=now))
 
     def inbox(self) -> list[Mail]:
         """Messages that this call has not returned before, oldest first; copies."""

@@ -5,7 +5,6 @@ From another process a signal is seen at the next poll, from this one at once. W
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
@@ -13,15 +12,14 @@ from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
 from nodes.policy.answers import checked
-from nodes.policy.directory import addressees
 from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
-from nodes.policy.mailbox import CAPACITY
 from nodes.policy.recruiting import Refusal, recruit
 from nodes.runtime.answering import reachable
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
+from nodes.runtime.post import Post
 from nodes.runtime.questions import Questions
 from nodes.runtime.signals import Waiting, handled, sent_at, waiting
 from nodes.runtime.steering import Steering
@@ -63,9 +61,8 @@ class Listener:
         self.meter = meter
         self.questions = questions
         self.records = records
+        self.post = Post(run, steering, records)
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
-        self._sent: Counter[tuple[str, str]] = Counter()
-        """Mail delivered without the log that no event tells of yet: how many, by sender and address."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -82,7 +79,7 @@ class Listener:
                 listening.cancel()
             with suppress(asyncio.CancelledError):
                 await listening
-            await self.save()
+            await self.post.save()
 
     async def look(self) -> None:
         """Apply every signal that waits, then the deadlines of questions that nobody has answered."""
@@ -91,26 +88,10 @@ class Listener:
                 await self._handle(item)
             await self.questions.expire(self.open_questions(), self.steering.decide)
 
-    async def save(self) -> None:
-        """Store mail that was delivered without the log, and tell of it, in one transaction."""
-        rows, sent = self.steering.unsaved(), self._sent
-        self._sent = Counter()
-        for (sender, to), messages in sent.items():
-            await self._delivered(sender, to, messages, rows)
-            rows = []
-
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
         async with self._lock:
             return await self._recruit(asked, [])
-
-    def mail(self, mail: Mail) -> str:
-        """Deliver mail at once; returns why not, or an empty string. Never waits."""
-        names = addressees(mail.to, mail.sender, self.run.services.team, self.records)
-        if sum(self.steering.deliver(name, [mail]) for name in names):
-            self._sent[mail.sender, mail.to] += 1
-        self.run.services.bells.ring(self.run.thread_id)
-        return "" if names else f"there is nobody called {mail.to!r}"
 
     async def _listen(self, bell: asyncio.Event) -> None:
         while True:
@@ -118,7 +99,7 @@ class Listener:
                 async with asyncio.timeout(POLL_S):
                     await bell.wait()
             bell.clear()
-            await self.save()
+            await self.post.save()
             await self.look()
 
     async def _handle(self, item: Waiting) -> None:
@@ -161,22 +142,10 @@ class Listener:
 
     async def _mail(self, signal: SendMail, item: Waiting) -> None:
         mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
-        names = addressees(signal.to, signal.by, self.run.services.team, self.records)
-        for name in names:
-            self.steering.deliver(name, [mail])
-        if not names:
-            await self._log(item, f"refused: there is nobody called {signal.to!r}", [])
-            return
-        await self._delivered(signal.by, signal.to, 1, [*self.steering.unsaved(), *self._moved(item, "done")])
-
-    async def _delivered(self, sender: str, to: str, messages: int, rows: list[PutOp]) -> None:
-        """Tell of mail, and of what the mailboxes it went to have lost so far."""
-        lost = {
-            name: self.steering.mail(name).lost for name in addressees(to, sender, self.run.services.team, self.records)
-        }
-        await self.run.emit(
-            "mail_delivered", also=rows, sender=sender, to=list(lost), messages=messages, lost=lost, capacity=CAPACITY
-        )
+        if refused := self.post.deliver(mail):
+            await self._log(item, f"refused: {refused}", [])
+        else:
+            await self.post.save(self._moved(item, "done"))
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since

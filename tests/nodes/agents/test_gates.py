@@ -101,8 +101,8 @@ async def test_a_human_decision_is_not_reviewed_again() -> None:
 
 async def test_the_third_failure_of_an_agent_in_a_row_calls_a_human() -> None:
     work = Turns(AgentFailed("it broke", "permanent"))
-    one_by_one = {"max_parallel": 1, "failure_threshold": {"default": 1.0}}
-    async with opened(agent(work), clock=SystemClock(), **one_by_one) as sup:
+    no_abort: JsonValue = {"default": 1.0}
+    async with opened(agent(work), clock=SystemClock(), max_parallel=1, failure_threshold=no_abort) as sup:
         waiting = await sup.start("Q", plan=plan("a", "b", "c"))
         [question] = waiting.approvals
         run = await answered(sup, waiting, {"type": "edit", "args": {"result": "By hand."}})

@@ -164,7 +164,7 @@ async def test_mail_of_agents_is_stored_by_the_time_it_stops_listening() -> None
     store = InMemoryStore()
     floor = make_floor(store=store)
     async with floor.listener.listening():
-        assert floor.listener.mail(Mail(id="m1", sender="bob", to="ada", text="hello")) == ""
+        assert floor.listener.post.deliver(Mail(id="m1", sender="bob", to="ada", text="hello")) == ""
     after = Steering(store, THREAD)
     await after.load({})
     assert after.mail("ada").received == 1
