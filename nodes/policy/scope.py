@@ -15,6 +15,9 @@ from state.trigger import Fired, Risk, Signs
 OUT_OF_SCOPE_BELOW = FALLBACK_FROM
 """A task that its agent fits less well than this is nobody's."""
 
+ANYBODY = "generalist"
+"""The role of a task that asks for nobody in particular (15.6): whoever there is may do it."""
+
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -34,7 +37,7 @@ def misfit(task: Task, route: Route | None, agent: AgentSpec | None) -> str:
     if agent is None:
         return "there is no agent for it"
     score = next((score.total for score in route.scores if score.agent == agent.name), None) if route else None
-    if score is not None and score < OUT_OF_SCOPE_BELOW:
+    if task.role != ANYBODY and score is not None and score < OUT_OF_SCOPE_BELOW:
         return f"nobody fits, {agent.name} scores {score:.2f} (at least {OUT_OF_SCOPE_BELOW:.2f})"
     if task.action and agent.run is None and not tools_for(task.action, agent):
         return f"no tool of {agent.name} can do {task.action!r}"

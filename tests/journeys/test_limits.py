@@ -78,7 +78,7 @@ async def test_an_agent_at_its_own_limit_answers_with_what_it_has(limits: Limits
 
     model = ScriptedModel({lambda text: True: looks_on}, usage=PER_CALL)
     worker = looker().model_copy(update={"limits": limits})
-    async with opened(worker, model=model, max_iterations=0) as sup:
+    async with opened(worker, model=model, max_iterations=0, oversight="on_the_loop") as sup:
         run = await sup.start("Q", plan=plan("a", "b"))
 
     assert run.status == "complete"
@@ -171,7 +171,7 @@ async def test_time_in_earlier_rounds_counts_and_waiting_for_a_human_does_not() 
 
     async with opened(agent(takes_forty), clock=clock, max_seconds=200.0) as sup:
         waiting = await sup.start("Q", plan=plan("a", "b <- a"))
-        clock.time += 100_000
+        clock.time += 1_000
         run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: True})
 
     assert run.status == "complete"

@@ -85,7 +85,7 @@ async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_abo
         assert run.status == "complete"
         assert len(notes(folder)) == 1 or len(doubts) > before, f"killed after write {number}: {notes(folder)}"
 
-    await in_turns(story, range(6, 40, 2))
+    await in_turns(story, range(9, 61, 2))
     assert sum(killed) >= 8
     assert doubts, "no kill hit the action itself; try other numbers"
 

@@ -121,6 +121,13 @@ async def test_tasks_that_an_agent_fails_at_the_same_time_are_one_failure_in_the
     assert statuses(run) == dict.fromkeys("abcd", "failed")
 
 
+async def test_a_task_that_asks_for_nobody_in_particular_is_never_out_of_scope() -> None:
+    async with opened(agent(name="bob", role="baker")) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert run.status == "complete"
+
+
 async def test_a_success_in_between_ends_the_row() -> None:
     async def work(brief: Brief, desk: Any) -> str:
         if brief.task.id != "c":
