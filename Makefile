@@ -40,7 +40,7 @@ imports: .venv/installed-dev
 	@$(BIN)/lint-imports
 
 pytest: .venv/installed-dev
-	@$(BIN)/python -m pytest --cov --cov-report=term
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
 
 .venv/installed: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Baton into .venv (once; a minute or two)"
