@@ -73,14 +73,23 @@ class Runs:
             ThreadUnknown: no such thread.
         """
         with explained(self.database.path):
+            before = await self.leases.holder(thread_id)
             snapshot = await self.snapshot(thread_id)
             board = await read_board(self.database.store, thread_id)
             recruits = await read_recruits(self.database.store, thread_id)
             ledger = await read_ledger(self.database.store, thread_id)
             decided = await self.decisions(thread_id)
-            holder = await self.leases.holder(thread_id)
-        used = ledger.get(RUN, Usage())
-        return view_of(thread_id, snapshot, board, recruits, used, decided=decided, is_held=holder is not None)
+            now = await self.leases.holder(thread_id)
+        return view_of(
+            thread_id,
+            snapshot,
+            board,
+            recruits,
+            ledger.get(RUN, Usage()),
+            decided=decided,
+            is_held=now is not None and now.is_running,
+            was_held=before is not None or now is not None,
+        )
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
@@ -121,7 +130,8 @@ class Runs:
 
     async def is_held(self, thread_id: str) -> bool:
         """Whether a living process runs the thread."""
-        return await self.leases.holder(thread_id) is not None
+        holder = await self.leases.holder(thread_id)
+        return holder is not None and holder.is_running
 
     async def _prepare(self, thread_id: str, given: Json) -> None:
         """Refuse what cannot be started before anything is written."""

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
-from graph.app import leasing, served
+from graph.app import guard, served
 from graph.lease import Leases
 from graph.persistence import connect, open_database
 from graph.saver import Saver
@@ -22,7 +22,7 @@ async def checkpointer() -> AsyncIterator[Saver]:
         open_database(settings.db, settings.synchronous) as database,
         connect(settings.db, settings.synchronous) as connection,
     ):
-        with leasing(Leases(connection, services.clock)):
+        with guard.leasing(Leases(connection, services.clock)):
             yield database.checkpointer
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -58,8 +57,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
         worked_s = state.get("worked_s", 0.0)
         dispatcher = Dispatcher(floor, assignment, state.get("replanned", []), worked_s=worked_s)
         try:
-            async with nullcontext() if run.outer else services.guard(run.thread_id):  # the outer lease covers it
-                await dispatcher.work()
+            await dispatcher.work()
             await floor.questions.announced(floor.listener.open_questions())
         finally:
             floor.questions.hang_up()
