@@ -53,7 +53,7 @@ class Database:
 
 
 @asynccontextmanager
-async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterator[Database]:
+async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver) -> AsyncIterator[Database]:
     """Open or create the file; WAL, so that others can read while one writes.
 
     Raises:
@@ -63,7 +63,7 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     with explained(path):
         async with connect(path, synchronous, autocommit=False) as first, connect(path, synchronous) as second:
             store = WholeBatches(second)
-            database = Database(path, Saver(first), store)
+            database = Database(path, saver(first), store)
             try:
                 await _set_up(database)
                 yield database
