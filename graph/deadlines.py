@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from graph.runs import Runs
+from graph.views import waits
 from nodes.approve import open_questions
 from nodes.policy.deadlines import is_expired
 from nodes.runtime.context import RunContext
@@ -66,9 +67,10 @@ async def _expire(runs: Runs, thread_id: str) -> None:
             await steering.load(state.get("decisions") or {})
             asked = Questions(_context(runs, thread_id, state))
             await asked.load()
-            waits = any(task.interrupts for task in snapshot.tasks)
-            board = {} if waits else await read_board(runs.database.store, thread_id)  # what a dead process asked
-            questions = open_questions(state) if waits else asked_on(board)
+            if waits(snapshot):
+                questions = open_questions(state)
+            else:  # what a process asked that died at work
+                questions = asked_on(await read_board(runs.database.store, thread_id))
             await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
             await asked.announced()
     except ThreadBusy:
