@@ -12,6 +12,7 @@ from langgraph.store.base import Op, Result
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.saver import Saver
+from graph.whole import Writes
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -22,22 +23,19 @@ _MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate col
 
 
 class WholeBatches(AsyncSqliteStore):
-    """The store, whose batches end also where the task that waits for one is cancelled.
+    """The store, whose batches end also where the task that waits for one is cancelled."""
 
-    LangGraph's own leaves its transaction open then, and every write after it fails.
-    """
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection)
+        self._under_way = Writes()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """All of `ops` in one transaction; a cancellation is raised when it is over."""
-        batch = asyncio.ensure_future(super().abatch(ops))
-        try:
-            return await asyncio.shield(batch)
-        except asyncio.CancelledError:
-            await asyncio.wait({batch})
-            raise
+        """All of `ops` in one transaction."""
+        return await self._under_way.whole(super().abatch(ops))
 
     async def aclose(self) -> None:
         """End the store's background task; left to the garbage collector, asyncio complains about it."""
+        await self._under_way.settled()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -49,7 +47,7 @@ class Database:
 
     path: Path
     checkpointer: Saver
-    store: AsyncSqliteStore
+    store: WholeBatches
 
 
 @asynccontextmanager
@@ -61,14 +59,14 @@ async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Sav
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with connect(path, synchronous, autocommit=False) as first, connect(path, synchronous) as second:
-            store = WholeBatches(second)
-            database = Database(path, saver(first), store)
+        async with connect(path, synchronous) as first, connect(path, synchronous, autocommit=False) as second:
+            database = Database(path, saver(second), WholeBatches(first))
             try:
                 await _set_up(database)
                 yield database
             finally:
-                await store.aclose()
+                await database.store.aclose()
+                await database.checkpointer.under_way.settled()  # nothing comes between this and the closing
 
 
 async def _set_up(database: Database) -> None:

@@ -1,12 +1,17 @@
 """LangGraph's SQLite saver, with what its server asks of one besides: roll back a run, copy or prune a thread."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
+import aiosqlite
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
+from graph.whole import Writes
+
+T = TypeVar("T")
 Pruning = Literal["keep_latest", "delete", "delete_all"]
 """LangGraph's base class says `delete`, its server `delete_all`; both mean the whole thread."""
 
@@ -44,17 +49,29 @@ DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < (
 
 
 class Saver(AsyncSqliteSaver):
-    """Checkpoints in SQLite. Each method is one transaction."""
+    """Checkpoints in SQLite. Each method is one transaction, which is not cut off."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        super().__init__(connection)
+        self.under_way = Writes()
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        writing = super().aput(config, checkpoint, metadata, new_versions)
+        return await self.under_way.whole(self._or_not_at_all(writing))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a node or @task returned, whole or not at all: a half of it would lose where the run goes next."""
-        try:
-            await super().aput_writes(config, writes, task_id, task_path)
-        except sqlite3.Error:
-            await self.conn.rollback()
-            raise
+        writing = super().aput_writes(config, writes, task_id, task_path)
+        await self.under_way.whole(self._or_not_at_all(writing))
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Forget the checkpoints that these runs of the server made; the thread is as it was before them."""
@@ -81,6 +98,13 @@ class Saver(AsyncSqliteSaver):
         tables = ("writes", "checkpoints")
         named = [{"thread": str(thread_id)} for thread_id in thread_ids]
         await self._all([(_PRUNE.format(table=table), row) for row in named for table in tables])
+
+    async def _or_not_at_all(self, writing: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await writing
+        except sqlite3.Error:
+            await self.conn.rollback()
+            raise
 
     async def _all(self, statements: Sequence[tuple[str, dict[str, str]]]) -> None:
         """Run them all, or none."""

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
@@ -100,3 +101,32 @@ async def test_what_a_node_returned_is_kept_whole_or_not_at_all(saver: Saver) ->
     await save(saver, "a", 2)
 
     assert await kept(saver) == sorted([*before, "a//2", "a//2"])
+
+
+@pytest.mark.parametrize("what", ["a checkpoint", "what a node returned"])
+async def test_what_is_cut_off_while_it_is_kept_leaves_no_transaction_open_to_anybody(
+    saver: Saver, tmp_path: Path, what: str
+) -> None:
+    await save(saver, "a", 1)
+    commit, nearly_done, go_on = saver.conn.commit, asyncio.Event(), asyncio.Event()
+
+    async def late() -> None:
+        nearly_done.set()
+        await go_on.wait()
+        await commit()
+
+    saver.conn.commit = late  # type: ignore[method-assign]
+    at = cast(Any, {"configurable": {"thread_id": "a", "checkpoint_ns": "", "checkpoint_id": f"{1:032}"}})
+    writing = save(saver, "a", 2) if what == "a checkpoint" else saver.aput_writes(at, [("b", 1)], task_id="x")
+    keeping = asyncio.create_task(writing)
+    await nearly_done.wait()
+    keeping.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.wait({keeping})
+
+    other = sqlite3.connect(tmp_path / "baton.db", timeout=0, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # refused while somebody else is in the middle of a transaction
+    other.execute("ROLLBACK")
+    other.close()
+    assert keeping.cancelled()
