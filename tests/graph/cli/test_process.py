@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.graph.cli.conftest import Baton
+from tests.graph.cli.test_command import age
 from tests.servers.openai_stub import Hang, OpenAIStub
 
 BATON = [sys.executable, "-c", "import sys; from graph.cli import main; sys.exit(main())"]
@@ -20,11 +22,15 @@ ASK = "How much caffeine is in tea?"
 class Terminal:
     """A command at a terminal of its own: what it shows, and what is typed."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, *words: str, **environment: str) -> None:
         self._ours, theirs = pty.openpty()
         self.shown = ""
         self.process = subprocess.Popen(
-            [*BATON, *words], stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "dumb"}
+            [*BATON, *words],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "TERM": "dumb", **environment},
         )
         os.close(theirs)
 
@@ -77,6 +83,34 @@ def test_ctrl_c_says_how_to_go_on_and_going_on_works(tea: str, publishing: str) 
     resumed = subprocess.run([*BATON, "resume", "t", "--json"], capture_output=True, text=True, check=False)
     assert resumed.returncode in (0, 3), resumed.stderr
     assert '"task_id": "find"' in resumed.stdout
+
+
+def test_ctrl_c_ends_a_watch_over_several_runs_with_one_line(baton: Baton, tea: str, publishing: str) -> None:
+    for thread in ("early", "late", "later"):
+        baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", thread)
+    age("early", 1)
+    terminal = Terminal("watch", "--every", "0.05")
+    terminal.until("complete: thread early")
+    terminal.process.send_signal(signal.SIGINT)
+
+    assert terminal.end() == 130
+    assert terminal.shown.split("\r\n") == ["taking up early", "complete: thread early", "baton: interrupted", ""]
+    assert {run["status"] for run in baton("runs", "--json").lines[0]} == {"complete", "waiting"}
+
+
+def test_ctrl_c_ends_a_watch_while_a_run_that_it_took_up_is_at_work(baton: Baton, tea: str, publishing: str) -> None:
+    words = ["run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "on_the_loop"]
+    with interrupted_while_thinking(*words) as process:
+        process.wait()
+    with OpenAIStub(Hang()) as server:
+        terminal = Terminal("watch", OPENAI_API_KEY="k", OPENAI_BASE_URL=server.url, BATON_MODEL="m")
+        terminal.until("taking up t")
+        assert server.arrived.wait(60)
+        terminal.process.send_signal(signal.SIGINT)
+
+        assert terminal.end() == 130
+    assert terminal.shown.split("\r\n") == ["taking up t", "baton: interrupted", ""]
+    assert baton("status", "t", "--json").lines[0]["status"] == "paused"
 
 
 @pytest.mark.parametrize("words", [["team"], ["graph"], ["run", ASK, "--json"]])
