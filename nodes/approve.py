@@ -55,7 +55,7 @@ def open_questions(state: SupervisorState) -> list[Approval]:
     if state["phase"] == Phase.decomposing:
         asked = state.get("asked")
         known = Approval.model_validate(asked) if asked else None
-        expected = plan_question(parse_plan(state.get("draft")), len(state.get("notes", [])))
+        expected = plan_question(parse_plan(state.get("draft")), len(state.get("objections", [])))
         return [known if known and known.id == expected.id else expected]
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     waiting = [record.outcome for record in records if record.status == "parked" and record.outcome]
@@ -91,8 +91,9 @@ def _planned(state: SupervisorState, question: Approval, decided: Mapping[str, D
         error = f"the plan was not carried out: {decision.message}"
         return Command(update={"unread": "", "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if decision.type == "reject":
-        notes = [*state.get("notes", []), f"The plan was rejected: {decision.message or 'make a better one'}"]
-        return Command(update={"unread": "", "notes": notes, "draft": None}, goto="decompose")
+        said = f"The plan was rejected: {decision.message or 'make a better one'}"
+        objections = [*state.get("objections", []), said]
+        return Command(update={"unread": "", "objections": objections, "draft": None}, goto="decompose")
     update: Update = {"unread": "", "phase": Phase.routing.value}
     if decision.type == "edit":
         plan = parse_plan(decision.args)

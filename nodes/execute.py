@@ -18,7 +18,7 @@ from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_executed, is_routed
 from nodes.policy.plans import parse_plan
 from nodes.policy.readiness import goes_on
-from nodes.policy.rejection import note_on, to_replan
+from nodes.policy.rejection import objection_to, to_replan
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
@@ -142,7 +142,7 @@ def _after(floor: Floor, abort: str | None, state: SupervisorState, worked_s: fl
 def _replanned(denied: Sequence[TaskRecord], state: SupervisorState) -> Update:
     """The state in which another plan is made, because a human said no."""
     return {
-        "notes": [*state.get("notes", []), *(note_on(record) for record in denied)],
+        "objections": [*state.get("objections", []), *(objection_to(record) for record in denied)],
         "replanned": [*state.get("replanned", []), *(record.id for record in denied)],
         "draft": None,
         "phase": Phase.decomposing.value,

@@ -85,6 +85,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "replanned": [],
         "unread": "",
         "notes": [],
+        "objections": [],
         "spent": {},
         "artifacts": [],
         "usage": {},

@@ -73,7 +73,9 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     unread: str
     """Why the last answer could not be read; empty otherwise."""
     notes: list[str]
-    """What the user said while the work was in flight, and what was said to a rejected plan."""
+    """What the user said while the work was in flight."""
+    objections: list[str]
+    """What humans said when they rejected a plan or a task: for whoever plans again."""
     spent: Json
     """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
     worked_s: float
