@@ -2,16 +2,15 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiosqlite
-from langgraph.store.base import Op, Result
-from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.saver import Saver
+from graph.store import Store, open_store
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -21,35 +20,13 @@ SETUP_TRIES = 20
 _MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists")
 
 
-class WholeBatches(AsyncSqliteStore):
-    """The store, whose batches end also where the task that waits for one is cancelled.
-
-    LangGraph's own leaves its transaction open then, and every write after it fails.
-    """
-
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """All of `ops` in one transaction; a cancellation is raised when it is over."""
-        batch = asyncio.ensure_future(super().abatch(ops))
-        try:
-            return await asyncio.shield(batch)
-        except asyncio.CancelledError:
-            await asyncio.wait({batch})
-            raise
-
-    async def aclose(self) -> None:
-        """End the store's background task; left to the garbage collector, asyncio complains about it."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-
-
 @dataclass(frozen=True)
 class Database:
     """An open database."""
 
     path: Path
     checkpointer: Saver
-    store: AsyncSqliteStore
+    store: Store
 
 
 @asynccontextmanager
@@ -61,14 +38,13 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with connect(path, synchronous, autocommit=False) as first, connect(path, synchronous) as second:
-            store = WholeBatches(second)
-            database = Database(path, Saver(first), store)
-            try:
-                await _set_up(database)
-                yield database
-            finally:
-                await store.aclose()
+        async with (
+            connect(path, synchronous, autocommit=False) as connection,
+            open_store(lambda: _connected(path, synchronous)) as store,
+        ):
+            database = Database(path, Saver(connection), store)
+            await _set_up(database)
+            yield database
 
 
 async def _set_up(database: Database) -> None:
@@ -76,7 +52,7 @@ async def _set_up(database: Database) -> None:
     for left in reversed(range(SETUP_TRIES)):
         try:
             await database.checkpointer.setup()
-            await database.store.setup()
+            await asyncio.to_thread(database.store.setup)
         except sqlite3.Error as error:
             if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
                 raise
@@ -93,10 +69,25 @@ async def connect(path: Path, synchronous: str, *, autocommit: bool = True) -> A
     and commits once. The Store begins its own transactions, and the lease is one statement.
     """
     async with aiosqlite.connect(path, isolation_level=None if autocommit else "DEFERRED") as connection:
-        await connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        await connection.execute("PRAGMA journal_mode=WAL")
-        await connection.execute(f"PRAGMA synchronous={synchronous}")
+        for pragma in _pragmas(synchronous):
+            await connection.execute(pragma)
         yield connection
+
+
+def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
+    """A connection set up the same way, for code in threads."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    for pragma in _pragmas(synchronous):
+        connection.execute(pragma)
+    return connection
+
+
+def _pragmas(synchronous: str) -> list[str]:
+    return [
+        f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
+        "PRAGMA journal_mode=WAL",
+        f"PRAGMA synchronous={synchronous}",
+    ]
 
 
 @contextmanager
