@@ -9,8 +9,9 @@ from pathlib import Path
 
 import aiosqlite
 
+from graph.aside import Aside, open_aside
 from graph.saver import Saver
-from graph.store import Store, open_store
+from graph.store import Store
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -38,21 +39,18 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with (
-            connect(path, synchronous, autocommit=False) as connection,
-            open_store(lambda: _connected(path, synchronous)) as store,
-        ):
-            database = Database(path, Saver(connection), store)
-            await _set_up(database)
+        async with open_aside(lambda: _connected(path, synchronous)) as aside:
+            database = Database(path, Saver(aside), Store(aside))
+            await _set_up(database, aside)
             yield database
 
 
-async def _set_up(database: Database) -> None:
+async def _set_up(database: Database, aside: Aside) -> None:
     """Make the tables. LangGraph takes no lock for it: who makes them at the same moment as another tries again."""
     for left in reversed(range(SETUP_TRIES)):
         try:
-            await database.checkpointer.setup()
-            await asyncio.to_thread(database.store.setup)
+            await aside.do(database.checkpointer.setup)
+            await aside.do(database.store.setup)
         except sqlite3.Error as error:
             if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
                 raise
@@ -62,13 +60,9 @@ async def _set_up(database: Database) -> None:
 
 
 @asynccontextmanager
-async def connect(path: Path, synchronous: str, *, autocommit: bool = True) -> AsyncIterator[aiosqlite.Connection]:
-    """A connection set up the way every connection to the file is.
-
-    The saver relies on Python's implicit transactions (`autocommit=False`): it writes what a node returned row by row
-    and commits once. The Store begins its own transactions, and the lease is one statement.
-    """
-    async with aiosqlite.connect(path, isolation_level=None if autocommit else "DEFERRED") as connection:
+async def connect(path: Path, synchronous: str) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection of its own, for what must not wait for others in this process: each statement is a transaction."""
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
         for pragma in _pragmas(synchronous):
             await connection.execute(pragma)
         yield connection

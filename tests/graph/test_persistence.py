@@ -72,8 +72,7 @@ async def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
 async def test_every_connection_is_set_up_alike(setting: str, level: int, tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.db", setting) as database:
         for pragma, value in (("journal_mode", "wal"), ("synchronous", level), ("busy_timeout", 10_000)):
-            async with database.checkpointer.conn.execute(f"PRAGMA {pragma}") as cursor:
-                assert await cursor.fetchone() == (value,)
+            assert database.checkpointer.conn.execute(f"PRAGMA {pragma}").fetchone() == (value,)
             assert database.store.conn.execute(f"PRAGMA {pragma}").fetchone() == (value,)
 
 
