@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from graph.app import leasing, served
+from graph.app import guard, served
 from graph.lease import Leases
 from graph.persistence import connect, open_database
 from graph.saver import Saver
@@ -21,7 +21,7 @@ async def checkpointer() -> AsyncIterator[Saver]:
         open_database(settings.db, settings.synchronous) as database,
         connect(settings.db, settings.synchronous) as connection,
     ):
-        with leasing(Leases(connection, services.clock)):
+        with guard.leasing(Leases(connection, services.clock)):
             yield database.checkpointer
 
 

@@ -43,5 +43,5 @@ class Standing(Lookout):
 
     async def due(self) -> list[str]:
         """Threads that could go on if somebody resumed them: their process died, or their questions are decided."""
-        runs = [await deadlines.view(self._runs, run.thread_id) for run in await self._runs.all()]
+        runs = await self.runs(only_open=True)
         return [run.thread_id for run in runs if await deadlines.is_due(self._runs, run)]

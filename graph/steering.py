@@ -12,6 +12,7 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.runs import Runs
+from graph.views import has_ended
 from nodes.approve import open_questions
 from nodes.control import LOOK
 from nodes.policy.answers import read_answers
@@ -20,7 +21,6 @@ from nodes.policy.plans import parse_plan
 from nodes.runtime.journal import Json
 from state.approval import Decision
 from state.errors import BadInput, ThreadBusy
-from state.phase import ENDS
 from state.plan import Plan
 from state.record import TaskRecord
 from state.run import Run
@@ -30,15 +30,9 @@ from state.supervisor import SupervisorState
 OnEvent = Callable[[Json], None]
 Answers = Mapping[str, JsonValue]
 
-ENDED = ("complete", "failed", "cancelled")
 TAKEN_UP_S = 5.0
 """Seconds to wait for another process to say what it made of an answer; it listens only while tasks are at work."""
 LOOK_EVERY_S = 0.02
-
-
-def has_ended(run: Run) -> bool:
-    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
-    return run.status in ENDED and run.phase in ENDS
 
 
 async def last(items: AsyncGenerator[Json | Run, None], on_event: OnEvent | None) -> Run:

@@ -12,6 +12,7 @@ from nodes.policy.answers import read_answers
 from nodes.policy.asked import most_urgent_first, payload, plan_question
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
+from nodes.policy.phases import is_routed
 from nodes.policy.plans import parse_plan
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.node import Node
@@ -33,10 +34,11 @@ def make_approve(services: Services) -> Node:
     async def approve(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
-        answers = interrupt(payload(questions, state.get("unread", "")))
         run = open_context(services, state, runtime, Phase(state["phase"]))
         steering = Steering(run.store, run.thread_id)
         await steering.load(state.get("decisions") or {})
+        is_open = any(question.id not in steering.decisions for question in questions)
+        answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK
         problems = await _decide(run, steering, questions, answers)
         decided = {q.id: steering.decisions[q.id] for q in questions if q.id in steering.decisions}
         if questions[0].subject == "plan" and (decided or answers != LOOK):
@@ -52,12 +54,12 @@ def make_approve(services: Services) -> Node:
 
 def open_questions(state: SupervisorState) -> list[Approval]:
     """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
-    if state["phase"] == Phase.decomposing:
+    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    if state["phase"] == Phase.decomposing or not is_routed(records):  # the latter where it was paused meanwhile
         asked = state.get("asked")
         known = Approval.model_validate(asked) if asked else None
         expected = plan_question(parse_plan(state.get("draft")), len(state.get("objections", [])))
         return [known if known and known.id == expected.id else expected]
-    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     waiting = [record.outcome for record in records if record.status == "parked" and record.outcome]
     known_ids = state.get("decisions") or {}
     return most_urgent_first(a for outcome in waiting for a in outcome.approvals if a.id not in known_ids)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -13,6 +12,7 @@ from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
 from nodes.agents.escalation import is_escalated
 from nodes.agents.working import Worker, Working
+from nodes.approve import open_questions
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_executed, is_routed
@@ -58,8 +58,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
         worked_s = state.get("worked_s", 0.0)
         dispatcher = Dispatcher(floor, assignment, state.get("replanned", []), worked_s=worked_s)
         try:
-            async with nullcontext() if run.outer else services.guard(run.thread_id):  # the outer lease covers it
-                await dispatcher.work()
+            await dispatcher.work()
             await floor.questions.announced(floor.listener.open_questions())
         finally:
             floor.questions.hang_up()
@@ -78,6 +77,8 @@ async def _looked(floor: Floor, state: SupervisorState) -> Goto | None:
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     floor.records.update((record.id, record) for record in records)
     floor.listener.on_recruit = lambda record: floor.records.update({record.id: record})
+    if not is_routed(records):  # it was stopped while its plan waited for a human
+        floor.listener.besides = open_questions(state)
     await floor.listener.look()
     for record in floor.steering.recruits:
         floor.records.setdefault(record.id, record)

@@ -9,6 +9,7 @@ from langgraph.types import Command
 from pydantic import ValidationError
 
 from nodes.runtime.context import open_context
+from nodes.runtime.index import listing
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from nodes.runtime.steering import clear
@@ -42,13 +43,13 @@ def make_intake(services: Services) -> Node:
             return _note(state, phase)
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
+        if run.outer is None:
+            rows = listing(run.thread_id, update["goal"], update["started_at"], services.door)
+            await run.store.abatch(rows)
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await clear(run.store, run.thread_id)
         await run.enter()
-        listed = {"query": update["goal"], "started_at": update["started_at"]}
-        if run.outer is None:
-            await run.store.aput(("runs",), run.thread_id, listed)
         return Command(update={**update, "warnings": skipped}, goto="decompose")
 
     return intake

@@ -63,6 +63,8 @@ class Listener:
         self.records = records
         self.post = Post(run, steering, records)
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
+        self.besides: list[Approval] = []
+        """Questions that wait and that no task has asked: whether the plan may be carried out."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -175,10 +177,10 @@ class Listener:
         await self.questions.answer(question, decision, self.steering.decide, self._moved(item, "done"))
 
     def open_questions(self) -> list[Approval]:
-        """The questions of parked tasks that nobody has answered."""
+        """The questions that nobody has answered: those of parked tasks, and `besides`."""
         parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
-        decided = self.steering.decisions
-        return [approval for outcome in parked for approval in outcome.approvals if approval.id not in decided]
+        asked = [*self.besides, *(approval for outcome in parked for approval in outcome.approvals)]
+        return [approval for approval in asked if approval.id not in self.steering.decisions]
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)
