@@ -56,6 +56,5 @@ def build_graph(services: Services, *, checkpointer: Checkpointer = None, store:
     graph.add_node("finish", make_finish(services))
     graph.add_edge(START, "intake")
     graph.add_edge("route", "execute")
-    graph.add_edge("assemble", "finish")
     graph.add_edge("finish", END)
     return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")

@@ -13,6 +13,7 @@ from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
 from nodes.agents.escalation import is_escalated
 from nodes.agents.working import Worker, Working
+from nodes.policy.acceptance import fingerprint
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_executed, is_routed
@@ -136,6 +137,13 @@ def _after(floor: Floor, abort: str | None, state: SupervisorState, worked_s: fl
         return Command(update=update, goto="approve")
     if not is_executed(records):
         raise RuntimeError("tasks are left that can neither run nor end")
+    return _done(update, state.get("accepted", ""))
+
+
+def _done(update: Update, accepted: str) -> Goto:
+    """On to review; or on to the end, where review has let these very tasks pass and somebody had the wheel since."""
+    if fingerprint(update["tasks"]) == accepted:
+        return Command(update={**update, "phase": Phase.assembling.value}, goto="assemble")
     return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")
 
 

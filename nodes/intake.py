@@ -78,6 +78,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "draft": None,
         "mode": None,
         "iteration": 0,
+        "accepted": "",
         "worked_s": 0.0,
         "decisions": {},
         "asked": None,
