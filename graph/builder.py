@@ -67,6 +67,5 @@ def build_graph(
         graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
     graph.add_edge(START, "intake")
     graph.add_edge("route", "execute")
-    graph.add_edge("assemble", "finish")
     graph.add_edge("finish", END)
     return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")

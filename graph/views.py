@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
-from nodes.approve import open_questions
+from nodes.approve import open_questions, plan_in_question
 from nodes.policy.asked import most_urgent_first
 from nodes.runtime.journal import Json, asked_on
 from state.approval import Approval
@@ -80,7 +80,7 @@ def _asked(
     """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
     if status in ENDED or not state.get("tasks"):
         return []
-    if any(task.interrupts for task in snapshot.tasks) and status != "running":
+    if any(task.interrupts for task in snapshot.tasks) and (status != "running" or plan_in_question(state)):
         return open_questions(state)
     return most_urgent_first(asked_on(board))
 

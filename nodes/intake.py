@@ -79,6 +79,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "draft": None,
         "mode": None,
         "iteration": 0,
+        "accepted": "",
         "worked_s": 0.0,
         "decisions": {},
         "asked": None,
