@@ -52,12 +52,15 @@ class Working:
 
     async def _do(self, delegations: Delegations, job: Job) -> Outcome:
         sources = await job.floor.run.sources()
-        desk = Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)
+
+        def make_desk() -> Desk:
+            return Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)
+
         match kind_of(job.spec.run):
             case "model":
-                outcome = await self._think(job, desk, delegations, sources)
+                outcome = await self._think(job, make_desk(), delegations, sources)
             case "function":
-                outcome = await run_function(job.spec, job.brief, desk)
+                outcome = await run_function(job, make_desk)
                 await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
             case "runnable":
                 outcome = await run_runnable(job)
