@@ -70,11 +70,19 @@ def opened(state: SupervisorState, services: Services) -> Update:
     goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
     said = [HumanMessage(goal)] if state.get("query") else []
     return {
+        **_blank(),
         "messages": said,
-        "query": "",
         "goal": goal,
         "terms": terms.model_dump(mode="json"),
         "phase": Phase.decomposing.value,
+        "started_at": services.clock.now(),
+    }
+
+
+def _blank() -> Update:
+    """What an earlier run on the thread may have left, as it is before anything has happened."""
+    return {
+        "query": "",
         "tasks": [],
         "draft": None,
         "mode": None,
@@ -93,7 +101,6 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "usage": {},
         "report": "",
         "error": None,
-        "started_at": services.clock.now(),
         "finished_at": None,
     }
 
