@@ -10,6 +10,7 @@ from langgraph.types import Checkpointer
 from graph.builder import Graph, build_graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.guard import Guard
+from graph.runs import SERVER
 from graph.settings import read_settings
 from nodes.runtime.services import Services
 
@@ -35,10 +36,6 @@ def build_supervisor(
 def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
     return replace(compose(read_settings()), door=SERVER)
-
-
-SERVER = "server"
-"""The door of runs that came in through the served graph."""
 
 
 class _Deferred:

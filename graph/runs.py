@@ -28,6 +28,11 @@ from state.run import Run
 from state.signal import Signal
 from state.usage import Usage
 
+SERVER = "server"
+"""The door of runs that came in through the served graph."""
+LOOKED_AFTER = ""
+"""Whose lease a server holds while it looks after its runs; no thread is called that."""
+
 
 class Runs:
     """What the facade's verbs are made of."""

@@ -4,9 +4,6 @@ import asyncio
 import inspect
 import json
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,59 +14,22 @@ from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.guard import Guard
 from graph.lease import LEASE_S, STEP_S, Leases
-from graph.persistence import Database, connect, open_database
+from graph.persistence import connect
 from graph.settings import Settings
-from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
 from state.brief import Brief
 from state.errors import ModelRejected, ThreadBusy
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Pause
 from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
+from tests.served import THREAD, config, two
 
-THREAD: Any = {"configurable": {"thread_id": "t"}}
 DRAFT = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])
 
 
 async def asks(brief: Brief, desk: Any) -> str:
     return str((await desk.ask("launch")).type)
-
-
-@dataclass(frozen=True)
-class Two:
-    """A server's graph, and another process on the same file."""
-
-    graph: Graph
-    other: Supervisor
-    clock: HeldClock
-    database: Database
-
-    async def nodes(self, given: Any) -> AsyncIterator[str]:
-        """The nodes of a run of the server, each when it is through."""
-        async for chunk in self.graph.astream(given, THREAD, stream_mode="updates"):
-            for name in chunk.keys() & {*self.graph.nodes, "__interrupt__"}:  # not their @tasks
-                yield name
-
-    async def can_take_it(self) -> bool:
-        """Whether the other process could run the thread now."""
-        try:
-            async with self.other._runs.leases.hold("t"):
-                return True
-        except ThreadBusy:
-            return False
-
-
-@asynccontextmanager
-async def two(*team: AgentSpec, model: ScriptedModel | None = None, **policy: Any) -> AsyncIterator[Two]:
-    clock, guard, made, thinks = HeldClock(), Guard(), team or (agent(),), model or ScriptedModel([])
-    services = compose(Settings(), team=made, policy=policy, model=thinks, clock=clock)
-    async with open_database(Path("runs.db")) as database, connect(Path("runs.db"), "NORMAL") as third:
-        graph = build_graph(services, guard=guard, checkpointer=database.checkpointer, store=database.store)
-        async with opened(*made, model=thinks, clock=clock, **policy) as other:
-            with guard.leasing(Leases(third, clock)):
-                yield Two(graph, other, clock, database)
 
 
 async def test_no_other_process_gets_between_the_nodes_of_a_run() -> None:
@@ -78,9 +38,9 @@ async def test_no_other_process_gets_between_the_nodes_of_a_run() -> None:
         async for node in both.nodes({"query": "Q"}):
             if node == "finish":
                 break
-            seen.append((node, (await both.other.view("t")).status, await both.other.due()))
-            with pytest.raises(ThreadBusy, match="thread t is being run by process"):
-                await both.other.resume("t")
+            seen.append((node, (await both.other.view(THREAD)).status, await both.other.due()))
+            with pytest.raises(ThreadBusy, match="is being run by process"):
+                await both.other.resume(THREAD)
 
     nodes = ["intake", "decompose", "route", "execute", "review", "assemble"]
     assert seen == [(node, "running", []) for node in nodes]
@@ -95,7 +55,7 @@ async def test_inside_a_node_the_lease_is_held_for_as_long_as_the_node_takes() -
         return DRAFT
 
     async with two(model=ScriptedModel([plans])) as both:
-        await both.graph.ainvoke({"query": "Q"}, THREAD)
+        await both.graph.ainvoke({"query": "Q"}, config())
 
     assert left == [LEASE_S]  # renewed by the heartbeat, not left to lapse as between two nodes
 
@@ -113,24 +73,24 @@ async def test_every_node_runs_under_the_lease_and_none_where_the_facade_holds_i
 
 async def test_a_run_that_has_ended_leaves_its_thread_to_anybody() -> None:
     async with two() as both:
-        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, THREAD)
-        run = await both.other.start("Again", thread_id="t", plan=plan("b"))
+        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        run = await both.other.start("Again", thread_id=THREAD, plan=plan("b"))
 
     assert run.status == "complete"
 
 
 async def test_a_run_that_waits_is_answered_from_anywhere_at_once() -> None:
     async with two(agent(asks)) as both:
-        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, THREAD)
-        waiting = await both.other.view("t")
-        run = await both.other.answer("t", True)
+        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        waiting = await both.other.view(THREAD)
+        run = await both.other.answer(THREAD, True)
 
     assert (waiting.status, run.status) == ("waiting", "complete")
 
 
 async def test_while_an_answer_is_applied_nobody_else_has_the_run() -> None:
     async with two(agent(asks)) as both:
-        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, THREAD)
+        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
         free = {node: await both.can_take_it() async for node in both.nodes(Command(resume="yes"))}
 
     assert free == {"approve": False, "execute": False, "review": False, "assemble": False, "finish": True}
@@ -138,8 +98,8 @@ async def test_while_an_answer_is_applied_nobody_else_has_the_run() -> None:
 
 async def test_a_paused_run_is_held_by_nobody_until_it_is_let_go_on() -> None:
     async with two(agent(asks)) as both:
-        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, THREAD)
-        paused = await both.other.signal("t", Pause())
+        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        paused = await both.other.signal(THREAD, Pause())
         free = {node: await both.can_take_it() async for node in both.nodes(Command(resume="go on"))}
 
     assert paused.status == "paused"
@@ -149,9 +109,9 @@ async def test_a_paused_run_is_held_by_nobody_until_it_is_let_go_on() -> None:
 async def test_a_run_that_failed_is_resumed_from_anywhere_at_once() -> None:
     async with two(model=ScriptedModel([ModelRejected("no such key"), DRAFT])) as both:
         with pytest.raises(ModelRejected):
-            await both.graph.ainvoke({"query": "Q"}, THREAD)
-        failed = await both.other.view("t")
-        run = await both.other.resume("t")
+            await both.graph.ainvoke({"query": "Q"}, config())
+        failed = await both.other.view(THREAD)
+        run = await both.other.resume(THREAD)
 
     assert (failed.status, run.status) == ("failed", "complete")
 
@@ -160,11 +120,11 @@ async def test_a_process_that_stops_between_two_nodes_is_found_to_be_gone_soon()
     async with two() as both:
         async for _ in both.nodes({"query": "Q", "plan": plan("a")}):
             break
-        soon = await both.other.view("t")
+        soon = await both.other.view(THREAD)
         both.clock.time += STEP_S + 1
-        later, due = await both.other.view("t"), await both.other.due()
+        later, due = await both.other.view(THREAD), await both.other.due()
 
-    assert (soon.status, later.status, due) == ("running", "paused", ["t"])
+    assert (soon.status, later.status, due) == ("running", "paused", [THREAD])
 
 
 @pytest.mark.parametrize(("work", "end"), [(asks, "waiting"), (None, "complete")])
@@ -184,12 +144,12 @@ async def test_a_run_whose_last_step_is_not_written_down_yet_is_not_taken_for_de
     async with two(agent(work)) as both:
         saver: Any = both.database.checkpointer
         saver.aput, saver.aput_writes = slow(saver.aput), slow(saver.aput_writes)
-        running = asyncio.create_task(both.graph.ainvoke({"query": "Q", "plan": plan("a")}, THREAD))
+        running = asyncio.create_task(both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config()))
         await on_its_way.wait()
-        seen, due, is_free = await both.other.view("t"), await both.other.due(), await both.can_take_it()
+        seen, due, is_free = await both.other.view(THREAD), await both.other.due(), await both.can_take_it()
         written.set()
         await running
-        after = await both.other.view("t")
+        after = await both.other.view(THREAD)
 
     assert (seen.status, due, is_free, after.status) == ("running", [], True, end)
 
@@ -201,7 +161,7 @@ async def test_an_agent_that_is_a_supervisor_runs_under_the_lease_of_the_outer_r
         inner = build_graph(compose(Settings(), team=[agent()], model=ScriptedModel([DRAFT])), guard=guard)
         async with opened(agent(inner, name="inner"), clock=clock) as sup:  # type: ignore[arg-type]
             with guard.leasing(Leases(third, clock)):
-                run = await sup.start("Q", thread_id="t", plan=plan("a"))
+                run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
                 assert sup.graph.store
                 leases = await sup.graph.store.asearch(("leases",))
 
