@@ -31,7 +31,7 @@ class Database:
 
 
 @asynccontextmanager
-async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterator[Database]:
+async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver) -> AsyncIterator[Database]:
     """Open or create the file; WAL, so that others can read while one writes.
 
     Raises:
@@ -40,7 +40,7 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     await asyncio.to_thread(_check, path)
     with explained(path):
         async with open_aside(lambda: _connected(path, synchronous)) as aside:
-            database = Database(path, Saver(aside), Store(aside))
+            database = Database(path, saver(aside), Store(aside))
             await _set_up(database, aside)
             yield database
 
