@@ -6,7 +6,7 @@ from langgraph.types import StateSnapshot
 
 from nodes.approve import open_questions
 from nodes.policy.asked import most_urgent_first
-from nodes.runtime.journal import Json, asked_on
+from nodes.runtime.journal import Json, asked_below, asked_on
 from state.approval import Approval
 from state.artifact import Artifact
 from state.errors import ThreadUnknown
@@ -76,9 +76,14 @@ def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[Tas
 def _asked(
     snapshot: StateSnapshot, state: SupervisorState, board: Mapping[str, Json], status: RunStatus
 ) -> list[Approval]:
-    """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
+    """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight.
+
+    A nested supervisor that was stopped with the run tells what it waits for on the board alone.
+    """
     if status in ENDED or not state.get("tasks"):
         return []
+    if status in ("paused", "handed_over") and any(task.interrupts for task in snapshot.tasks):
+        return most_urgent_first({one.id: one for one in [*asked_below(board), *open_questions(state)]}.values())
     if any(task.interrupts for task in snapshot.tasks) and status != "running":
         return open_questions(state)
     return most_urgent_first(asked_on(board))

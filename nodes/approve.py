@@ -13,9 +13,10 @@ from nodes.policy.asked import most_urgent_first, payload, plan_question
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.plans import parse_plan
+from nodes.runtime.asking import questions_for
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import open_steering
 from nodes.runtime.node import Node
-from nodes.runtime.questions import Questions
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
 from state.approval import POLICY, Approval, Decision
@@ -35,7 +36,7 @@ def make_approve(services: Services) -> Node:
         questions = open_questions(state)
         answers = interrupt(payload(questions, state.get("unread", "")))
         run = open_context(services, state, runtime, Phase(state["phase"]))
-        steering = Steering(run.store, run.thread_id)
+        steering = open_steering(run)
         await steering.load(state.get("decisions") or {})
         problems = await _decide(run, steering, questions, answers)
         decided = {q.id: steering.decisions[q.id] for q in questions if q.id in steering.decisions}
@@ -65,7 +66,7 @@ def open_questions(state: SupervisorState) -> list[Approval]:
 
 async def _decide(run: RunContext, steering: Steering, questions: Sequence[Approval], answers: JsonValue) -> str:
     """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
-    asked = Questions(run)
+    asked = questions_for(run)
     await asked.load()
     await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
     if answers == LOOK:

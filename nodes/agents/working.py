@@ -18,7 +18,7 @@ from nodes.agents.functions import run_function
 from nodes.agents.graphs import run_graph
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
-from nodes.agents.nested import run_nested
+from nodes.agents.nested import leave_board, run_nested
 from nodes.agents.remote import run_remote
 from nodes.agents.results import kept
 from nodes.agents.runnables import run_runnable
@@ -44,6 +44,8 @@ class Working:
     async def do(self, job: Job) -> Outcome:
         """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
         outcome = await contained(job, self._do)
+        if kind_of(job.spec.run) == "supervisor":
+            await leave_board(job, outcome)
         if not job.spec.workers and kind_of(job.spec.run) != "function":
             return outcome
         return outcome.model_copy(update={"usage": outcome.usage + await Delegations(job, self.do).used()})

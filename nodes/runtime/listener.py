@@ -15,7 +15,6 @@ from nodes.policy.answers import checked
 from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.recruiting import Refusal, recruit
-from nodes.runtime.answering import reachable
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
@@ -72,7 +71,7 @@ class Listener:
         bell = self.run.services.bells.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
-            with reachable(self.run, self.steering, self.records):
+            with self.questions.heard(self.open_questions):
                 yield
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
@@ -157,12 +156,6 @@ class Listener:
             await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
         elif signal.approval in asked:
             await self._answer(asked[signal.approval], signal, item)
-        elif await self.steering.hand_down(signal.approval, signal.decision):
-            said = signal.decision.model_dump(mode="json", include={"by", "message"})
-            rows = self._moved(item, "done")
-            await self.run.emit(
-                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
-            )
         else:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
 
@@ -175,10 +168,10 @@ class Listener:
         await self.questions.answer(question, decision, self.steering.decide, self._moved(item, "done"))
 
     def open_questions(self) -> list[Approval]:
-        """The questions of parked tasks that nobody has answered."""
+        """The questions that nobody has answered: of parked tasks, and of nested supervisors at work."""
         parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
-        decided = self.steering.decisions
-        return [approval for outcome in parked for approval in outcome.approvals if approval.id not in decided]
+        asked = [approval for outcome in parked for approval in outcome.approvals] + self.questions.waiting_below()
+        return [approval for approval in asked if approval.id not in self.steering.decisions]
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)
