@@ -21,6 +21,7 @@ from nodes.finish import make_finish
 from nodes.intake import make_intake
 from nodes.review import make_review
 from nodes.route import make_route
+from nodes.runtime.blueprint import Blueprint
 from nodes.runtime.services import Services
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
@@ -44,7 +45,7 @@ def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
 
 def build_graph(services: Services, *, checkpointer: Checkpointer = None, store: BaseStore | None = None) -> Graph:
     """The supervisor graph (design section 2)."""
-    graph = StateGraph(SupervisorState, input_schema=SupervisorInput, output_schema=SupervisorOutput)
+    graph = Blueprint(services)
     graph.add_node("intake", make_intake(services))
     graph.add_node("decompose", make_decompose(services))
     graph.add_node("route", make_route(services))
