@@ -12,6 +12,7 @@ from nodes.runtime.context import open_context
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from nodes.runtime.steering import clear
+from nodes.runtime.trust import begun_rows
 from state.errors import BadInput, PolicyInvalid
 from state.phase import ENDS, Phase
 from state.policy import Policy
@@ -42,10 +43,11 @@ def make_intake(services: Services) -> Node:
             return _note(state, phase)
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
+        update["started_at"] = run.services.clock.now()
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await clear(run.store, run.thread_id)
-        await run.enter()
+        await run.enter(begun_rows(run, update["started_at"]))
         listed = {"query": update["goal"], "started_at": update["started_at"]}
         if run.outer is None:
             await run.store.aput(("runs",), run.thread_id, listed)
@@ -91,7 +93,6 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "usage": {},
         "report": "",
         "error": None,
-        "started_at": services.clock.now(),
         "finished_at": None,
     }
 
