@@ -4,13 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from langgraph.store.sqlite.aio import AsyncSqliteStore
-
-from graph.app import leasing, served
+from graph.app import guard, served
 from graph.lease import Leases
 from graph.persistence import connect, open_database
 from graph.saver import Saver
 from graph.settings import read_settings
+from graph.store import Store
 
 
 @asynccontextmanager
@@ -22,12 +21,12 @@ async def checkpointer() -> AsyncIterator[Saver]:
         open_database(settings.db, settings.synchronous) as database,
         connect(settings.db, settings.synchronous) as connection,
     ):
-        with leasing(Leases(connection, services.clock)):
+        with guard.leasing(Leases(connection, services.clock)):
             yield database.checkpointer
 
 
 @asynccontextmanager
-async def store() -> AsyncIterator[AsyncSqliteStore]:
+async def store() -> AsyncIterator[Store]:
     """The Store, for `store.path`."""
     settings = await asyncio.to_thread(read_settings)
     async with open_database(settings.db, settings.synchronous) as database:

@@ -67,7 +67,7 @@ def make_decompose(services: Services) -> Node:
             ],
         }
         if not await _waits(plan, run):
-            return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+            return Command(update={**update, "asked": None, "phase": Phase.routing.value}, goto="route")
         questions = questions_for(run)
         await questions.load()
         asked = await questions.ask(plan_question(plan, len(state.get("objections", []))))

@@ -62,6 +62,8 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     mode: Json | None
     iteration: int
     """Review rounds made."""
+    accepted: str
+    """Fingerprint of the tasks that review has let pass (`nodes.policy.acceptance`); empty before it has."""
     decisions: dict[str, Json]
     """Answers by approval id."""
     asked: Json | None

@@ -15,6 +15,7 @@ from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.agents.working import Working
 from nodes.policy.failures import RETRIED, retry_delay
+from nodes.policy.limits import time_for_try
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
 from nodes.runtime.floor import Floor
@@ -159,8 +160,7 @@ class Attempts:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
         label = f"{brief.task.id}.{brief.iteration}.{name}"
         spec = self.run.services.team.agent(agent)
-        limits = (spec.limits.timeout_s, self.run.policy.decision_timeout_s)
-        seconds = min(limit for limit in limits if limit is not None)
+        seconds = time_for_try(spec.limits.timeout_s, self.run.policy)
         spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
         job = Job(self.floor, spec, brief, label, tuple(conversation), tried=tried)
 

@@ -51,6 +51,8 @@ class Delegations:
         self._run = job.floor.run
         self._work = work
         self._away = 0
+        self.has_begun = False
+        """Whether this try has asked for one; a function asks for all of them again when it runs again."""
 
     async def delegate(
         self, worker: str, task: str, constraints: str = "", key: str = "", *, is_allowed: bool = False
@@ -61,6 +63,7 @@ class Delegations:
             ToolRefused: it may not be delegated; the message says why.
             Parked: a human has to allow it first (`is_allowed`: was asked already), or the worker waits for one.
         """
+        self.has_begun = True
         row = await self._row(key)
         if row is None:
             if why := await self._refusal(worker, task):

@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nodes.agents.interrupting import answering
+from nodes.agents.job import Job
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
 from state.brief import Brief
 from state.errors import AgentFailed
 from state.outcome import Outcome
@@ -23,16 +24,21 @@ OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"}
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-async def run_function(spec: AgentSpec, brief: Brief, desk: Desk) -> Outcome:
-    """One try of a function agent.
+async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
+    """One try of a function agent; it gets a new desk each time it begins.
 
     Raises:
+        Parked: it asks a human, by its desk or by LangGraph's `interrupt()`.
         AgentFailed: the function declared failure, or returned what is not an outcome; and whatever it raises itself.
     """
-    returned = spec.run(brief, desk) if _is_async(spec.run) else await aside(spec.run, brief, desk)
-    if inspect.isawaitable(returned):
-        returned = await returned
-    return outcome_of(returned, spec.name, brief)
+    run = job.spec.run
+
+    async def work() -> object:
+        desk = make_desk()
+        returned = run(job.brief, desk) if _is_async(run) else await aside(run, job.brief, desk)
+        return await returned if inspect.isawaitable(returned) else returned
+
+    return outcome_of(await answering(job, work), job.spec.name, job.brief)
 
 
 def _is_async(run: Any) -> bool:

@@ -78,7 +78,7 @@ class _File:
             for one in error.errors():
                 where = ".".join(map(str, one["loc"]))
                 problems.append((self._line("agents", number, *one["loc"]), f"{who}: {where}: {one['msg']}"))
-        with suppress(ValidationError, TypeError):  # what is right about it can be compared with the others nevertheless
+        with suppress(ValidationError, TypeError):  # what is right about it is compared with the others
             return AgentSpec.model_validate({key: entry[key] for key in entry if key not in faulty}), problems
         return None, problems
 

@@ -44,7 +44,7 @@ async def test_the_served_graph_does_not_execute_a_thread_that_another_process_r
 async def test_the_server_and_the_command_line_share_one_file(tmp_path: Path) -> None:
     async with server.checkpointer() as saver, server.store() as store:
         await store.aput(("runs",), "t", {"query": "Q"})
-        await saver.setup()
+        assert await saver.aget_tuple(THREAD) is None
     async with open_database(tmp_path / "baton.db") as database:
         item = await database.store.aget(("runs",), "t")
     assert item is not None

@@ -15,7 +15,7 @@ from state.signal import Decide
 from tests.clock import HeldClock
 from tests.journeys.below import IDS, PLAN, Levels, Postbox, drafts, once, recorded, unit, until_asked
 from tests.journeys.doom import THREAD
-from tests.journeys.steered import under_way
+from tests.journeys.steered import happened, under_way
 from tests.runs import opened, plan
 
 HALF_AN_HOUR = 1800.0
@@ -74,9 +74,7 @@ async def test_somebody_else_is_told_once_with_a_new_deadline_before_it_is_rejec
         async with under_way(sup, PLAN):
             await until_asked(sup, *IDS.values())
             clock.time += HALF_AN_HOUR
-            async with asyncio.timeout(20):
-                while not all(one.escalated for one in (await sup.view(THREAD)).approvals):  # noqa: ASYNC110 - no event
-                    await asyncio.sleep(0.005)
+            await happened(sup, "approval_requested", times=6)  # a look at the run would find its lease run out
             levels.let_go.set()
         waiting = await sup.view(THREAD)
         assert {one.expires_at for one in waiting.approvals} == {clock.time + HALF_AN_HOUR}

@@ -21,8 +21,9 @@ from state.errors import BadInput
 from state.signal import Decide
 from tests.journeys.below import IDS, PATHS, PLAN, Levels, Postbox, once, recorded, unit, until_asked
 from tests.journeys.doom import THREAD, in_another_process, live, notes
+from tests.journeys.doom import opened as story_opened
 from tests.journeys.nested_stories import ASKED, asks_below_beside_work
-from tests.journeys.processes import answer_it, run_it, until_it_asks
+from tests.journeys.processes import answer_by_command, answer_it, run_it, until_it_asks
 from tests.journeys.steered import happened, logged, under_way
 from tests.journeys.turns import in_turns
 from tests.runs import agent, opened, plan
@@ -45,19 +46,27 @@ async def test_another_process_sees_it_and_answers_it_while_others_work_on_every
     assert float(lines[2][1]) - float(lines[1][1]) < AT_MOST_S
 
 
-async def test_of_two_processes_that_answer_it_one_is_told_that_it_came_second(tmp_path: Path) -> None:
+async def test_of_two_processes_that_answer_it_at_once_one_is_told_that_it_came_second(tmp_path: Path) -> None:
     running = asyncio.create_task(in_another_process(run_it, asks_below_beside_work, tmp_path))
+    people = {"ana": "approve", "bob": "reject"}
+    async with story_opened(asks_below_beside_work(tmp_path), tmp_path) as sup:
+        await until_asked(sup, ASKED)
     answers = [
-        in_another_process(answer_it, asks_below_beside_work, tmp_path, who, "approve") for who in ("ana", "bob")
+        asyncio.create_task(in_another_process(answer_by_command, tmp_path, ASKED, decision, by))
+        for by, decision in people.items()
     ]
-    assert await asyncio.gather(*answers) == [0, 0]
-    assert await running == 0
+    while sum(line.endswith("is ready") for line in notes(tmp_path)) < len(people):  # noqa: ASYNC110 - others write them
+        await asyncio.sleep(0.005)
+    (tmp_path / "go").touch()
+    assert [*await asyncio.gather(*answers), await running] == [0, 0, 0]
     run = await live(asks_below_beside_work, tmp_path, onwards=lambda sup: sup.view(THREAD))
 
-    [late] = [line for line in notes(tmp_path) if "is told" in line]
-    assert f"{ASKED} " in late
-    assert "before" in late
-    assert f"approve by {'bob' if late.startswith('ana') else 'ana'}" in str(run.tasks[0].result)
+    said = [json.loads(line) for line in notes(tmp_path) if line.startswith("{")]
+    [late] = [one for one in said if one["code"] == 2]
+    [first] = [one for one in said if one["code"] != 2]
+    told = f"{ASKED} was answered before: {first['by']} said {people[first['by']]}; the first answer stands"
+    assert late["lines"] == [f"baton: {told}"]
+    assert f"{people[first['by']]} by {first['by']}" in str(run.tasks[0].result)
 
 
 async def test_the_command_line_shows_answers_and_verifies_it(
@@ -183,7 +192,7 @@ async def test_whoever_comes_second_is_told_who_said_what_while_others_work_and_
         refused = [str(entry["outcome"]) for _, entry in await read_log(sup.graph.store, THREAD)]
         records = await recorded(sup)
 
-    assert refused == ["done", f"refused: ana has answered {IDS['two']} before (approve)"]
+    assert refused == ["done", f"refused: {IDS['two']} was answered before: ana said approve; the first answer stands"]
     assert (levels.said, records[IDS["two"]]) == ({"two": "approve by ana"}, once("ana"))
 
 

@@ -7,6 +7,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nodes.agents.exits import ENDED
 from nodes.agents.worker.bench import Bench
 from nodes.policy.oversight import is_sensitive
 from nodes.runtime.desk import HandedOver, Parked
@@ -97,6 +98,9 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         return failed(call, f"{tool.name} cannot take these arguments: {wrong}"), "refused"
+    except (AgentFailed, SystemExit) as error:
+        why = ENDED if isinstance(error, SystemExit) else str(error)
+        return failed(call, f"{tool.name} failed: {why}"), "failed"
     except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
         return failed(call, f"{tool.name} failed: {type(error).__name__}: {error}"), "failed"
     if len(reply.text) > LONGEST_REPLY:

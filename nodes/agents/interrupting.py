@@ -1,0 +1,82 @@
+"""LangGraph's `interrupt()` in agents that are no graphs: a function, a Runnable.
+
+Each call is a question to a human, like those of compiled graphs. The agent ends there; when it is answered it runs
+again from its top, and the calls return the answers in the order in which they were asked: as inside a LangGraph node.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
+
+from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Interrupt
+from pydantic import JsonValue
+
+from nodes.agents.internals import Answers, within
+from nodes.agents.job import Job
+from nodes.agents.questions import Question, is_control, questions_of
+from nodes.runtime.desk import Parked
+from nodes.runtime.subthread import plain
+from state.errors import AgentFailed
+
+ASKED = "interrupts"
+"""Under this the conversation of a parked agent keeps what it has asked, in order."""
+
+
+async def answering(job: Job, work: Callable[[], Awaitable[object]]) -> object:
+    """What `work` returns, with the questions answered that it asks; it is called again for each new answer.
+
+    Raises:
+        Parked: it asks what was not answered yet.
+        AgentFailed: it asks in a way in which answers cannot be told apart.
+    """
+    asked = _asked_before(job)
+    while True:
+        known = _answers(asked, job)
+        answers = Answers(known)
+        try:
+            with within(answers.config(get_config())):
+                return await work()
+        except Parked as parked:
+            raise Parked(*parked.approvals, conversation=_kept(asked)) from None
+        except GraphInterrupt as error:
+            value = _value(error)
+        if answers.given < len(known):
+            raise AgentFailed("a graph that it runs has asked, and cannot be answered with nothing", "permanent")
+        if is_control(value):  # a supervisor that it runs is paused
+            raise Parked(conversation=_kept(asked))
+        asked = [*asked, value]
+
+
+def _asked_before(job: Job) -> list[JsonValue]:
+    kept = job.conversation[0] if job.conversation else None
+    found = kept.get(ASKED) if isinstance(kept, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _kept(asked: list[JsonValue]) -> list[JsonValue]:
+    return [{ASKED: asked}] if asked else []
+
+
+def _answers(asked: list[JsonValue], job: Job) -> list[object]:
+    """The answers to what was asked; Parked where one is missing."""
+    decisions = job.floor.steering.decisions
+    questions = questions_of([Interrupt(value, id=f"i{n}") for n, value in enumerate(asked)], job)
+    answered = list(takewhile(lambda question: question.is_answered(decisions), questions))
+    if len(answered) < len(questions):
+        waiting: Sequence[Question] = questions[len(answered) :]
+        still_open = [one for question in waiting for one in question.approvals if one.id not in decisions]
+        raise Parked(*still_open, conversation=_kept(asked))
+    return [question.answer(decisions, job.asks) for question in questions]
+
+
+def _value(error: GraphInterrupt) -> JsonValue:
+    """What is asked, as plain data."""
+    found: Sequence[Interrupt] = error.args[0] if error.args else ()
+    if len(found) != 1:
+        raise AgentFailed(
+            "a graph that it runs asks several things at once, which cannot be answered one by one: make that graph"
+            " an agent of its own",
+            "permanent",
+        )
+    return plain(found[0].value)
