@@ -11,7 +11,7 @@ from nodes.llm.scripted import ScriptedModel, Step
 from state.agent import AgentSpec
 from state.approval import Decision
 from state.replies import PlanDraft
-from state.signal import Decide
+from state.signal import Decide, Pause, Resume, Signal, Takeover
 from tests.clock import HeldClock
 from tests.journeys.below import IDS, PLAN, Levels, Postbox, drafts, once, recorded, unit, until_asked
 from tests.journeys.doom import THREAD
@@ -64,6 +64,42 @@ async def test_no_process_was_up_at_the_deadline_and_the_next_one_goes_on_levels
         records = await recorded(sup)
 
     assert (run.status, after.said) == ("complete", dict.fromkeys(IDS, "approve by policy"))
+    assert records == {name: once("policy") for name in IDS.values()}
+
+
+@pytest.mark.parametrize("stop", [Pause(by="ana"), Takeover(by="ana")], ids=["paused", "taken over"])
+async def test_looking_decides_it_where_the_run_was_stopped_at_work(stop: Signal) -> None:
+    clock, levels = HeldClock(), levels_of("low")
+    async with opened(*levels.team, clock=clock, max_iterations=0) as sup:
+        async with under_way(sup, PLAN) as running:
+            await until_asked(sup, *IDS.values())
+            await sup.signal(THREAD, stop)
+        clock.time += HALF_AN_HOUR
+        seen = [await sup.view(THREAD), await sup.view(THREAD)]
+        levels.let_go.set()
+        run = await sup.signal(THREAD, Resume())
+        records = await recorded(sup)
+
+    assert [(one.status, one.approvals) for one in seen] == [(running.result().status, [])] * 2
+    assert (run.status, levels.said) == ("complete", dict.fromkeys(IDS, "approve by policy"))
+    assert records == {name: once("policy") for name in IDS.values()}
+
+
+async def test_looking_decides_it_where_the_process_died_at_work() -> None:
+    clock, levels = HeldClock(), levels_of("low")
+    async with opened(*levels.team, clock=clock, max_iterations=0) as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id=THREAD, plan=PLAN))
+        await until_asked(sup, *IDS.values())
+        running.cancel()
+        await asyncio.wait({running})
+        clock.time += HALF_AN_HOUR
+        seen = [await sup.view(THREAD), await sup.view(THREAD)]
+        levels.let_go.set()
+        run = await sup.resume(THREAD)
+        records = await recorded(sup)
+
+    assert [(one.status, one.approvals) for one in seen] == [("paused", [])] * 2
+    assert (run.status, levels.said) == ("complete", dict.fromkeys(IDS, "approve by policy"))
     assert records == {name: once("policy") for name in IDS.values()}
 
 
