@@ -36,6 +36,15 @@ class Guard:
         finally:
             self._leases = before
 
+    async def check(self, thread_id: str) -> None:
+        """Refuse to begin anything on a thread.
+
+        Raises:
+            ThreadBusy: another process runs it.
+        """
+        if self._leases is not None:
+            await self._leases.check(thread_id, self._owner)
+
     def guarded(self, node: Node, *, is_last: bool = False) -> Node:
         """The node, refused (ThreadBusy) where another process runs the thread. `is_last`: nothing follows."""
 

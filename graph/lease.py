@@ -86,18 +86,31 @@ class Leases:
 
         After the step it is kept for `STEP_S`, so that nobody comes between it and the next one. After the last one,
         and after one that waits or failed, anybody may take it at once; for as long, it only says that this process is
-        about to write down where the run stands.
+        about to write down where the run stands. Nothing follows a step that was cut off.
 
         Raises:
             ThreadBusy: somebody else holds it.
         """
         async with self._holding(thread_id, owner, PATIENCE_S):
-            next_owner = FREE
+            next_owner, seconds = FREE, STEP_S
             try:
                 yield
                 next_owner = FREE if is_last else owner
+            except asyncio.CancelledError:
+                seconds = 0.0
+                raise
             finally:
-                await self._write(thread_id, owner, next_owner, STEP_S)
+                await self._write(thread_id, owner, next_owner, seconds)
+
+    async def check(self, thread_id: str, owner: str) -> None:
+        """Refuse to change a thread that is not the owner's to change.
+
+        Raises:
+            ThreadBusy: somebody else holds its lease.
+        """
+        holder = await self.holder(thread_id)
+        if holder and holder.is_running and holder.owner != owner:
+            raise busy(thread_id, holder)
 
     async def holder(self, thread_id: str) -> Holder | None:
         """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
@@ -110,11 +123,9 @@ class Leases:
     async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[None]:
         """Take the lease, and renew it while inside."""
         until = self._clock.now() + patience_s
-        while other := await self._take(thread_id, owner):
+        while not await self._take(thread_id, owner):
             if self._clock.now() >= until:
-                raise ThreadBusy(
-                    f"thread {thread_id} is being run by {other}; wait for it, or steer it from here by signals"
-                )
+                raise busy(thread_id, await self._found(thread_id))
             await self._clock.sleep(RETRY_S)
         beat = asyncio.create_task(self._beat(thread_id, owner))
         try:
@@ -124,14 +135,11 @@ class Leases:
             with suppress(asyncio.CancelledError):
                 await beat
 
-    async def _take(self, thread_id: str, owner: str) -> str:
-        """Take the lease; who has it instead, in words."""
+    async def _take(self, thread_id: str, owner: str) -> bool:
+        """Take the lease, if nobody living has it."""
         other = await self._found(thread_id)
         is_dead = other is not None and await asyncio.to_thread(_is_gone, other)
-        gone = other.owner if other and is_dead else FREE
-        if await self._write(thread_id, owner, owner, LEASE_S, gone):
-            return ""
-        return f"process {other.pid} on {other.host}" if other else "another process"
+        return await self._write(thread_id, owner, owner, LEASE_S, other.owner if other and is_dead else FREE)
 
     async def _found(self, thread_id: str) -> Holder | None:
         async with self._connection.execute(_LOOK, {"prefix": _prefix(thread_id)}) as cursor:
@@ -158,6 +166,12 @@ class Leases:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
             await self._write(thread_id, owner, owner, LEASE_S)
+
+
+def busy(thread_id: str, holder: Holder | None) -> ThreadBusy:
+    """The refusal of a thread that somebody holds."""
+    who = f"process {holder.pid} on {holder.host}" if holder else "another process"
+    return ThreadBusy(f"thread {thread_id} is being run by {who}; wait for it, or steer it from here by signals")
 
 
 def _prefix(thread_id: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aiosqlite
 
-from graph.aside import Aside, open_aside
+from graph.connection import Connection, open_connection
 from graph.saver import Saver
 from graph.store import Store
 from state.errors import DatabaseUnusable
@@ -31,7 +31,7 @@ class Database:
 
 
 @asynccontextmanager
-async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterator[Database]:
+async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver) -> AsyncIterator[Database]:
     """Open or create the file; WAL, so that others can read while one writes.
 
     Raises:
@@ -39,18 +39,18 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with open_aside(lambda: _connected(path, synchronous)) as aside:
-            database = Database(path, Saver(aside), Store(aside))
-            await _set_up(database, aside)
+        async with open_connection(lambda: _connected(path, synchronous)) as own:
+            database = Database(path, saver(own), Store(own))
+            await _set_up(database, own)
             yield database
 
 
-async def _set_up(database: Database, aside: Aside) -> None:
+async def _set_up(database: Database, own: Connection) -> None:
     """Make the tables. LangGraph takes no lock for it: who makes them at the same moment as another tries again."""
     for left in reversed(range(SETUP_TRIES)):
         try:
-            await aside.do(database.checkpointer.setup)
-            await aside.do(database.store.setup)
+            await own.do(database.checkpointer.setup)
+            await own.do(database.store.setup)
         except sqlite3.Error as error:
             if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
                 raise

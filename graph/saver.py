@@ -18,7 +18,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from graph.aside import Aside
+from graph.connection import Connection
 
 Pruning = Literal["keep_latest", "delete", "delete_all"]
 """LangGraph's base class says `delete`, its server `delete_all`; both mean the whole thread."""
@@ -59,14 +59,14 @@ DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < (
 class Saver(SqliteSaver):
     """Checkpoints in SQLite."""
 
-    def __init__(self, aside: Aside) -> None:
-        super().__init__(aside.connection)
-        self.lock = aside.lock
-        self._aside = aside
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection.sqlite)
+        self.lock = connection.lock
+        self._own = connection
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or the last one of its thread."""
-        return await self._aside.do(self.get_tuple, config)
+        return await self._own.do(self.get_tuple, config)
 
     async def alist(
         self,
@@ -77,7 +77,7 @@ class Saver(SqliteSaver):
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
         """Checkpoints, the newest first."""
-        for found in await self._aside.do(lambda: [*self.list(config, filter=filter, before=before, limit=limit)]):
+        for found in await self._own.do(lambda: [*self.list(config, filter=filter, before=before, limit=limit)]):
             yield found
 
     async def aput(
@@ -88,30 +88,30 @@ class Saver(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint; returns the config that names it."""
-        return await self._aside.do(self.put, config, checkpoint, metadata, new_versions)
+        return await self._own.do(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a node or @task returned."""
-        await self._aside.do(self.put_writes, config, writes, task_id, task_path)
+        await self._own.do(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
-        await self._aside.do(self.delete_thread, thread_id)
+        await self._own.do(self.delete_thread, thread_id)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """What was written to channels that are kept as changes."""
-        return await self._aside.do(self.get_delta_channel_history, config=config, channels=channels)
+        return await self._own.do(self.get_delta_channel_history, config=config, channels=channels)
 
     @contextmanager
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002 - LangGraph's
         """A cursor for one call."""
         with self.lock:
             self.setup()
-            with self._aside.transaction() as cursor:
+            with self._own.transaction() as cursor:
                 yield cursor
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
@@ -148,4 +148,4 @@ class Saver(SqliteSaver):
                 for sql, values in statements:
                     cursor.execute(sql, values)
 
-        await self._aside.do(run)
+        await self._own.do(run)

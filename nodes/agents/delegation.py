@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from nodes.agents.job import Job
 from nodes.policy.delegating import may_transfer, refusal
-from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.leaving import HandedOver, Parked
 from nodes.runtime.rows import read_all, space
 from state.agent import AgentSpec
 from state.approval import Approval

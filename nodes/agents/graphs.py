@@ -7,7 +7,7 @@ from nodes.agents.given import fitted, given_to, result_of
 from nodes.agents.job import Job
 from nodes.agents.metered import Metered
 from nodes.agents.questions import questions_of
-from nodes.runtime.desk import Parked
+from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import Stand, SubThread, open_subthread, plain
 from state.errors import AgentFailed
 from state.outcome import Outcome

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from nodes.agents.internals import Answers, within
 from nodes.agents.job import Job
 from nodes.agents.questions import Question, is_control, questions_of
-from nodes.runtime.desk import Parked
+from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import plain
 from state.errors import AgentFailed
 

@@ -12,8 +12,8 @@ from nodes.agents.graphs import onwards
 from nodes.agents.job import Job
 from nodes.agents.questions import from_inside, questions_of
 from nodes.policy.report import joined, sinks
-from nodes.runtime.desk import Parked
 from nodes.runtime.folder import nested_folder
+from nodes.runtime.leaving import Parked
 from nodes.runtime.nesting import Nesting
 from nodes.runtime.subthread import Stand, SubThread, open_subthread
 from state.artifact import Artifact

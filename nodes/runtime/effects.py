@@ -1,8 +1,8 @@
 """The ledger of side effects: intent written before an action, outcome after it, so that none is repeated silently.
 
 What is recorded as ended is not done again, in whatever try or process. What was begun and has no end may have
-happened: only a human may have it done again (`nodes.agents.worker.act` asks). What agents of nested supervisors do is
-on the ledger of the outermost run, in one order.
+happened: only a human may have it done again (`nodes.runtime.deeds` asks). What agents of nested supervisors do is on
+the ledger of the outermost run, in one order.
 """
 
 import asyncio

@@ -14,7 +14,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects, InnerEffects
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
-from nodes.runtime.nesting import Deeds
+from nodes.runtime.nesting import SideEffects
 from nodes.runtime.questions import Questions
 from nodes.runtime.slots import Slots
 from nodes.runtime.steering import Steering
@@ -31,7 +31,7 @@ class Floor:
     steering: Steering
     meter: Meter
     listener: Listener
-    effects: Deeds
+    effects: SideEffects
     questions: Questions
     slots: Slots
     """Room for agents at work."""

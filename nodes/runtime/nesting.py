@@ -70,7 +70,7 @@ class Asking(Protocol):
         """Keep a decision."""
 
 
-class Deeds(Protocol):
+class SideEffects(Protocol):
     """The ledger of side effects."""
 
     async def find(self, effect_id: str) -> Effect | None:
@@ -89,7 +89,7 @@ class Nesting:
 
     journal: Journal
     questions: Asking
-    effects: Deeds
+    effects: SideEffects
     budget: Budget
     steering: Steering
     slots: Slots

@@ -116,6 +116,26 @@ async def test_a_run_that_failed_is_resumed_from_anywhere_at_once() -> None:
     assert (failed.status, run.status) == ("failed", "complete")
 
 
+async def test_a_run_that_was_cut_off_is_nobodys_at_once() -> None:
+    began = asyncio.Event()
+
+    async def hangs(brief: Brief, desk: Any) -> str:
+        began.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async with two(agent(hangs)) as both:
+        running = asyncio.create_task(both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config()))
+        await began.wait()
+        held = await both.can_take_it()
+        running.cancel()
+        await asyncio.wait({running})
+        both.clock.time += 0.001
+        seen, free = await both.other.view(THREAD), await both.can_take_it()
+
+    assert (held, seen.status, free) == (False, "paused", True)
+
+
 async def test_a_process_that_stops_between_two_nodes_is_found_to_be_gone_soon() -> None:
     async with two() as both:
         async for _ in both.nodes({"query": "Q", "plan": plan("a")}):

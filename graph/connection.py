@@ -17,11 +17,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Aside:
+class Connection:
     """A connection in autocommit mode, and its thread."""
 
-    def __init__(self, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
-        self.connection = connection
+    def __init__(self, sqlite: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
+        self.sqlite = sqlite
         self.lock = threading.Lock()
         """Held for a transaction: code that is not async may use the connection from a thread of its own."""
         self._thread = thread
@@ -42,28 +42,28 @@ class Aside:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Cursor]:
         """A cursor in a transaction; what was written is taken back where something is raised."""
-        cursor = self.connection.cursor()
+        cursor = self.sqlite.cursor()
         try:
             cursor.execute("BEGIN")
             yield cursor
             cursor.execute("COMMIT")
         except BaseException:
-            if self.connection.in_transaction:
-                self.connection.rollback()
+            if self.sqlite.in_transaction:
+                self.sqlite.rollback()
             raise
         finally:
             cursor.close()
 
 
 @asynccontextmanager
-async def open_aside(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[Aside]:
+async def open_connection(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[Connection]:
     """The connection that `connect` makes, which may be used from any thread."""
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, thread_name_prefix="baton-database")
     try:
         connection = await loop.run_in_executor(thread, connect)
         try:
-            yield Aside(connection, thread)
+            yield Connection(connection, thread)
         finally:
             await loop.run_in_executor(thread, connection.close)
     finally:
