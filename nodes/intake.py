@@ -45,7 +45,7 @@ def make_intake(services: Services) -> Node:
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"] = run.services.clock.now()
-        if run.outer is None:
+        if run.outer is None and not run.by_hand:
             rows = listing(run.thread_id, update["goal"], update["started_at"], services.door)
             await run.store.abatch(rows)
         sources = await run.sources()

@@ -24,6 +24,8 @@ from state.phase import Phase
 from state.policy import Policy
 from state.supervisor import SupervisorState, Terms
 
+BY_HAND = "|try:"
+"""Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's try."""
 DEFAULT_THREAD = "unsaved"
 """The thread of a graph that runs without a checkpointer: nothing to resume, nothing to tell apart."""
 
@@ -45,6 +47,8 @@ class RunContext:
     """The run's checkpointer, for graphs that run on threads of their own below it."""
     outer: Nesting | None = None
     """The supervisor that this one is an agent of."""
+    by_hand: bool = False
+    """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
 
     async def emit(
         self,
@@ -92,15 +96,22 @@ class RunContext:
 
 
 def open_context(services: Services, state: SupervisorState, runtime: Runtime[None], phase: Phase) -> RunContext:
-    """The context of the node that is running now."""
+    """The context of the node that is running now.
+
+    A graph that code of an agent runs gets the thread and the context of that agent's run from LangGraph, and is to
+    touch neither.
+    """
     terms = Terms.model_validate(state.get("terms") or {})
     config: RunnableConfig = get_config()
     configurable = config.get("configurable", {})
-    thread_id = thread_of(config)
+    above, _, step = str(configurable.get("checkpoint_ns", "")).rpartition("|")
+    by_hand = BY_HAND in above
+    thread_id = f"{thread_of(config)}/{above}" if by_hand else thread_of(config)
     store = runtime.store or services.fallback_store
     given = cast(object, runtime.context)
-    outer = given if isinstance(given, Nesting) else None
-    services = services.at(outer.journal.clock) if outer else services
+    outer = given if isinstance(given, Nesting) and not by_hand else None
+    if outer or by_hand:
+        services = services.below(outer.journal.clock if outer else services.clock)
     journal = InnerJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
     saver = configurable.get("__pregel_checkpointer")
@@ -108,13 +119,14 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         services=services,
         store=store,
         thread_id=thread_id,
-        scope=str(configurable.get("checkpoint_ns", "")).rpartition(":")[2],
+        scope=step.rpartition(":")[2],
         policy=terms.policy,
         phase=phase,
         paths=terms.sources,
         journal=journal,
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
         outer=outer,
+        by_hand=by_hand,
     )
 
 

@@ -40,6 +40,6 @@ class Services:
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""
 
-    def at(self, clock: Clock) -> "Services":
-        """The same with another clock: a nested supervisor goes by the outer one's."""
-        return replace(self, clock=clock)
+    def below(self, clock: Clock) -> "Services":
+        """The same for a supervisor that works for another: with that one's clock, and people hear from it alone."""
+        return replace(self, clock=clock, notifier=Nobody())
