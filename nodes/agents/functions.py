@@ -8,10 +8,14 @@ from contextvars import copy_context
 from threading import Thread
 from typing import Any, cast
 
+from langgraph.config import get_config
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nodes.agents.internals import run_of
 from nodes.agents.interrupting import answering
 from nodes.agents.job import Job
+from nodes.agents.toolgate import ToolGate
+from nodes.agents.tooluse import ToolUse
 from nodes.runtime.desk import Desk
 from state.brief import Brief
 from state.errors import AgentFailed
@@ -38,7 +42,13 @@ async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
         returned = run(job.brief, desk) if _is_async(run) else await aside(run, job.brief, desk)
         return await returned if inspect.isawaitable(returned) else returned
 
-    return outcome_of(await answering(job, work), job.spec.name, job.brief)
+    gate = ToolGate(job)
+    used = ToolUse(gate, goes_on=False, own=(run_of(get_config()),))
+    try:
+        returned = await answering(job, work, gate, used.handlers)
+    finally:
+        await used.close()
+    return outcome_of(returned, job.spec.name, job.brief)
 
 
 def _is_async(run: Any) -> bool:
@@ -86,7 +96,8 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     if reason := fields.get("failed"):
         raise AgentFailed(str(reason), "declared")
     result = fields.get("result")
-    if result is None and not fields.get("artifacts"):
+    is_nothing = result is None or (isinstance(result, str) and not result.strip())
+    if is_nothing and not fields.get("artifacts"):
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
         plain = _JSON.validate_python(result if result is not None else "", strict=True)

@@ -25,6 +25,8 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
     """The arguments as they are to be used, and what is wrong with them, in words; empty when they can be."""
+    if "edit" not in approval.choices:
+        return args, f"{approval.action} is called by code that does not take others: approve or reject it"
     if approval.action == PLAN and not approval.task_id:
         return args, _plan_fault(args)
     if approval.args_schema is None:

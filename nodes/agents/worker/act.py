@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from nodes.agents.worker.bench import Bench, WorkerState
 from nodes.agents.worker.calls import broken_calls, last_reply, open_calls, with_edits
 from nodes.agents.worker.loops import refused, stopped
-from nodes.agents.worker.overseeing import action_question, schema_of
+from nodes.agents.worker.overseeing import Place, action_question, schema_of
 from nodes.agents.worker.perform import Reply, failed, perform, recorded
 from nodes.policy.rejection import denial
 from nodes.runtime.desk import HandedOver, Parked
@@ -91,12 +91,12 @@ async def _proposal(call: ToolCall, mark: str, bench: Bench) -> Proposal:
     # Without the round: a task that review sends back does not publish the same thing twice, nor ask about it twice.
     name = f"{bench.brief.task.id}.{mark}"
     before = await bench.floor.effects.find(name)
-    question = _doubt(before, bench) if before else await action_question(call, name, bench)
+    question = doubt(before, bench) if before else await action_question(call, name, bench)
     decision = bench.floor.steering.decisions.get(question.id) if question else None
     return Proposal(call, name, before, question, decision)
 
 
-def _doubt(before: Effect, bench: Bench) -> Approval | None:
+def doubt(before: Effect, bench: Place) -> Approval | None:
     """The question about an action that was begun and has no recorded end; None for one that has."""
     if before.status != "intended":
         return None
@@ -140,18 +140,20 @@ async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessag
         return recorded(call, before)
     if decision and decision.type == "reject":
         if before:
-            await bench.floor.effects.settle(before, "presumed", reply=_presumed(decision))
-            return failed(call, _presumed(decision))
-        return _rejected(call, decision)
+            await bench.floor.effects.settle(before, "presumed", reply=presumed(decision))
+            return failed(call, presumed(decision))
+        return rejected(call, decision)
     args = proposal.edit if proposal.edit is not None else before.args if before else call["args"]
     return await perform(cast(ToolCall, {**call, "args": args}), proposal.id, bench)
 
 
-def _rejected(call: ToolCall, decision: Decision) -> ToolMessage:
+def rejected(call: ToolCall, decision: Decision) -> ToolMessage:
+    """What goes back to the model after a no."""
     said = f": {decision.message}" if decision.message else ""
     return failed(call, f"{decision.by} did not allow this{said}; do not call it again, go on without it")
 
 
-def _presumed(decision: Decision) -> str:
+def presumed(decision: Decision) -> str:
+    """What goes back to the model when an action that may have happened is not to be done again."""
     said = f": {decision.message}" if decision.message else ""
     return f"{decision.by} says this is not to be done again, it may have been done already{said}; go on"
