@@ -1,7 +1,5 @@
 """The graph that `langgraph.json` serves, and the way to build one's own."""
 
-from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast
@@ -11,7 +9,8 @@ from langgraph.types import Checkpointer
 
 from graph.builder import Graph, build_graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
-from graph.lease import Leases
+from graph.guard import Guard
+from graph.runs import SERVER
 from graph.settings import read_settings
 from nodes.runtime.services import Services
 
@@ -36,27 +35,7 @@ def build_supervisor(
 @cache
 def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
-    return replace(compose(read_settings()), guard=_hold)
-
-
-class _Lessor:
-    """The leases of the server's database, while the server has it open."""
-
-    leases: Leases | None = None
-
-
-@contextmanager
-def leasing(leases: Leases) -> Iterator[None]:
-    """While inside, a thread that the served graph executes is leased: no other process runs it meanwhile."""
-    _Lessor.leases = leases
-    try:
-        yield
-    finally:
-        _Lessor.leases = None
-
-
-def _hold(thread_id: str) -> AbstractAsyncContextManager[None]:
-    return _Lessor.leases.hold(thread_id) if _Lessor.leases else nullcontext()
+    return replace(compose(read_settings()), door=SERVER)
 
 
 class _Deferred:
@@ -74,6 +53,8 @@ class _Deferred:
 
 
 _services = _Deferred()
-supervisor: Graph = build_graph(cast(Services, _services))
+guard = Guard()
+"""Around every node of the served graph."""
+supervisor: Graph = build_graph(cast(Services, _services), guard=guard)
 """No checkpointer and no store of its own: the server brings both."""
 _services.is_wired = True

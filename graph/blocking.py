@@ -56,9 +56,10 @@ class BlockingSupervisor:
         run: Run = self._portal.call(self._supervisor.view, thread_id)
         return run
 
-    def runs(self) -> list[Run]:
+    def runs(self, *, only_open: bool = False) -> list[Run]:
         """See `Supervisor.runs`."""
-        return self._portal.call(self._supervisor.runs)
+        found: list[Run] = self._portal.call(partial(self._supervisor.runs, only_open=only_open))
+        return found
 
     def plan(self, thread_id: str) -> Json:
         """See `Supervisor.plan`."""

@@ -7,6 +7,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
+from graph.guard import Guard
 from nodes.agents.worker.act import act, after_act, opening
 from nodes.agents.worker.bench import Bench, WorkerState
 from nodes.agents.worker.brief import brief
@@ -42,20 +43,29 @@ def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
     return worker.compile(name="worker")
 
 
-def build_graph(services: Services, *, checkpointer: Checkpointer = None, store: BaseStore | None = None) -> Graph:
-    """The supervisor graph (design section 2)."""
+def build_graph(
+    services: Services,
+    *,
+    guard: Guard | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+) -> Graph:
+    """The supervisor graph (design section 2); `guard` where no door of ours drives it."""
+    nodes = {
+        "intake": make_intake(services),
+        "decompose": make_decompose(services),
+        "route": make_route(services),
+        "execute": make_execute(services, build_worker()),
+        "approve": make_approve(services),
+        "control": make_control(services),
+        "review": make_review(services),
+        "assemble": make_assemble(services),
+        "finish": make_finish(services),
+    }
     graph = StateGraph(SupervisorState, input_schema=SupervisorInput, output_schema=SupervisorOutput)
-    graph.add_node("intake", make_intake(services))
-    graph.add_node("decompose", make_decompose(services))
-    graph.add_node("route", make_route(services))
-    graph.add_node("execute", make_execute(services, build_worker()))
-    graph.add_node("approve", make_approve(services))
-    graph.add_node("control", make_control(services))
-    graph.add_node("review", make_review(services))
-    graph.add_node("assemble", make_assemble(services))
-    graph.add_node("finish", make_finish(services))
+    for name, node in nodes.items():
+        graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
     graph.add_edge(START, "intake")
     graph.add_edge("route", "execute")
-    graph.add_edge("assemble", "finish")
     graph.add_edge("finish", END)
     return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")

@@ -1,6 +1,7 @@
 """Deadlines of questions on runs that nobody executes: applied by whoever opens the thread next, exactly once.
 
-Looking only decides; it starts no work, since who looks may not have the run's team. `resume` goes on from there.
+Looking only decides; it starts no work, since who looks may not have the run's team. `resume` goes on from there. What
+a human has paused or holds stays where it is; the decision counts when it is let go on.
 """
 
 from collections.abc import Mapping
@@ -10,16 +11,17 @@ from graph.runs import Runs
 from nodes.approve import open_questions
 from nodes.policy.deadlines import is_expired
 from nodes.runtime.context import RunContext
-from nodes.runtime.journal import Journal
+from nodes.runtime.journal import Journal, asked_on, read_board
 from nodes.runtime.questions import Questions
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.steering import Steering
 from state.approval import Approval
 from state.errors import ThreadBusy
-from state.phase import Phase
+from state.phase import ENDS, Phase
 from state.run import Run
 from state.supervisor import SupervisorState, Terms
 
+_STILL = ("waiting", "paused", "handed_over")
 ANSWERED = "its questions are answered; it goes on with"
 
 
@@ -30,7 +32,7 @@ async def view(runs: Runs, thread_id: str) -> Run:
         ThreadUnknown: no such thread.
     """
     run = await _dated(runs, await runs.view(thread_id))
-    if run.status == "waiting" and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
+    if run.status in _STILL and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
         await _expire(runs, thread_id)
         run = await _dated(runs, await runs.view(thread_id))
     if run.status == "waiting" and not run.approvals and await is_answered(runs, run):
@@ -55,14 +57,19 @@ async def is_due(runs: Runs, run: Run) -> bool:
 async def _expire(runs: Runs, thread_id: str) -> None:
     """Let the policy decide; somebody who runs the thread by now does it himself."""
     try:
-        async with runs.leases.hold(thread_id):
-            state = await _state(runs, thread_id)
+        async with runs.leases.hold(thread_id, patience_s=0):
+            snapshot = await runs.snapshot(thread_id)
+            state = cast(SupervisorState, snapshot.values)
+            if state["phase"] in ENDS:
+                return
             steering = Steering(runs.database.store, thread_id)
             await steering.load(state.get("decisions") or {})
             asked = Questions(_context(runs, thread_id, state))
             await asked.load()
-            waiting = [question for question in open_questions(state) if question.id not in steering.decisions]
-            await asked.expire(waiting, steering.decide)
+            waits = any(task.interrupts for task in snapshot.tasks)
+            board = {} if waits else await read_board(runs.database.store, thread_id)  # what a dead process asked
+            questions = open_questions(state) if waits else asked_on(board)
+            await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
             await asked.announced()
     except ThreadBusy:
         return

@@ -23,6 +23,13 @@ from state.errors import ThreadBusy
 LEASE_S = 15.0
 """Seconds a lease holds without a heartbeat."""
 HEARTBEAT_S = 5.0
+STEP_S = 5.0
+"""Seconds a lease holds between two steps of a run, or counts as just given back after the last one."""
+PATIENCE_S = 1.0
+"""Seconds to wait for a lease: whoever only applies a deadline has it for a moment."""
+RETRY_S = 0.05
+FREE = ""
+"""The owner of a lease that was given back, by a process that has yet to write down where the run stands."""
 
 _TAKE = """
 INSERT INTO store (prefix, key, value, created_at, updated_at)
@@ -46,23 +53,80 @@ class Holder(BaseModel):
     """When the process started, as far as the system tells: process numbers are used again."""
     until: float
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the thread is held; where it is not, it was given back a moment ago."""
+        return self.owner != FREE
+
 
 class Leases:
-    """Leases held by this process. Not reentrant: a second run of a thread is refused here as well."""
+    """Leases held by this process."""
 
     def __init__(self, connection: aiosqlite.Connection, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
 
     @asynccontextmanager
-    async def hold(self, thread_id: str) -> AsyncIterator[None]:
-        """Hold the lease of a thread while inside.
+    async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[None]:
+        """Hold the lease of a thread while inside. Not reentrant: a second run of it is refused here as well.
 
         Raises:
             ThreadBusy: somebody else holds it.
         """
         owner = uuid.uuid4().hex
-        await self._take(thread_id, owner)
+        async with self._holding(thread_id, owner, patience_s):
+            try:
+                yield
+            finally:
+                await self._connection.execute(_DROP, {"prefix": _prefix(thread_id), "owner": owner})
+
+    @asynccontextmanager
+    async def step(self, thread_id: str, owner: str, *, is_last: bool = False) -> AsyncIterator[None]:
+        """Hold the lease of a thread for one step of a run whose steps are taken one by one, all by `owner`.
+
+        After the step it is kept for `STEP_S`, so that nobody comes between it and the next one. After the last one,
+        and after one that waits or failed, anybody may take it at once; for as long, it only says that this process is
+        about to write down where the run stands. Nothing follows a step that was cut off.
+
+        Raises:
+            ThreadBusy: somebody else holds it.
+        """
+        async with self._holding(thread_id, owner, PATIENCE_S):
+            next_owner, seconds = FREE, STEP_S
+            try:
+                yield
+                next_owner = FREE if is_last else owner
+            except asyncio.CancelledError:
+                seconds = 0.0
+                raise
+            finally:
+                await self._write(thread_id, owner, next_owner, seconds)
+
+    async def check(self, thread_id: str, owner: str) -> None:
+        """Refuse to change a thread that is not the owner's to change.
+
+        Raises:
+            ThreadBusy: somebody else holds its lease.
+        """
+        holder = await self.holder(thread_id)
+        if holder and holder.is_running and holder.owner != owner:
+            raise busy(thread_id, holder)
+
+    async def holder(self, thread_id: str) -> Holder | None:
+        """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
+        holder = await self._found(thread_id)
+        if holder and holder.until >= self._clock.now() and not await asyncio.to_thread(_is_gone, holder):
+            return holder
+        return None
+
+    @asynccontextmanager
+    async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[None]:
+        """Take the lease, and renew it while inside."""
+        until = self._clock.now() + patience_s
+        while not await self._take(thread_id, owner):
+            if self._clock.now() >= until:
+                raise busy(thread_id, await self._found(thread_id))
+            await self._clock.sleep(RETRY_S)
         beat = asyncio.create_task(self._beat(thread_id, owner))
         try:
             yield
@@ -70,31 +134,23 @@ class Leases:
             beat.cancel()
             with suppress(asyncio.CancelledError):
                 await beat
-            await self._connection.execute(_DROP, {"prefix": _prefix(thread_id), "owner": owner})
 
-    async def holder(self, thread_id: str) -> Holder | None:
-        """Who runs the thread now; None if nobody does."""
-        async with self._connection.execute(_LOOK, {"prefix": _prefix(thread_id)}) as cursor:
-            row = await cursor.fetchone()
-        holder = Holder.model_validate_json(row[0]) if row else None
-        if holder and holder.until >= self._clock.now() and not await asyncio.to_thread(_is_gone, holder):
-            return holder
-        return None
-
-    async def _take(self, thread_id: str, owner: str) -> None:
-        async with self._connection.execute(_LOOK, {"prefix": _prefix(thread_id)}) as cursor:
-            row = await cursor.fetchone()
-        other = Holder.model_validate_json(row[0]) if row else None
+    async def _take(self, thread_id: str, owner: str) -> bool:
+        """Take the lease, if nobody living has it."""
+        other = await self._found(thread_id)
         is_dead = other is not None and await asyncio.to_thread(_is_gone, other)
-        gone = other.owner if other and is_dead else ""
-        if not await self._write(thread_id, owner, gone):
-            who = f"process {other.pid} on {other.host}" if other else "another process"
-            raise ThreadBusy(f"thread {thread_id} is being run by {who}; wait for it, or steer it from here by signals")
+        return await self._write(thread_id, owner, owner, LEASE_S, other.owner if other and is_dead else FREE)
 
-    async def _write(self, thread_id: str, owner: str, gone: str = "") -> bool:
+    async def _found(self, thread_id: str) -> Holder | None:
+        async with self._connection.execute(_LOOK, {"prefix": _prefix(thread_id)}) as cursor:
+            row = await cursor.fetchone()
+        return Holder.model_validate_json(row[0]) if row else None
+
+    async def _write(self, thread_id: str, owner: str, next_owner: str, seconds: float, gone: str = FREE) -> bool:
+        """Write the lease for the next `seconds`, if it is the `owner`'s, or nobody's."""
         now = self._clock.now()
         me = Holder(
-            owner=owner, host=socket.gethostname(), pid=os.getpid(), born=_born(os.getpid()), until=now + LEASE_S
+            owner=next_owner, host=socket.gethostname(), pid=os.getpid(), born=_born(os.getpid()), until=now + seconds
         )
         values = {
             "prefix": _prefix(thread_id),
@@ -109,7 +165,13 @@ class Leases:
     async def _beat(self, thread_id: str, owner: str) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
-            await self._write(thread_id, owner)
+            await self._write(thread_id, owner, owner, LEASE_S)
+
+
+def busy(thread_id: str, holder: Holder | None) -> ThreadBusy:
+    """The refusal of a thread that somebody holds."""
+    who = f"process {holder.pid} on {holder.host}" if holder else "another process"
+    return ThreadBusy(f"thread {thread_id} is being run by {who}; wait for it, or steer it from here by signals")
 
 
 def _prefix(thread_id: str) -> str:

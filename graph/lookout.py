@@ -1,8 +1,11 @@
 """What can be seen of the runs of one database, without changing anything."""
 
+from contextlib import suppress
+
 from graph import deadlines
 from graph.builder import Graph
 from graph.runs import Runs
+from graph.views import has_ended
 from nodes.policy.directory import directory
 from nodes.runtime.journal import Json
 from nodes.runtime.services import Services
@@ -54,9 +57,17 @@ class Lookout:
         current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
         return directory(current, self.services.team, steering.retired)
 
-    async def runs(self) -> list[Run]:
-        """All runs in the database, newest first."""
-        return [await self.view(run.thread_id) for run in await self._runs.all()]
+    async def runs(self, *, only_open: bool = False) -> list[Run]:
+        """All runs in the database, newest first; `only_open`: those that have not ended."""
+        found = []
+        for row in await self._runs.listed(only_open=only_open):
+            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
+                run = await self.view(row.thread_id)
+                if row.is_open and row.started_at == run.started_at:
+                    await self._runs.note_end(run)
+                if not (only_open and has_ended(run)):
+                    found.append(run)
+        return found
 
     async def plan(self, thread_id: str) -> Json:
         """The plan a run uses, in the form in which one can be given.

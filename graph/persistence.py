@@ -2,16 +2,16 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiosqlite
-from langgraph.store.base import Op, Result
-from langgraph.store.sqlite.aio import AsyncSqliteStore
 
+from graph.connection import Connection, open_connection
 from graph.saver import Saver
+from graph.store import Store
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -21,39 +21,17 @@ SETUP_TRIES = 20
 _MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists")
 
 
-class WholeBatches(AsyncSqliteStore):
-    """The store, whose batches end also where the task that waits for one is cancelled.
-
-    LangGraph's own leaves its transaction open then, and every write after it fails.
-    """
-
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """All of `ops` in one transaction; a cancellation is raised when it is over."""
-        batch = asyncio.ensure_future(super().abatch(ops))
-        try:
-            return await asyncio.shield(batch)
-        except asyncio.CancelledError:
-            await asyncio.wait({batch})
-            raise
-
-    async def aclose(self) -> None:
-        """End the store's background task; left to the garbage collector, asyncio complains about it."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-
-
 @dataclass(frozen=True)
 class Database:
     """An open database."""
 
     path: Path
     checkpointer: Saver
-    store: AsyncSqliteStore
+    store: Store
 
 
 @asynccontextmanager
-async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterator[Database]:
+async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver) -> AsyncIterator[Database]:
     """Open or create the file; WAL, so that others can read while one writes.
 
     Raises:
@@ -61,22 +39,18 @@ async def open_database(path: Path, synchronous: str = "NORMAL") -> AsyncIterato
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with connect(path, synchronous, autocommit=False) as first, connect(path, synchronous) as second:
-            store = WholeBatches(second)
-            database = Database(path, Saver(first), store)
-            try:
-                await _set_up(database)
-                yield database
-            finally:
-                await store.aclose()
+        async with open_connection(lambda: _connected(path, synchronous)) as own:
+            database = Database(path, saver(own), Store(own))
+            await _set_up(database, own)
+            yield database
 
 
-async def _set_up(database: Database) -> None:
+async def _set_up(database: Database, own: Connection) -> None:
     """Make the tables. LangGraph takes no lock for it: who makes them at the same moment as another tries again."""
     for left in reversed(range(SETUP_TRIES)):
         try:
-            await database.checkpointer.setup()
-            await database.store.setup()
+            await own.do(database.checkpointer.setup)
+            await own.do(database.store.setup)
         except sqlite3.Error as error:
             if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
                 raise
@@ -86,17 +60,28 @@ async def _set_up(database: Database) -> None:
 
 
 @asynccontextmanager
-async def connect(path: Path, synchronous: str, *, autocommit: bool = True) -> AsyncIterator[aiosqlite.Connection]:
-    """A connection set up the way every connection to the file is.
-
-    The saver relies on Python's implicit transactions (`autocommit=False`): it writes what a node returned row by row
-    and commits once. The Store begins its own transactions, and the lease is one statement.
-    """
-    async with aiosqlite.connect(path, isolation_level=None if autocommit else "DEFERRED") as connection:
-        await connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        await connection.execute("PRAGMA journal_mode=WAL")
-        await connection.execute(f"PRAGMA synchronous={synchronous}")
+async def connect(path: Path, synchronous: str) -> AsyncIterator[aiosqlite.Connection]:
+    """A connection of its own, for what must not wait for others in this process: each statement is a transaction."""
+    async with aiosqlite.connect(path, isolation_level=None) as connection:
+        for pragma in _pragmas(synchronous):
+            await connection.execute(pragma)
         yield connection
+
+
+def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
+    """A connection set up the same way, for code in threads."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    for pragma in _pragmas(synchronous):
+        connection.execute(pragma)
+    return connection
+
+
+def _pragmas(synchronous: str) -> list[str]:
+    return [
+        f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
+        "PRAGMA journal_mode=WAL",
+        f"PRAGMA synchronous={synchronous}",
+    ]
 
 
 @contextmanager

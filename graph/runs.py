@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -12,20 +12,26 @@ from pydantic import JsonValue
 from graph.builder import build_graph
 from graph.lease import Leases
 from graph.persistence import Database, explained
-from graph.views import view_of
+from graph.views import has_ended, view_of
+from nodes.control import LOOK
+from nodes.runtime.index import Listed, listing, note_end, read_index
 from nodes.runtime.journal import Json, read_board, read_events
 from nodes.runtime.meter import RUN, read_ledger
-from nodes.runtime.rows import read_all
 from nodes.runtime.services import Services
-from nodes.runtime.signals import read_log, send
+from nodes.runtime.signals import read_log, send, waiting
 from nodes.runtime.steering import Steering, read_recruits
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.errors import ModelFailed, ThreadBusy, ThreadUnknown
+from state.errors import ModelFailed, ThreadBusy
 from state.event import Event
 from state.run import Run
 from state.signal import Signal
 from state.usage import Usage
+
+SERVER = "server"
+"""The door of runs that came in through the served graph."""
+LOOKED_AFTER = ""
+"""Whose lease a server holds while it looks after its runs; no thread is called that."""
 
 
 class Runs:
@@ -42,29 +48,48 @@ class Runs:
     ) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
 
-        `check` may refuse, once nobody else can change anything any more.
+        `check` may refuse, once nobody else can change anything any more. Signals that came after the run's last look,
+        and before it waited, are looked at then: whoever sent them saw that it was executed, and left it at that.
 
         Raises:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
             DatabaseUnusable: the database failed; what was finished is kept.
         """
         with explained(self.database.path):
-            async with self.leases.hold(thread_id):
-                if isinstance(given, dict):
-                    await self._prepare(thread_id, given)
-                if check:
-                    await check()
-                # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
-                stream = self.graph.astream(
-                    cast(Any, given), config(thread_id), stream_mode="custom", durability="sync"
-                )
-                try:
-                    async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
+            async with aclosing(self._driven(thread_id, given, check)) as events:
+                async for event in events:
+                    yield event
+            with suppress(ThreadBusy):  # whoever took the thread up since looks at it
+                while await self._is_spoken_to(thread_id):
+                    async with aclosing(self._driven(thread_id, Command(resume=LOOK))) as events:
                         async for event in events:
                             yield event
-                except ModelFailed:
-                    pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
-            yield await self.view(thread_id)
+            run = await self.view(thread_id)
+            await self.note_end(run)
+            yield run
+
+    async def _driven(
+        self, thread_id: str, given: Json | Command[Any] | None, check: Callable[[], Awaitable[None]] | None = None
+    ) -> AsyncGenerator[Json, None]:
+        """The events of the graph, until it ends or waits."""
+        async with self.leases.hold(thread_id):
+            if isinstance(given, dict):
+                await self._prepare(thread_id, given)
+            if check:
+                await check()
+            # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
+            stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
+            try:
+                async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
+                    async for event in events:
+                        yield event
+            except ModelFailed:
+                pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
+
+    async def _is_spoken_to(self, thread_id: str) -> bool:
+        """Whether the run has come to wait, and there are signals that nobody has looked at."""
+        snapshot = await self.snapshot(thread_id)
+        return any(task.interrupts for task in snapshot.tasks) and bool(await waiting(self.database.store, thread_id))
 
     async def view(self, thread_id: str) -> Run:
         """What is true of a run now, also while another process runs it.
@@ -73,14 +98,23 @@ class Runs:
             ThreadUnknown: no such thread.
         """
         with explained(self.database.path):
+            before = await self.leases.holder(thread_id)
             snapshot = await self.snapshot(thread_id)
             board = await read_board(self.database.store, thread_id)
             recruits = await read_recruits(self.database.store, thread_id)
             ledger = await read_ledger(self.database.store, thread_id)
             decided = await self.decisions(thread_id)
-            holder = await self.leases.holder(thread_id)
-        used = ledger.get(RUN, Usage())
-        return view_of(thread_id, snapshot, board, recruits, used, decided=decided, is_held=holder is not None)
+            now = await self.leases.holder(thread_id)
+        return view_of(
+            thread_id,
+            snapshot,
+            board,
+            recruits,
+            ledger.get(RUN, Usage()),
+            decided=decided,
+            is_held=now is not None and now.is_running,
+            was_held=before is not None or now is not None,
+        )
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
@@ -89,24 +123,26 @@ class Runs:
         await steering.load(state.get("decisions") or {})
         return steering.decisions
 
-    async def handled(self, thread_id: str, keys: Collection[str]) -> list[str]:
-        """What came of those of the signals that were handled."""
-        return [str(entry["outcome"]) for key, entry in await read_log(self.database.store, thread_id) if key in keys]
+    async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, str]:
+        """What came of those of the signals that were handled, by key."""
+        log = await read_log(self.database.store, thread_id)
+        return {key: str(entry["outcome"]) for key, entry in log if key in keys}
 
     async def snapshot(self, thread_id: str) -> StateSnapshot:
         """The last checkpoint."""
         return await self.graph.aget_state(config(thread_id))
 
-    async def all(self) -> list[Run]:
-        """All runs in the database, newest first."""
-        rows = await read_all(self.database.store, ("runs",))
-        found = []
-        for item in rows:
-            try:
-                found.append(await self.view(item.key))
-            except ThreadUnknown:  # its checkpoints were pruned
-                continue
-        return sorted(found, key=lambda run: -(run.started_at or 0))
+    async def listed(self, *, only_open: bool = False) -> list[Listed]:
+        """The threads that have a run, newest first; `only_open`: without those whose end somebody has seen."""
+        with explained(self.database.path):
+            return [row for row in await read_index(self.database.store) if row.is_open or not only_open]
+
+    async def note_end(self, run: Run) -> None:
+        """Keep that a run is over, if it is."""
+        if has_ended(run) and run.started_at is not None:
+            finished_at = run.finished_at or self.services.clock.now()
+            with explained(self.database.path):
+                await note_end(self.database.store, run.thread_id, run.started_at, run.status, finished_at)
 
     async def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """The recorded events of a thread with a `seq` above `after`."""
@@ -121,7 +157,8 @@ class Runs:
 
     async def is_held(self, thread_id: str) -> bool:
         """Whether a living process runs the thread."""
-        return await self.leases.holder(thread_id) is not None
+        holder = await self.leases.holder(thread_id)
+        return holder is not None and holder.is_running
 
     async def _prepare(self, thread_id: str, given: Json) -> None:
         """Refuse what cannot be started before anything is written."""
@@ -133,8 +170,8 @@ class Runs:
             )
         if paths := [str(path) for path in cast(list[JsonValue], given["sources"])]:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
-        listed = {"query": given["query"], "started_at": self.services.clock.now()}
-        await self.database.store.aput(("runs",), thread_id, listed)  # before the first checkpoint: `runs` misses none
+        rows = listing(thread_id, str(given["query"]), self.services.clock.now())
+        await self.database.store.abatch(rows)  # before the first checkpoint: no list of runs misses it
 
 
 def config(thread_id: str) -> RunnableConfig:

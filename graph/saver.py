@@ -1,11 +1,24 @@
-"""LangGraph's SQLite saver, with what its server asks of one besides: roll back a run, copy or prune a thread."""
+"""LangGraph's SQLite saver for async code, with what its server asks of one besides: roll back, copy, prune.
+
+Each call is one transaction, done whole or not at all: half of what a node returned would lose where the run goes next.
+"""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from graph.connection import Connection
 
 Pruning = Literal["keep_latest", "delete", "delete_all"]
 """LangGraph's base class says `delete`, its server `delete_all`; both mean the whole thread."""
@@ -43,18 +56,63 @@ DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < (
 """
 
 
-class Saver(AsyncSqliteSaver):
-    """Checkpoints in SQLite. Each method is one transaction."""
+class Saver(SqliteSaver):
+    """Checkpoints in SQLite."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection.sqlite)
+        self.lock = connection.lock
+        self._own = connection
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, or the last one of its thread."""
+        return await self._own.do(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's signature
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Checkpoints, the newest first."""
+        for found in await self._own.do(lambda: [*self.list(config, filter=filter, before=before, limit=limit)]):
+            yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint; returns the config that names it."""
+        return await self._own.do(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a node or @task returned, whole or not at all: a half of it would lose where the run goes next."""
-        try:
-            await super().aput_writes(config, writes, task_id, task_path)
-        except sqlite3.Error:
-            await self.conn.rollback()
-            raise
+        """Keep what a node or @task returned."""
+        await self._own.do(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Forget a thread."""
+        await self._own.do(self.delete_thread, thread_id)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """What was written to channels that are kept as changes."""
+        return await self._own.do(self.get_delta_channel_history, config=config, channels=channels)
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002 - LangGraph's
+        """A cursor for one call."""
+        with self.lock:
+            self.setup()
+            with self._own.transaction() as cursor:
+                yield cursor
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
         """Forget the checkpoints that these runs of the server made; the thread is as it was before them."""
@@ -84,13 +142,10 @@ class Saver(AsyncSqliteSaver):
 
     async def _all(self, statements: Sequence[tuple[str, dict[str, str]]]) -> None:
         """Run them all, or none."""
-        await self.setup()
-        async with self.lock, self.conn.cursor() as cursor:
-            await cursor.execute("BEGIN IMMEDIATE")
-            try:
+
+        def run() -> None:
+            with self.cursor() as cursor:
                 for sql, values in statements:
-                    await cursor.execute(sql, values)
-            except BaseException:
-                await self.conn.rollback()
-                raise
-            await self.conn.commit()
+                    cursor.execute(sql, values)
+
+        await self._own.do(run)

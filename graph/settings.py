@@ -33,6 +33,8 @@ class Settings(BaseSettings):
     """Where people are told that they are asked: Apprise URLs (Slack, e-mail, webhooks …) between spaces or commas."""
     notify_next: Annotated[list[str], NoDecode] = []
     """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
+    watch_every_s: float = Field(default=2.0, ge=0)
+    """Seconds between two looks of the server at what is due; 0: it does not look."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
 

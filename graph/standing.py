@@ -2,6 +2,7 @@
 
 from graph import deadlines
 from graph.lookout import Lookout
+from graph.runs import LOOKED_AFTER, SERVER
 from nodes.policy.trust import trust_of
 from nodes.runtime.audit import read_audit
 from nodes.runtime.trust import read_trust, write_incident
@@ -41,7 +42,13 @@ class Standing(Lookout):
         await self._runs.view(thread_id)
         return await read_audit(self._runs.database.store, thread_id)
 
-    async def due(self) -> list[str]:
-        """Threads that could go on if somebody resumed them: their process died, or their questions are decided."""
-        runs = [await deadlines.view(self._runs, run.thread_id) for run in await self._runs.all()]
-        return [run.thread_id for run in runs if await deadlines.is_due(self._runs, run)]
+    async def due(self, *, by_server: bool = False) -> list[str]:
+        """Threads that could go on if somebody resumed them: their process died, or their questions are decided.
+
+        What came in through a server that is up and looks after it is left to the server (`by_server`).
+        """
+        runs = [run for run in await self.runs(only_open=True) if await deadlines.is_due(self._runs, run)]
+        if not runs or by_server or not await self._runs.is_held(LOOKED_AFTER):
+            return [run.thread_id for run in runs]
+        its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
+        return [run.thread_id for run in runs if run.thread_id not in its_own]

@@ -12,15 +12,15 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.runs import Runs
+from graph.views import has_ended
 from nodes.approve import open_questions
 from nodes.control import LOOK
-from nodes.policy.answers import read_answers
+from nodes.policy.answers import came_second, read_answers
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.plans import parse_plan
 from nodes.runtime.journal import Json
 from state.approval import Decision
 from state.errors import BadInput, ThreadBusy
-from state.phase import ENDS
 from state.plan import Plan
 from state.record import TaskRecord
 from state.run import Run
@@ -30,15 +30,9 @@ from state.supervisor import SupervisorState
 OnEvent = Callable[[Json], None]
 Answers = Mapping[str, JsonValue]
 
-ENDED = ("complete", "failed", "cancelled")
 TAKEN_UP_S = 5.0
 """Seconds to wait for another process to say what it made of an answer; it listens only while tasks are at work."""
 LOOK_EVERY_S = 0.02
-
-
-def has_ended(run: Run) -> bool:
-    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
-    return run.status in ENDED and run.phase in ENDS
 
 
 async def last(items: AsyncGenerator[Json | Run, None], on_event: OnEvent | None) -> Run:
@@ -141,24 +135,33 @@ async def _refuse_answered(runs: Runs, thread_id: str, keys: Sequence[str] | Map
     """Tell who comes second that the first answer stands."""
     decided = await runs.decisions(thread_id)
     if late := [key for key in keys if key in decided]:
-        first = decided[late[0]]
-        raise BadInput(f"{late[0]} was answered before: {first.by} said {first.type}; the first answer stands")
+        raise BadInput(came_second(late[0], decided[late[0]]))
 
 
 async def _told(runs: Runs, thread_id: str, signals: Sequence[Signal], on_event: OnEvent | None) -> Run:
     """Send signals, and say what came of them."""
-    keys = [await runs.signal(thread_id, sent) for sent in signals]
+    sent = {await runs.signal(thread_id, one): one for one in signals}
     run = await _take_up(runs, thread_id, on_event)
-    outcomes: list[str] = []
+    outcomes: dict[str, str] = {}
     with suppress(TimeoutError):
         async with asyncio.timeout(TAKEN_UP_S):
             # Whoever handles them may be another process, which has no event of ours to set.
-            while len(outcomes := await runs.handled(thread_id, keys)) < len(keys):  # noqa: ASYNC110
+            while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_EVERY_S)
-    refused = [outcome for outcome in outcomes if outcome.startswith("refused: ")]
+    refused = [outcome for outcome in outcomes.values() if outcome.startswith("refused: ")]
     if refused:
         raise BadInput("; ".join(outcome.removeprefix("refused: ") for outcome in refused))
     return run if has_ended(run) else await runs.view(thread_id)
+
+
+async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> dict[str, str]:
+    """What came of each signal so far; an answer that nobody has looked at came second if its question is decided."""
+    decided = await runs.decisions(thread_id)  # before the log: a decision and the end of its signal are one write
+    outcomes = await runs.handled(thread_id, sent)
+    for key, one in sent.items():
+        if key not in outcomes and isinstance(one, Decide) and one.approval in decided:
+            outcomes[key] = f"refused: {came_second(one.approval, decided[one.approval])}"
+    return outcomes
 
 
 async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:

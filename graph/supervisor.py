@@ -16,8 +16,9 @@ from graph.persistence import connect, open_database
 from graph.runs import Runs
 from graph.settings import beside, read_settings
 from graph.standing import Standing
-from graph.steering import Answers, OnEvent, has_ended, last
+from graph.steering import Answers, OnEvent, last
 from graph.threads import checked_thread, new_thread
+from graph.views import has_ended
 from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
 from nodes.policy.plans import parse_plan

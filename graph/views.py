@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
-from nodes.approve import open_questions
+from nodes.approve import open_questions, plan_in_question
 from nodes.policy.asked import most_urgent_first
 from nodes.runtime.journal import Json, asked_on
 from state.approval import Approval
@@ -27,8 +27,9 @@ def view_of(
     *,
     decided: Collection[str],
     is_held: bool,
+    was_held: bool,
 ) -> Run:
-    """The run of a thread; `is_held` by a living process.
+    """The run of a thread; `is_held` by a living process, or `was_held` by one a moment ago.
 
     `recruits`: all that were granted. `ledger`: what its tasks have used. `decided`: questions that were answered.
 
@@ -37,7 +38,7 @@ def view_of(
     """
     state = _known(thread_id, snapshot)
     records = _records(state, recruits)
-    status, error = _status(snapshot, state, is_held=is_held)
+    status, error = _status(snapshot, state, is_held=is_held, was_held=was_held)
     return Run(
         thread_id=thread_id,
         status=status,
@@ -79,7 +80,7 @@ def _asked(
     """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
     if status in ENDED or not state.get("tasks"):
         return []
-    if any(task.interrupts for task in snapshot.tasks) and status != "running":
+    if any(task.interrupts for task in snapshot.tasks) and (status != "running" or plan_in_question(state)):
         return open_questions(state)
     return most_urgent_first(asked_on(board))
 
@@ -90,7 +91,9 @@ def _handover(snapshot: StateSnapshot) -> Json | None:
     return next((value["context"] for value in values if isinstance(value, dict) and "context" in value), None)
 
 
-def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -> tuple[RunStatus, str | None]:
+def _status(
+    snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool, was_held: bool
+) -> tuple[RunStatus, str | None]:
     """The status, and the line that explains it."""
     phase = state.get("phase", "")
     if not snapshot.next and phase in ENDS:
@@ -103,13 +106,23 @@ def _status(snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool) -
     errors = [str(task.error) for task in snapshot.tasks if task.error and not str(task.error).startswith(_CUT_OFF)]
     if errors:
         return "failed", _one_line(errors[0])
-    return "paused", "the process that ran it is gone; nothing is lost: resume it"
+    if was_held:  # whoever gave it back is about to write down where it stands
+        return "running", None
+    return "paused", GONE
 
+
+GONE = "the process that ran it is gone; nothing is lost: resume it"
 
 _CUT_OFF = "CancelledError"
 """What LangGraph notes where whoever ran it stopped (Ctrl-C, a closed stream): no failure, it can go on."""
 
 ENDED = frozenset({"complete", "failed", "cancelled"})
+
+
+def has_ended(run: Run) -> bool:
+    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
+    return run.status in ENDED and run.phase in ENDS
+
 
 _ENDED: dict[str, RunStatus] = {
     Phase.complete.value: "complete",

@@ -10,6 +10,7 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
+from nodes.policy.acceptance import fingerprint
 from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import faults_of, is_decided
 from nodes.policy.readiness import sent_back
@@ -75,6 +76,7 @@ async def _reviewed(state: SupervisorState, run: RunContext) -> Goto:
     if steered := _steered(await control_now(run), update):
         return steered
     if is_reviewed(feedback, iteration, mode.review_rounds):
+        update["accepted"] = fingerprint(state["tasks"])
         return Command(update={**update, "phase": Phase.assembling.value}, goto="assemble")
     return Command(update={**update, **_again(records, feedback, iteration)}, goto="execute")
 

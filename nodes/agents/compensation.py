@@ -9,6 +9,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects
 from nodes.tools.toolbox import TOOL_NAMES, build_tools
 from state.effect import Effect
+from state.outcome import as_text
 
 BROKE_OFF = "the work broke off while it was done"
 
@@ -32,17 +33,17 @@ async def _tools(run: RunContext) -> dict[str, BaseTool]:
 
 
 async def _undo(effect: Effect, tools: dict[str, BaseTool], effects: Effects) -> Undone:
-    told = Undone(tool=effect.tool, args=effect.args, how="unclear", why=effect.reply or BROKE_OFF)
+    told = Undone(tool=effect.tool, args=effect.args, how="unclear", why=as_text(effect.reply) or BROKE_OFF)
     if effect.status in ("undone", "stuck"):
         return told.model_copy(update={"how": effect.status})
     if effect.status == "undoing":
         return told.model_copy(update={"how": "stuck", "why": "the work broke off while it was undone"})
     if effect.status != "done":
         return told
-    tool = tools.get(effect.tool)
-    undo = tools.get(str((tool.metadata or {}).get("undo", ""))) if tool else None
+    undo = tools.get(effect.undo)
     if undo is None:
-        return told.model_copy(update={"how": "no undo", "why": ""})
+        missing = f"there is no tool {effect.undo!r}" if effect.undo else ""
+        return told.model_copy(update={"how": "no undo", "why": missing})
     return await _undo_now(effect, undo, effects, told)
 
 

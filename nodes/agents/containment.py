@@ -13,7 +13,7 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from nodes.agents.exits import ENDED, no_exit
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
-from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.leaving import HandedOver, Parked
 from state.errors import AgentFailed, FailureClass, ToolRefused
 from state.outcome import Failure, Outcome
 

@@ -1,11 +1,6 @@
 """Plain async functions as agents: `async def run(brief, desk) -> str | dict`."""
 
-import asyncio
-import inspect
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from contextvars import copy_context
-from threading import Thread
 from typing import Any, cast
 
 from langgraph.config import get_config
@@ -16,6 +11,7 @@ from nodes.agents.interrupting import answering
 from nodes.agents.job import Job
 from nodes.agents.toolgate import ToolGate
 from nodes.agents.tooluse import ToolUse
+from nodes.runtime.aside import called
 from nodes.runtime.desk import Desk
 from state.brief import Brief
 from state.errors import AgentFailed
@@ -35,12 +31,9 @@ async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
         Parked: it asks a human, by its desk or by LangGraph's `interrupt()`.
         AgentFailed: the function declared failure, or returned what is not an outcome; and whatever it raises itself.
     """
-    run = job.spec.run
 
     async def work() -> object:
-        desk = make_desk()
-        returned = run(job.brief, desk) if _is_async(run) else await aside(run, job.brief, desk)
-        return await returned if inspect.isawaitable(returned) else returned
+        return await called(job.spec.run, job.brief, make_desk())
 
     gate = ToolGate(job)
     used = ToolUse(gate, goes_on=False, own=(run_of(get_config()),))
@@ -49,40 +42,6 @@ async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
     finally:
         await used.close()
     return outcome_of(returned, job.spec.name, job.brief)
-
-
-def _is_async(run: Any) -> bool:
-    return inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__)
-
-
-async def aside(work: Callable[..., Any], *args: object) -> Any:
-    """What a function that is not async returns, run in a thread: one that hangs holds up nobody else.
-
-    The thread cannot be ended. It is a daemon, so that it keeps no process alive.
-    """
-    loop = asyncio.get_running_loop()
-    made: asyncio.Future[Any] = loop.create_future()
-    context = copy_context()
-
-    def settle(result: object, error: BaseException | None) -> None:
-        if made.done():
-            return
-        if error:
-            made.set_exception(error)
-        else:
-            made.set_result(result)
-
-    def run() -> None:
-        result, failed = None, None
-        try:
-            result = context.run(work, *args)
-        except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
-            failed = error
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
-            loop.call_soon_threadsafe(settle, result, failed)
-
-    Thread(target=run, daemon=True, name="baton-agent").start()
-    return await made
 
 
 def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:

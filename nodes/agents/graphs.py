@@ -15,7 +15,7 @@ from nodes.agents.questions import Question, questions_of
 from nodes.agents.toolgate import ToolGate
 from nodes.agents.toolnodes import Turns
 from nodes.agents.tooluse import ToolUse
-from nodes.runtime.desk import Parked
+from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import Stand, SubThread, open_subthread, plain
 from state.errors import AgentFailed
 from state.outcome import Outcome

@@ -17,7 +17,7 @@ from nodes.agents.internals import Answers, with_handlers, within
 from nodes.agents.job import Job
 from nodes.agents.questions import Question, is_control, questions_of
 from nodes.agents.toolgate import ToolGate
-from nodes.runtime.desk import Parked
+from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import plain
 from state.errors import AgentFailed
 

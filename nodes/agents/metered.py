@@ -27,6 +27,7 @@ class Metered(Hearing):
         self._job = job
         self._open: dict[UUID, tuple[AsyncExitStack, Room]] = {}
         self._unreserved: set[UUID] = set()
+        """Calls that were made at once, until they are settled."""
 
     async def begins(self, call: Call) -> None:
         """Reserve; AgentFailed of class `limit` when there is no room."""
@@ -41,7 +42,8 @@ class Metered(Hearing):
         if isinstance(call, ModelCall):
             self._check_limits()
             floor = self._job.floor
-            if why := floor.meter.exhausted or exceeded(floor.run.policy, floor.meter.total, Usage(calls=1)):
+            asked = Usage(calls=len(self._unreserved) + 1)
+            if why := floor.meter.exhausted or exceeded(floor.run.policy, floor.meter.total, asked):
                 raise AgentFailed(why, "limit")
             self._unreserved.add(call.id)
 

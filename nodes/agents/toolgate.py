@@ -8,6 +8,7 @@ nothing: what waits for a human is an approval like any other, kept with the con
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, NoReturn, cast
 
 from langchain_core.tools import BaseTool
@@ -15,21 +16,20 @@ from langgraph.errors import GraphInterrupt
 from pydantic import JsonValue
 
 from nodes.agents.job import Job
-from nodes.agents.worker.calls import mark_of
 from nodes.policy.rejection import denial
+from nodes.runtime.deeds import Case, Deed, look_into, mark_of
 from nodes.runtime.floor import Floor
 from state.agent import AgentSpec
 from state.approval import Approval, Decision
 from state.brief import Brief
-from state.effect import Effect
+from state.effect import EffectStatus
 
 TOOLS = "tools"
 """Under this a parked agent keeps what it was asked at this gate."""
 MIDDLEWARE = "middleware"
 """Under this, what its own human-in-the-loop middleware has asked: that is not asked again here."""
 
-LEFT = "it left with a question of its own"
-"""The reply, on the ledger, of a tool that has called `interrupt()`: it runs again when that is answered."""
+ANEW: tuple[EffectStatus, ...] = ("refused",)
 
 _let_through: ContextVar[str] = ContextVar("the call that has passed the gate", default="")
 
@@ -75,10 +75,12 @@ class ToolGate:
         """The tool of that name, if it is known here."""
         return self.tools.get(name)
 
-    async def done(self, name: str) -> Effect | None:
-        """What is known of an action; None if it was never begun, or only asks."""
-        found = await self.floor.effects.find(name)
-        return None if found and found.reply == LEFT else found
+    async def look_into(self, deed: Deed) -> Case:
+        """What stands between the agent and its deed; a tool that has left with a question of its own runs again."""
+        before = await self.floor.effects.find(deed.id)
+        if (before is None or before.status in ANEW) and self.was_asked(deed.name, deed.args):
+            deed = replace(deed, signs=None)
+        return await look_into(deed, self.floor, done_anew=ANEW)
 
     def decision(self, question: Approval | None) -> Decision | None:
         """What was said to a question."""
@@ -113,9 +115,9 @@ class ToolGate:
             if decision and decision.type != "reject"
         }
 
-    def was_decided(self, name: str, args: Mapping[str, Any]) -> bool:
+    def was_decided(self, deed: Deed) -> bool:
         """Whether the agent's own middleware has asked about the call as its model made it, whatever was said."""
-        mark = mark_of(name, args)
+        mark = mark_of(deed.name, deed.args)
         return any(mark_of(one.action, one.args) == mark and self.decision(one) for one in self._middleware)
 
     @contextmanager

@@ -6,6 +6,7 @@ and what was done for one approval is asked about again before it is done again,
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
@@ -15,15 +16,15 @@ from pydantic import JsonValue
 
 from nodes.agents.hearing import Call, Hearing, ToolCalled
 from nodes.agents.internals import CHECKPOINT_NS, NotAllowed
-from nodes.agents.toolgate import LEFT, ToolGate
-from nodes.agents.worker.act import doubt, presumed, rejected
-from nodes.agents.worker.calls import mark_of
-from nodes.agents.worker.overseeing import Action, is_overseen, question_about, signs_of
+from nodes.agents.toolgate import ToolGate
+from nodes.agents.worker.overseeing import is_overseen, marked_deed
 from nodes.agents.worker.perform import changes_the_world, charged
+from nodes.runtime.deeds import Deed, mark_of
 from nodes.runtime.subthread import plain
 from state.approval import Answer, Approval
 from state.effect import Effect
 from state.errors import AgentFailed
+from state.outcome import as_text
 
 CHOICES: tuple[Answer, ...] = ("approve", "reject")
 
@@ -50,26 +51,26 @@ class ToolUse(Hearing):
         """
         if not isinstance(call, ToolCalled) or self._is_free(call):
             return
-        gate, name = self._gate, self._name(call)
-        before = await gate.done(name)
-        question = self._again(call, before) if before else await self._first(call, name)
-        decision = gate.decision(question)
-        if question and not decision:
-            gate.wait([question])
-        if decision and decision.type == "reject":
-            if before and before.status == "intended":
-                await gate.floor.effects.settle(before, "presumed", reply=presumed(decision))
-            raise NotAllowed(presumed(decision) if before else rejected(_as_made(call), decision).text)
-        if refusal := await charged(call.marks, _as_made(call), gate):
+        gate, deed = self._gate, self._deed(call)
+        case = await gate.look_into(deed)
+        if case.before and case.stands:
+            question = self._again(deed, case.before)
+            case = replace(case, question=question, decision=gate.decision(question))
+        if case.question and case.is_waiting:
+            gate.wait([case.question])
+        if case.is_rejected:
+            raise NotAllowed(as_text((await case.rejected(gate.floor.effects)).reply))
+        made = ToolCall(name=call.name, args=call.args, id=str(call.id), type="tool_call")
+        if refusal := await charged(call.marks, made, gate):
             raise AgentFailed(refusal.text, "limit")
         if changes_the_world(call.name, call.marks, gate.floor.run.policy):
-            self._under_way[call.id] = await gate.floor.effects.intend(self._effect(call, name))
+            self._under_way[call.id] = await gate.floor.effects.intend(deed.effect(deed.args))
 
     def begins_at_once(self, call: Call) -> None:
         """Let pass what nobody has to know of; AgentFailed for the rest: nobody can be asked in the middle of it."""
         if not isinstance(call, ToolCalled) or self._is_free(call):
             return
-        if is_overseen(call.name, call.marks, self._gate.floor.run.policy):
+        if is_overseen(self._deed(call), self._gate.floor.run.policy):
             raise AgentFailed(
                 f"{call.name} has to be asked about, which cannot be waited for where it is called without await in an"
                 " async function: call `await tool.ainvoke(…)`",
@@ -81,7 +82,7 @@ class ToolUse(Hearing):
         if effect := self._under_way.pop(call_id, None):
             effects = self._gate.floor.effects
             if isinstance(made, GraphBubbleUp):
-                await effects.settle(effect, "refused", reply=LEFT)
+                await effects.settle(effect, "refused", reply="")
             elif isinstance(made, BaseException):
                 await effects.settle(effect, "failed", reply=f"{type(made).__name__}: {made}")
             else:
@@ -92,45 +93,27 @@ class ToolUse(Hearing):
     def _is_free(self, call: ToolCalled) -> bool:
         return call.within in self._own or self._gate.has_passed(call.name, call.args)
 
-    def _name(self, call: ToolCalled) -> str:
-        """What tells the action apart, also when the agent goes on after an answer: place, arguments and a count."""
+    def _deed(self, call: ToolCalled) -> Deed:
+        """The call as what it does; told apart, also when the agent goes on after an answer, by its place and count."""
         place = str(call.marks.get(CHECKPOINT_NS, "")) if self._goes_on else ""
         mark = mark_of(call.name, {"args": call.args, "place": place})
         self._times[mark] += 1
-        return f"{self._gate.brief.task.id}.{mark}.{self._times[mark]}"
+        args = cast(dict[str, JsonValue], plain(call.args))
+        deed = marked_deed(call.name, args, call.marks, f"{mark}.{self._times[mark]}", self._gate)
+        return replace(deed, choices=CHOICES)
 
-    async def _first(self, call: ToolCalled, name: str) -> Approval | None:
-        if self._gate.was_asked(call.name, call.args):
-            return None
-        action = Action(call.name, _plain_args(call), call.marks, choices=CHOICES)
-        return await question_about(action, name, self._gate)
-
-    def _again(self, call: ToolCalled, before: Effect) -> Approval:
-        """The question about an action that was begun before."""
-        if question := doubt(before, self._gate):
-            return question.model_copy(update={"choices": list(CHOICES), "args_schema": None})
+    def _again(self, deed: Deed, before: Effect) -> Approval:
+        """The question about an action that was done before, for one approval."""
         return Approval(
             id=f"{before.id}.again{before.tries}",
             task_id=before.task_id,
-            agent=self._gate.spec.name,
-            path=list(self._gate.path),
-            action=call.name,
-            args=_plain_args(call),
-            choices=list(CHOICES),
-            risk=signs_of(call.name, call.marks, self._gate.floor.run.policy).risk,
+            agent=deed.agent,
+            path=list(deed.path),
+            action=deed.name,
+            args=deed.args,
+            choices=list(deed.choices),
+            risk="critical" if deed.signs and deed.signs.risk == "critical" else "high",
             reason="it was called before with the same arguments: the work around it began anew",
-            description=f"`{call.name}` was called for task `{before.task_id}`, and this came of it: {before.status}."
+            description=f"`{deed.name}` was called for task `{before.task_id}`, and this came of it: {before.status}."
             " Approve: call it again. Reject: it is not called again, and the agent is told so.",
         )
-
-    def _effect(self, call: ToolCalled, name: str) -> Effect:
-        gate = self._gate
-        return Effect(id=name, task_id=gate.brief.task.id, agent=gate.spec.name, tool=call.name, args=_plain_args(call))
-
-
-def _plain_args(call: ToolCalled) -> dict[str, JsonValue]:
-    return cast(dict[str, JsonValue], plain(call.args))
-
-
-def _as_made(call: ToolCalled) -> ToolCall:
-    return ToolCall(name=call.name, args=call.args, id=str(call.id), type="tool_call")

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import messages_from_dict
@@ -43,14 +44,14 @@ class Working:
 
     async def do(self, job: Job) -> Outcome:
         """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
-        outcome = await contained(job, self._do)
-        if not job.spec.workers and kind_of(job.spec.run) != "function":
-            return outcome
-        return outcome.model_copy(update={"usage": outcome.usage + await Delegations(job, self.do).used()})
-
-    async def _do(self, job: Job) -> Outcome:
-        sources = await job.floor.run.sources()
         delegations = Delegations(job, self.do)
+        outcome = await contained(job, partial(self._do, delegations))
+        if not job.spec.workers and not delegations.has_begun:
+            return outcome
+        return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})
+
+    async def _do(self, delegations: Delegations, job: Job) -> Outcome:
+        sources = await job.floor.run.sources()
 
         def make_desk() -> Desk:
             return Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)

@@ -25,8 +25,9 @@ def decided(approval: Approval, policy: Policy) -> Decision | None:
     if what == "escalate":
         return None
     verb = "approved" if what == "approve" else "rejected"
-    minutes = policy.approval_timeout_s / 60
-    message = f"nobody answered within {minutes:g} minutes: {verb} by policy ({approval.risk} risk)"
+    seconds = policy.approval_timeout_s
+    time = f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
+    message = f"nobody answered within {time}: {verb} by policy ({approval.risk} risk)"
     return Decision(type=what, message=message, by=POLICY, door=DOOR)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from nodes.policy.answers import asked_in
+from nodes.policy.asked import asked_by
 from nodes.runtime.context import RunContext
 from nodes.runtime.steering import Steering
 from state.approval import Decision
@@ -15,7 +15,7 @@ def reachable(run: RunContext, steering: Steering, records: Mapping[str, TaskRec
     """While inside, the outer supervisor can hand answers down to this one; the outermost has nobody above it."""
 
     async def take(approval_id: str, decision: Decision) -> bool:
-        if approval_id not in asked_in(records.values()):
+        if all(question.id != approval_id for question in asked_by(records.values())):
             return await steering.hand_down(approval_id, decision)
         if approval_id not in steering.decisions:
             await run.store.abatch([steering.decide(approval_id, decision)])

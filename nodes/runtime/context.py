@@ -99,7 +99,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     terms = Terms.model_validate(state.get("terms") or {})
     config: RunnableConfig = get_config()
     configurable = config.get("configurable", {})
-    thread_id = str(configurable.get("thread_id") or DEFAULT_THREAD)
+    thread_id = thread_of(config)
     store = runtime.store or services.fallback_store
     given = cast(object, runtime.context)
     outer = given if isinstance(given, Nesting) else None
@@ -118,6 +118,11 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
         outer=outer,
     )
+
+
+def thread_of(config: RunnableConfig) -> str:
+    """The thread of the node that is running now."""
+    return str(config.get("configurable", {}).get("thread_id") or DEFAULT_THREAD)
 
 
 def _plain(data: dict[str, object]) -> Json:

@@ -1,7 +1,7 @@
 """The ledger of side effects: intent written before an action, outcome after it, so that none is repeated silently.
 
 What is recorded as ended is not done again, in whatever try or process. What was begun and has no end may have
-happened: only a human may have it done again (`nodes.agents.worker.act` asks).
+happened: only a human may have it done again (`nodes.runtime.deeds` asks).
 """
 
 import asyncio

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
-from nodes.policy.answers import checked
+from nodes.policy.answers import came_second, checked
+from nodes.policy.asked import asked_by
 from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.recruiting import Refusal, recruit
@@ -63,6 +64,8 @@ class Listener:
         self.records = records
         self.post = Post(run, steering, records)
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
+        self.plan: Approval | None = None
+        """The question about the plan, while that waits."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -86,7 +89,8 @@ class Listener:
         async with self._lock:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
-            await self.questions.expire(self.open_questions(), self.steering.decide)
+            still_open = asked_by(self.records.values(), self.steering.decisions)
+            await self.questions.expire(still_open, self.steering.decide)
 
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
@@ -149,12 +153,14 @@ class Listener:
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
-        asked = {approval.id: approval for approval in [*on_board, *self.open_questions()]}
+        by_task = asked_by(self.records.values(), self.steering.decisions)
+        by_plan = [self.plan] if self.plan else []
+        asked = {approval.id: approval for approval in [*on_board, *by_task, *by_plan]}
         if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
             late = [question for question in asked.values() if question.id not in self.steering.decisions]
             await self.questions.expire(late, self.steering.decide)
         if known := self.steering.decisions.get(signal.approval):
-            await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
+            await self._log(item, f"refused: {came_second(signal.approval, known)}", [])
         elif signal.approval in asked:
             await self._answer(asked[signal.approval], signal, item)
         elif await self.steering.hand_down(signal.approval, signal.decision):
@@ -173,12 +179,6 @@ class Listener:
             await self._log(item, f"refused: {signal.approval}: {problem}", [])
             return
         await self.questions.answer(question, decision, self.steering.decide, self._moved(item, "done"))
-
-    def open_questions(self) -> list[Approval]:
-        """The questions of parked tasks that nobody has answered."""
-        parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
-        decided = self.steering.decisions
-        return [approval for outcome in parked for approval in outcome.approvals if approval.id not in decided]
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)

@@ -1,7 +1,5 @@
 """What a graph is built from. Made once, in the composition root, and handed to the nodes."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,8 +29,8 @@ class Services:
     """Folder below which each thread gets its own."""
     max_source_bytes: int = MAX_SOURCE_BYTES
     """Bytes over which a source file is left out."""
-    guard: Callable[[str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
-    """Held while a thread executes, where no door holds the thread's lease already: the server sets it."""
+    door: str = ""
+    """The way runs come in, where it matters later: the server sets it."""
     bells: Bells = field(default_factory=Bells)
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from graph.lease import LEASE_S
+from graph.lease import LEASE_S, PATIENCE_S
 from graph.supervisor import Supervisor
 from state.brief import Brief
 from state.errors import ThreadBusy
@@ -63,6 +63,18 @@ async def test_a_lease_ends_with_its_run() -> None:
         await sup.start("Q", thread_id="t", plan=plan("a"))
 
         assert (await other.start("Q", thread_id="t", plan=plan("a"))).status == "complete"
+
+
+async def test_who_comes_while_somebody_only_applies_a_deadline_waits_for_that_moment() -> None:
+    clock = HeldClock()
+    async with opened(clock=clock) as sup, opened(clock=clock) as other:
+        async with other._runs.leases.hold("t"):
+            starting = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
+            while not clock.slept:  # noqa: ASYNC110 # what is awaited is a clock
+                await asyncio.sleep(0)
+        run = await starting
+
+    assert (run.status, sum(clock.slept) < PATIENCE_S) == ("complete", True)
 
 
 def dead_process() -> int:

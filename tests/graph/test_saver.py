@@ -31,8 +31,8 @@ async def kept(saver: Saver) -> list[str]:
     """What is there, as `thread/namespace/number`, each once for the checkpoint and once for its write."""
     rows = []
     for table in ("checkpoints", "writes"):
-        async with saver.conn.execute(f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {table}") as cursor:
-            rows += [f"{thread}/{namespace}/{int(number)}" async for thread, namespace, number in cursor]
+        found = saver.conn.execute(f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {table}")
+        rows += [f"{thread}/{namespace}/{int(number)}" for thread, namespace, number in found]
     return sorted(rows)
 
 
@@ -79,7 +79,7 @@ async def test_an_unknown_way_to_prune_is_refused(saver: Saver) -> None:
 
 async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(saver: Saver) -> None:
     await save(saver, "a", 1)
-    await saver.conn.execute("CREATE TRIGGER no BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'no'); END")
+    saver.conn.execute("CREATE TRIGGER no BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'no'); END")
     with pytest.raises(Exception, match="no"):
         await saver.adelete_for_runs(["r1"])
     assert await kept(saver) == ["a//1", "a//1"]
@@ -89,7 +89,7 @@ async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(sav
 async def test_what_a_node_returned_is_kept_whole_or_not_at_all(saver: Saver) -> None:
     await save(saver, "a", 1)
     before = await kept(saver)
-    await saver.conn.execute(
+    saver.conn.execute(
         "CREATE TRIGGER full BEFORE INSERT ON writes WHEN NEW.channel = 'branch' "
         "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
     )

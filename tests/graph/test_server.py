@@ -1,18 +1,20 @@
 """What the server does besides serving: it holds the lease of a thread while the served graph executes it."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.store.memory import InMemoryStore
 
 from graph import app, server
 from graph.lease import Leases
 from graph.persistence import connect, open_database
 from nodes.runtime.clock import SystemClock
+from state.brief import Brief
 from state.errors import ThreadBusy
-from tests.runs import plan
+from tests.runs import agent, opened, plan
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -24,27 +26,56 @@ def fresh_services() -> Any:
     app.served.cache_clear()
 
 
-def served() -> Any:
-    """The served graph, with what the server would give it."""
-    return app.supervisor.copy(update={"checkpointer": InMemorySaver(), "store": InMemoryStore()})
+@asynccontextmanager
+async def serving() -> AsyncIterator[Any]:
+    """The served graph, with what the server gives it."""
+    async with server.checkpointer() as saver, server.store() as store:
+        yield app.supervisor.copy(update={"checkpointer": saver, "store": store})
 
 
 async def test_the_served_graph_does_not_execute_a_thread_that_another_process_runs() -> None:
     given = {"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}
-    async with server.checkpointer(), connect(Path("baton.db"), "NORMAL") as connection:
+    async with serving() as graph, connect(Path("baton.db"), "NORMAL") as connection:
         async with Leases(connection, SystemClock()).hold("t"):
             with pytest.raises(ThreadBusy, match="thread t is being run by process"):
-                await served().ainvoke(given, THREAD)
-        done = await served().ainvoke(given, {"configurable": {"thread_id": "u"}})
-        assert done["phase"] in ("complete", "failed")
+                await graph.ainvoke(given, THREAD)
+        done = await graph.ainvoke(given, {"configurable": {"thread_id": "u"}})
+        assert done["phase"] == "complete", done["report"]
         async with Leases(connection, SystemClock()).hold("u"):
             pass  # it was given back
+
+
+async def test_what_a_server_is_given_on_a_thread_that_another_process_runs_leaves_no_trace_there() -> None:
+    began, free = asyncio.Event(), asyncio.Event()
+    tasks: list[str] = []
+
+    async def work(brief: Brief, desk: Any) -> str:
+        tasks.append(brief.task.id)
+        if brief.task.id == "b":
+            began.set()
+            await free.wait()
+        return str((await desk.ask("launch", risk="medium")).type) if brief.task.id == "c" else "So."
+
+    given: Any = {"query": "Q", "plan": plan("z"), "policy": {"oversight": "on_the_loop"}}
+    other = opened(agent(work), db="baton.db", clock=SystemClock())
+    async with serving() as graph, other as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a", "b <- a", "c <- b")))
+        await began.wait()
+        with pytest.raises(ThreadBusy, match="thread t is being run by process"):
+            await graph.ainvoke(given, THREAD)
+        with pytest.raises(ThreadBusy, match="thread t is being run by process"):
+            await graph.aupdate_state(THREAD, {"goal": "Another."})
+        free.set()
+        waiting = await running
+        run = await sup.answer("t", True)
+
+    assert (waiting.status, run.status, run.query, tasks) == ("waiting", "complete", "Q", ["a", "b", "c", "c"])
 
 
 async def test_the_server_and_the_command_line_share_one_file(tmp_path: Path) -> None:
     async with server.checkpointer() as saver, server.store() as store:
         await store.aput(("runs",), "t", {"query": "Q"})
-        await saver.setup()
+        assert await saver.aget_tuple(THREAD) is None
     async with open_database(tmp_path / "baton.db") as database:
         item = await database.store.aget(("runs",), "t")
     assert item is not None

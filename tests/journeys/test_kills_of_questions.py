@@ -58,7 +58,8 @@ async def test_a_question_is_asked_and_decided_once_whenever_the_process_dies(
             told = await read_all(sup.graph.store, space("told", THREAD))
         assert ([entry.kind for entry in entries], broken) == (["requested", "answered"], "")
         assert (events.count("approval_requested"), events.count("approval_answered")) == (1, 1)
-        assert (trust.tasks_completed, len(told)) == (2, 1)
+        assert trust.tasks_completed == 2
+        assert len(told) <= 1  # nobody is told of a question that was decided before anybody could be
 
     await in_turns(story, numbers)
     assert sum(killed) >= len(killed) - 3

@@ -2,99 +2,38 @@
 
 import asyncio
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from graph.cli import main
+from tests.servers.dev import Server, serving_the_checkout
 
-ROOT = Path(__file__).resolve().parents[2]
-UP_WITHIN_S = 60
 QUESTION = "When was the lighthouse of Cape Morrow lit?"
 NOTES = "The lighthouse of Cape Morrow was lit in 1887. It has 214 steps. Its lamp reaches 19 nautical miles.\n"
 IN_COMMAND = {"query": QUESTION, "policy": {"oversight": "in_command"}}
 
 
-@dataclass(frozen=True)
-class Server:
-    """A server that runs, and what it was given."""
-
-    url: str
-    folder: Path
-
-    @property
-    def db(self) -> Path:
-        return self.folder / "baton.db"
-
-    @property
-    def sources(self) -> list[str]:
-        return [str(self.folder / "notes.md")]
-
-    @property
-    def log(self) -> str:
-        return (self.folder / "server.log").read_text(encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Serves the checkout, without whatever `.env` lies there."""
     folder = tmp_path_factory.mktemp("checkout")
-    for name in ("langgraph.json", "graph", "nodes", "state"):
-        (folder / name).symlink_to(ROOT / name)
     (folder / "notes.md").write_text(NOTES, encoding="utf-8")
-    made = Server(f"http://127.0.0.1:{free_port()}", folder)
-    with (folder / "server.log").open("w", encoding="utf-8") as log:
-        process = start(made, log.fileno())
-        try:
-            wait_until_up(made, process)
-            yield made
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
-
-
-def start(server: Server, log: int) -> "subprocess.Popen[bytes]":
-    where = ["--host", "127.0.0.1", "--port", server.url.rpartition(":")[2]]
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", *where]
-    environment = {**os.environ, "BATON_DB": str(server.db)}
-    return subprocess.Popen(
-        [*command, "--n-jobs-per-worker", "8"], cwd=server.folder, env=environment, stdout=log, stderr=log
-    )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until_up(server: Server, process: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + UP_WITHIN_S
-    while process.poll() is None and time.monotonic() < until:
-        try:
-            if httpx.get(f"{server.url}/ok", trust_env=False).is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)  # another process starts; nothing here can be held still
-    pytest.fail(f"the server did not start:\n{server.log}")
+    with serving_the_checkout(folder) as server:
+        yield server
 
 
 @pytest.fixture
 async def client(server: Server) -> AsyncIterator[LangGraphClient]:
     async with get_client(url=server.url) as client:
         yield client
+
+
+def sources(server: Server) -> list[str]:
+    return [str(server.folder / "notes.md")]
 
 
 @dataclass(frozen=True)
@@ -141,7 +80,7 @@ async def status(server: Server, thread_id: str, capsys: pytest.CaptureFixture[s
 async def test_a_question_is_answered_on_a_thread_and_the_command_line_sees_it(
     given: dict[str, Any], server: Server, client: LangGraphClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    heard = await run(client, input={**given, "sources": server.sources})
+    heard = await run(client, input={**given, "sources": sources(server)})
 
     assert (heard.errors, heard.question) == ([], None)
     assert (heard.kinds[0], heard.kinds[-1]) == ("phase_entered", "run_finished")
@@ -168,7 +107,7 @@ async def test_a_question_is_answered_on_a_thread_and_the_command_line_sees_it(
 async def test_an_approved_plan_is_carried_out_whoever_approves_it(
     answer: Any, server: Server, client: LangGraphClient
 ) -> None:
-    asked = await run(client, input={**IN_COMMAND, "sources": server.sources})
+    asked = await run(client, input={**IN_COMMAND, "sources": sources(server)})
     assert asked.question
     assert [request["name"] for request in asked.question["action_requests"]] == ["plan"]
 
@@ -181,7 +120,7 @@ async def test_an_approved_plan_is_carried_out_whoever_approves_it(
 async def test_a_rejected_plan_is_made_again_and_an_unreadable_answer_leaves_it_open(
     server: Server, client: LangGraphClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = await run(client, input={**IN_COMMAND, "sources": server.sources})
+    asked = await run(client, input={**IN_COMMAND, "sources": sources(server)})
     rejected = await run(
         client, asked.thread_id, command={"resume": {"decisions": [{"type": "reject", "message": "look again"}]}}
     )
@@ -209,6 +148,6 @@ async def test_a_thread_can_be_copied_and_goes_on_with_another_question(client: 
 
 
 def test_the_server_met_no_blocking_call_and_misses_no_method_of_ours(server: Server) -> None:
-    assert "Using custom checkpointer: Saver" in server.log
+    assert "Using custom checkpointer: ServedSaver" in server.log
     assert "BlockingError" not in server.log
     assert "checkpointer missing" not in server.log

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -16,8 +15,8 @@ from state.event import Event
 from state.run import Run
 from state.signal import Cancel
 from tests.clock import HeldClock
-from tests.journeys.test_langgraph_dev import Server, free_port, start, wait_until_up
 from tests.runs import agent, opened, plan, statuses
+from tests.servers.dev import Server, free_port, serving
 
 GRAPHS = """
 import asyncio
@@ -59,15 +58,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     names = ("good", "bad", "slow", "asking")
     graphs = {name: f"./graphs_there.py:{name}" for name in names}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
-    made = Server(f"http://127.0.0.1:{free_port()}", folder)
-    with (folder / "server.log").open("w", encoding="utf-8") as log:
-        process = start(made, log.fileno())
-        try:
-            wait_until_up(made, process)
-            yield made
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(timeout=30)
+    with serving(folder) as server:
+        yield server
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
     """List open questions, most urgent first."""
 
     async def asked(sup: Supervisor) -> tuple[list[tuple[str, Approval]], float]:
-        runs = [await sup.view(thread)] if thread is not None else await sup.runs()
+        runs = [await sup.view(thread)] if thread is not None else await sup.runs(only_open=True)
         pairs = [(run.thread_id, question) for run in runs for question in run.approvals]
         return pairs, sup.services.clock.now()
 

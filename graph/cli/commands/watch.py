@@ -1,6 +1,7 @@
 """`baton watch`: applies deadlines as they pass, and takes up runs whose process died or that were answered."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,8 @@ from graph.cli.launches import existing, recall
 from graph.cli.options import AsJson, Db
 from graph.cli.screen import one_line, put_json, run_as_json, say
 from graph.supervisor import open_supervisor
-from state.errors import BatonError, ThreadBusy
+from graph.watchman import Watchman
+from state.errors import ThreadBusy
 
 
 def watch(
@@ -25,33 +27,33 @@ def watch(
 
 
 async def _watch(db: Path, every: float, *, once: bool, as_json: bool) -> None:
-    """Look again and again; each run is taken up on its own, so that a long one keeps no other waiting."""
-    at_work: dict[str, asyncio.Task[None]] = {}
-    while True:
+    async def due() -> list[str]:
         async with open_supervisor(db) as sup:
-            due = await sup.due()
-        for thread in due:
-            if thread not in at_work or at_work[thread].done():
-                at_work[thread] = asyncio.create_task(_take_up(db, thread, as_json=as_json))
-        if once:
-            await asyncio.gather(*at_work.values())
-            return
-        await asyncio.sleep(every)
+            return await sup.due()
+
+    async def take_up(thread: str) -> None:
+        with suppress(ThreadBusy):  # somebody was faster
+            await _take_up(db, thread, as_json=as_json)
+
+    watchman = Watchman(due, take_up, _complain)
+    if once:
+        await watchman.look()
+        await watchman.settled()
+    else:
+        await watchman.watch(every)
 
 
 async def _take_up(db: Path, thread: str, *, as_json: bool) -> None:
-    """Go on with a run, with what it was started with; what goes wrong with it is said, and the watch goes on."""
+    """Go on with a run, with what it was started with."""
     say(f"taking up {one_line(thread)}")
-    try:
-        launch = await recall(db, thread)
-        async with open_supervisor(db, team=launch.team, model=launch.model) as sup:
-            run = await sup.resume(thread)
-    except ThreadBusy:
-        return
-    except BatonError as error:
-        say(f"baton: {one_line(thread)}: {one_line(str(error))}")
-        return
+    launch = await recall(db, thread)
+    async with open_supervisor(db, team=launch.team, model=launch.model) as sup:
+        run = await sup.resume(thread)
     if as_json:
         put_json(run_as_json(run))
     else:
         say(one_line(f"{run.status}: thread {thread}"))
+
+
+def _complain(thread: str, error: Exception) -> None:
+    say(f"baton: {one_line(': '.join(filter(None, [thread, str(error)])))}")

@@ -1,12 +1,12 @@
 """The tool calls of a conversation: which are open, what tells them apart, and how an edited one is shown."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+
+from nodes.runtime.deeds import mark_of
 
 _PROPOSED = "proposed"
 """Where a reply keeps the marks of calls as the model made them, for those that a human has edited."""
@@ -38,7 +38,7 @@ def open_calls(messages: Sequence[AnyMessage]) -> list[tuple[ToolCall, str]]:
     for message in (message for message in messages if isinstance(message, AIMessage)):
         marks = []
         for call in message.tool_calls:
-            mark = _proposed(message).get(str(call["id"])) or mark_of(call["name"], call["args"])
+            mark = _proposed(message).get(str(call["id"])) or _mark(call)
             seen[mark] += 1
             marks.append(mark if seen[mark] == 1 else f"{mark}.{seen[mark]}")
     return [(call, mark) for call, mark in zip(reply.tool_calls, marks, strict=True) if call["id"] not in answered]
@@ -57,7 +57,7 @@ def broken_calls(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
 
 def with_edits(reply: AIMessage, edits: Mapping[str, dict[str, Any]]) -> AIMessage:
     """The reply with what a human made of its calls, by call id: that is what ran, and what the model goes on from."""
-    marks = {str(call["id"]): mark_of(call["name"], call["args"]) for call in reply.tool_calls if call["id"] in edits}
+    marks = {str(call["id"]): _mark(call) for call in reply.tool_calls if call["id"] in edits}
     calls = [
         cast(ToolCall, {**call, "args": edits[str(call["id"])]}) if call["id"] in edits else call
         for call in reply.tool_calls
@@ -72,7 +72,5 @@ def _proposed(reply: AIMessage) -> dict[str, str]:
     return cast(dict[str, str], reply.additional_kwargs.get(_PROPOSED, {}))
 
 
-def mark_of(name: str, args: Mapping[str, Any]) -> str:
-    """What tells a call from others: the same for the same tool and arguments."""
-    said = json.dumps(args, sort_keys=True, ensure_ascii=True, default=str)
-    return f"{name}.{sha256(said.encode()).hexdigest()[:16]}"
+def _mark(call: ToolCall) -> str:
+    return mark_of(call["name"], call["args"])

@@ -11,9 +11,11 @@ from nodes.agents.exits import ENDED
 from nodes.agents.worker.bench import Bench
 from nodes.agents.worker.overseeing import Place
 from nodes.policy.oversight import is_sensitive
-from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.deeds import Deed
+from nodes.runtime.leaving import HandedOver, Parked
 from state.effect import Effect, EffectStatus
 from state.errors import AgentFailed, ToolRefused
+from state.outcome import as_text
 from state.policy import Policy
 
 LONGEST_REPLY = 50_000
@@ -30,10 +32,10 @@ def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bo
     return any(marks.get(mark) for mark in ("sensitive", "side_effect", "undo")) or is_sensitive(name, policy)
 
 
-async def perform(call: ToolCall, effect_id: str, bench: Bench) -> Reply:
+async def perform(call: ToolCall, deed: Deed, bench: Bench) -> Reply:
     """The tool's answer to a call that is to be done now: for the first time, or again because a human says so.
 
-    `call` has the arguments to use; `effect_id` tells the action apart, whatever they were edited to.
+    `call` has the arguments to use; `deed` tells the action apart, whatever they were edited to.
     """
     tool = bench.tool(call["name"])
     if tool is None:
@@ -44,15 +46,7 @@ async def perform(call: ToolCall, effect_id: str, bench: Bench) -> Reply:
         return refusal
     if not changes_the_world(tool.name, marks, bench.floor.run.policy):
         return (await _run(tool, call))[0]
-    effect = await bench.floor.effects.intend(
-        Effect(
-            id=effect_id,
-            task_id=bench.brief.task.id,
-            agent=bench.spec.name,
-            tool=tool.name,
-            args=_ARGS.validate_python(call["args"]),
-        )
-    )
+    effect = await bench.floor.effects.intend(deed.effect(_ARGS.validate_python(call["args"])))
     reply, status = await _run(tool, call)
     if not isinstance(reply, ToolMessage):  # it left before it did anything
         await bench.floor.effects.settle(effect, "refused", reply="")
@@ -66,7 +60,7 @@ def recorded(call: ToolCall, effect: Effect) -> ToolMessage:
     """What the tool answered when the action was done."""
     status = "success" if effect.status == "done" else "error"
     return ToolMessage(
-        effect.reply, tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
+        as_text(effect.reply), tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
     )
 
 

@@ -51,3 +51,10 @@ def test_somebody_else_is_told_once_and_then_it_is_rejected() -> None:
     assert made is not None
     assert (made.type, made.by, made.door) == ("reject", "policy", "deadline")
     assert made.message == "nobody answered within 30 minutes: rejected by policy (high risk)"
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(2.5, "2.5 seconds"), (59, "59 seconds"), (90, "1.5 minutes")])
+def test_how_long_nobody_answered_is_said_in_the_unit_that_fits(seconds: float, said: str) -> None:
+    made = decided(question(), Policy(approval_timeout_s=seconds))
+    assert made
+    assert f"nobody answered within {said}: " in made.message

@@ -14,8 +14,8 @@ from langchain_core.messages import ToolMessage
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, McpServer
 from tests.conftest import ROOT
-from tests.journeys.test_langgraph_dev import free_port
 from tests.runs import opened, plan
+from tests.servers.dev import free_port
 
 SERVER = str(ROOT / "tests" / "servers" / "mcp_server.py")
 

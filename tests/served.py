@@ -1,0 +1,65 @@
+"""A server's graph, driven node by node, and another process on the same file."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+
+from graph.builder import Graph, build_graph
+from graph.composition import compose
+from graph.guard import Guard
+from graph.lease import Leases
+from graph.persistence import Database, connect, open_database
+from graph.runs import SERVER
+from graph.settings import Settings
+from graph.supervisor import Supervisor
+from nodes.llm.scripted import ScriptedModel
+from state.agent import AgentSpec
+from state.errors import ThreadBusy
+from tests.clock import HeldClock
+from tests.runs import agent, opened
+
+THREAD = "0b0ec1b5-6a2f-4d0b-9a53-3f3a3f1c5d11"
+"""LangGraph's server names its threads so."""
+
+
+def config(thread_id: str = THREAD) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread_id}}
+
+
+@dataclass(frozen=True)
+class Two:
+    """A server's graph, and another process on the same file."""
+
+    graph: Graph
+    other: Supervisor
+    clock: HeldClock
+    database: Database
+
+    async def nodes(self, given: Any) -> AsyncIterator[str]:
+        """The nodes of a run of the server, each when it is through."""
+        async for chunk in self.graph.astream(given, config(), stream_mode="updates"):
+            for name in chunk.keys() & {*self.graph.nodes, "__interrupt__"}:  # not their @tasks
+                yield name
+
+    async def can_take_it(self) -> bool:
+        """Whether the other process could run the thread now."""
+        try:
+            async with self.other._runs.leases.hold(THREAD):
+                return True
+        except ThreadBusy:
+            return False
+
+
+@asynccontextmanager
+async def two(*team: AgentSpec, model: ScriptedModel | None = None, **policy: Any) -> AsyncIterator[Two]:
+    clock, guard, made, thinks = HeldClock(), Guard(), team or (agent(),), model or ScriptedModel([])
+    services = replace(compose(Settings(), team=made, policy=policy, model=thinks, clock=clock), door=SERVER)
+    async with open_database(Path("runs.db")) as database, connect(Path("runs.db"), "NORMAL") as third:
+        graph = build_graph(services, guard=guard, checkpointer=database.checkpointer, store=database.store)
+        async with opened(*made, model=thinks, clock=clock, **policy) as other:
+            with guard.leasing(Leases(third, clock)):
+                yield Two(graph, other, clock, database)

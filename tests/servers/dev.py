@@ -1,0 +1,97 @@
+"""`langgraph dev` in a process of its own: started, stopped, killed and started again on one folder."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UP_WITHIN_S = 60
+DOWN_WITHIN_S = 30
+
+
+@dataclass
+class Server:
+    """A server on one folder, which has its langgraph.json; it logs into `server.log` there."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def db(self) -> Path:
+        """The database, where it serves the checkout."""
+        return self.folder / "baton.db"
+
+    @property
+    def log(self) -> str:
+        """What it has logged, from its first start on."""
+        return (self.folder / "server.log").read_text(encoding="utf-8")
+
+    def start(self) -> None:
+        """Start it on a free port, and wait until it is up."""
+        self.url = f"http://127.0.0.1:{free_port()}"
+        where = ["--host", "127.0.0.1", "--port", self.url.rpartition(":")[2]]
+        command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", *where]
+        environment = {**os.environ, "BATON_DB": str(self.db), **self.environment}
+        with (self.folder / "server.log").open("a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [*command, "--n-jobs-per-worker", "8"], cwd=self.folder, env=environment, stdout=log, stderr=log
+            )
+        self._wait_until_up(self.process)
+
+    def stop(self, with_signal: signal.Signals = signal.SIGINT) -> int:
+        """End it by a signal; its exit code."""
+        assert self.process
+        self.process.send_signal(with_signal)
+        code = self.process.wait(timeout=DOWN_WITHIN_S)
+        self.process = None
+        return code
+
+    def _wait_until_up(self, process: "subprocess.Popen[bytes]") -> None:
+        until = time.monotonic() + UP_WITHIN_S
+        while process.poll() is None and time.monotonic() < until:
+            try:
+                if httpx.get(f"{self.url}/ok", trust_env=False).is_success:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.1)  # another process starts; nothing here can be held still
+        pytest.fail(f"the server did not start:\n{self.log}")
+
+
+@contextmanager
+def serving(folder: Path, **environment: str) -> Iterator[Server]:
+    """A server on a folder, up while inside."""
+    made = Server(folder, environment)
+    try:
+        made.start()
+        yield made
+    finally:
+        if made.process:
+            made.stop()
+
+
+@contextmanager
+def serving_the_checkout(folder: Path, **environment: str) -> Iterator[Server]:
+    """Serves the checkout from a folder of its own, without whatever `.env` lies there."""
+    for name in ("langgraph.json", "graph", "nodes", "state"):
+        (folder / name).symlink_to(ROOT / name)
+    with serving(folder, **environment) as server:
+        yield server
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
