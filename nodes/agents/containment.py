@@ -13,7 +13,7 @@ from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from nodes.agents.exits import ENDED, no_exit
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
-from nodes.runtime.leaving import HandedOver, Parked
+from nodes.runtime.leaving import HandedOver, Parked, ungrouped
 from state.errors import AgentFailed, FailureClass, ToolRefused
 from state.outcome import Failure, Outcome
 
@@ -38,7 +38,7 @@ async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Out
     try:
         with no_exit():
             async with asyncio.timeout(job.spec.limits.timeout_s):
-                return await work(job)
+                return await ungrouped(work(job))
     except Parked as parked:
         asked = [one.model_copy(update={"path": one.path or job.path}) for one in parked.approvals]
         changes = {"status": "parked", "approvals": asked, "conversation": list(parked.conversation)}

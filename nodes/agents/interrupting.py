@@ -17,7 +17,7 @@ from nodes.agents.internals import Answers, with_handlers, within
 from nodes.agents.job import Job
 from nodes.agents.questions import Question, is_control, questions_of
 from nodes.agents.toolgate import ToolGate
-from nodes.runtime.leaving import Parked
+from nodes.runtime.leaving import Parked, ungrouped
 from nodes.runtime.subthread import plain
 from state.errors import AgentFailed
 
@@ -46,7 +46,7 @@ async def answering(
         answers = Answers(known)
         try:
             with within(answers.config(with_handlers(get_config(), handlers))):
-                return await work()
+                return await ungrouped(work())
         except Parked as parked:
             raise Parked(*parked.approvals, conversation=_kept(job, asked, gate)) from None
         except GraphInterrupt as error:

@@ -1,10 +1,14 @@
 """How an agent's work ends where it stands, without a result: raised through whatever the agent itself may catch."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from typing import TypeVar
 
+from langgraph.errors import GraphInterrupt
 from pydantic import JsonValue
 
 from state.approval import Approval
+
+T = TypeVar("T")
 
 
 class Parked(BaseException):
@@ -24,3 +28,28 @@ class HandedOver(BaseException):
         super().__init__(to)
         self.to = to
         self.note = note
+
+
+async def ungrouped(work: Awaitable[T]) -> T:
+    """What `work` returns; of what tasks of a group have raised at the same time, what matters most.
+
+    Everything that is asked counts as one question; then comes handing over, then what is first.
+    """
+    try:
+        return await work
+    except BaseExceptionGroup as group:
+        leaves = list(_leaves(group))
+        parked = [one for one in leaves if isinstance(one, Parked)]
+        if parked:
+            asked = {approval.id: approval for one in parked for approval in one.approvals}
+            raise Parked(*asked.values(), conversation=parked[0].conversation) from None
+        weighty = (one for one in leaves if isinstance(one, GraphInterrupt | HandedOver))
+        raise next(weighty, leaves[0]) from group
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _leaves(one)
+        else:
+            yield one
