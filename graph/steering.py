@@ -5,14 +5,14 @@ A run that executes takes a signal up at once, in whichever process; one that wa
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, cast
 
 from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.runs import Runs
-from graph.views import has_ended
+from graph.views import has_ended, waits
 from nodes.approve import open_questions
 from nodes.control import LOOK
 from nodes.policy.answers import came_second, read_answers
@@ -142,12 +142,12 @@ async def _told(runs: Runs, thread_id: str, signals: Sequence[Signal], on_event:
     """Send signals, and say what came of them."""
     sent = {await runs.signal(thread_id, one): one for one in signals}
     run = await _take_up(runs, thread_id, on_event)
-    outcomes: dict[str, str] = {}
-    with suppress(TimeoutError):
-        async with asyncio.timeout(TAKEN_UP_S):
-            # Whoever handles them may be another process, which has no event of ours to set.
-            while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent):  # noqa: ASYNC110
-                await asyncio.sleep(LOOK_EVERY_S)
+    clock = asyncio.get_running_loop()
+    until = clock.time() + TAKEN_UP_S
+    while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent) and clock.time() < until:
+        await asyncio.sleep(LOOK_EVERY_S)  # whoever handles them may be another process, with no event of ours to set
+        if not await runs.is_held(thread_id) and waits(await runs.snapshot(thread_id)):  # it was about to: look now
+            run = await _take_up(runs, thread_id, on_event)
     refused = [outcome for outcome in outcomes.values() if outcome.startswith("refused: ")]
     if refused:
         raise BadInput("; ".join(outcome.removeprefix("refused: ") for outcome in refused))
@@ -168,9 +168,8 @@ async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
     """See that the signals in the log are looked at: by whoever runs the thread, or else from here."""
     if await runs.is_held(thread_id):
         return await runs.view(thread_id)
-    snapshot = await runs.snapshot(thread_id)
-    waits = any(task.interrupts for task in snapshot.tasks)
+    is_waiting = waits(await runs.snapshot(thread_id))
     try:
-        return await last(runs.drive(thread_id, Command(resume=LOOK) if waits else None), on_event)
+        return await last(runs.drive(thread_id, Command(resume=LOOK) if is_waiting else None), on_event)
     except ThreadBusy:  # somebody took it up in the meantime, and the signal with it
         return await runs.view(thread_id)

@@ -18,7 +18,7 @@ from graph.settings import beside, read_settings
 from graph.standing import Standing
 from graph.steering import Answers, OnEvent, last
 from graph.threads import checked_thread, new_thread
-from graph.views import has_ended
+from graph.views import has_ended, waits
 from nodes.control import LOOK
 from nodes.intake import checked_goal, merged_policy
 from nodes.policy.plans import parse_plan
@@ -89,8 +89,7 @@ class Supervisor(Standing):
             return await last(self._runs.drive(thread_id, Command(resume=LOOK)), on_event)
         if run.status == "waiting" or has_ended(run):
             return run
-        snapshot = await self._runs.snapshot(thread_id)
-        if any(task.interrupts for task in snapshot.tasks):
+        if waits(await self._runs.snapshot(thread_id)):
             return await self.signal(thread_id, Resume(), on_event=on_event)
         return await last(self._runs.drive(thread_id, None), on_event)
 

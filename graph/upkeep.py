@@ -21,7 +21,7 @@ from graph.persistence import connect, open_database
 from graph.runs import LOOKED_AFTER, SERVER, Runs
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
-from graph.views import GONE
+from graph.views import GONE, waits
 from graph.watchman import Watchman
 from nodes.control import LOOK
 from state.errors import ThreadBusy
@@ -95,7 +95,7 @@ class Upkeep:
         run = await self._sup.view(thread_id)
         if not await deadlines.is_due(self._runs, run) or not await self._is_ours(run):
             return
-        command: Command | None = {"resume": LOOK} if any(task.interrupts for task in snapshot.tasks) else None
+        command: Command | None = {"resume": LOOK} if waits(snapshot) else None
         with suppress(ConflictError):  # the server is at work on it by now
             await self._client.runs.create(
                 thread_id, GRAPH, command=command, multitask_strategy="reject", durability="sync"

@@ -80,7 +80,7 @@ def _asked(
     """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
     if status in ENDED or not state.get("tasks"):
         return []
-    if any(task.interrupts for task in snapshot.tasks) and (status != "running" or plan_in_question(state)):
+    if waits(snapshot) and (status != "running" or plan_in_question(state)):
         return at_rest(state, board)
     return most_urgent_first(asked_on(board))
 
@@ -117,6 +117,11 @@ def _status(
     if was_held:  # whoever gave it back is about to write down where it stands
         return "running", None
     return "paused", GONE
+
+
+def waits(snapshot: StateSnapshot) -> bool:
+    """Whether the graph stands at a question, or is stopped."""
+    return any(task.interrupts for task in snapshot.tasks)
 
 
 GONE = "the process that ran it is gone; nothing is lost: resume it"

@@ -1,5 +1,6 @@
 """Assemble: one answer from all results, deduplicated, filtered, every claim with its source."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
@@ -42,14 +43,14 @@ def make_assemble(services: Services) -> Node:
     async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Write the report; what the model wrote is void where somebody has stopped the run meanwhile."""
         run = open_context(services, state, runtime, Phase.assembling)
-        await run.enter()
+        _, control, meter = await asyncio.gather(run.enter(), control_now(run), open_meter(run, state))
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        last, meter, control = sinks(records), await open_meter(run, state), await control_now(run)
+        last, before = sinks(records), meter.spent
         is_cut = state["phase"] == Phase.cancelled or state.get("error") is not None
         answer = joined(last)
         if not is_cut and control.driving == "running":
             answer = await _answer(run, state["goal"], last, meter)
-            control = await control_now(run)
+            control = await control_now(run) if meter.spent != before else control
         update: Update = {"spent": meter.spent.model_dump(mode="json")}
         if not is_cut and control.driving in ("paused", "handed_over"):
             return Command(update={**update, "phase": phase_of(control.driving).value}, goto="control")

@@ -41,11 +41,13 @@ def make_execute(services: Services, worker: Worker) -> Node:
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
-        await run.enter()
         floor = open_floor(run)
-        await floor.steering.load(state.get("decisions") or {})
-        await floor.questions.load()
-        await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
+        await asyncio.gather(
+            run.enter(),
+            floor.steering.load(state.get("decisions") or {}),
+            floor.questions.load(),
+            floor.meter.load(Usage.model_validate(state.get("spent") or {})),
+        )
         if changed := await _looked(floor, state):
             return changed
         if run.outer:

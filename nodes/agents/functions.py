@@ -3,10 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+from langgraph.config import get_config
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nodes.agents.internals import run_of
 from nodes.agents.interrupting import answering
 from nodes.agents.job import Job
+from nodes.agents.toolgate import ToolGate
+from nodes.agents.tooluse import ToolUse
 from nodes.runtime.aside import called
 from nodes.runtime.desk import Desk
 from state.brief import Brief
@@ -31,7 +35,13 @@ async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
     async def work() -> object:
         return await called(job.spec.run, job.brief, make_desk())
 
-    return outcome_of(await answering(job, work), job.spec.name, job.brief)
+    gate = ToolGate(job)
+    used = ToolUse(gate, goes_on=False, own=(run_of(get_config()),))
+    try:
+        returned = await answering(job, work, gate, used.handlers)
+    finally:
+        await used.close()
+    return outcome_of(returned, job.spec.name, job.brief)
 
 
 def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
@@ -45,7 +55,8 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     if reason := fields.get("failed"):
         raise AgentFailed(str(reason), "declared")
     result = fields.get("result")
-    if result is None and not fields.get("artifacts"):
+    is_nothing = result is None or (isinstance(result, str) and not result.strip())
+    if is_nothing and not fields.get("artifacts"):
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
         plain = _JSON.validate_python(result if result is not None else "", strict=True)

@@ -7,14 +7,16 @@ again from its top, and the calls return the answers in the order in which they 
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import takewhile
 
+from langchain_core.callbacks import BaseCallbackHandler
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 from pydantic import JsonValue
 
-from nodes.agents.internals import Answers, within
+from nodes.agents.internals import Answers, with_handlers, within
 from nodes.agents.job import Job
 from nodes.agents.questions import Question, is_control, questions_of
+from nodes.agents.toolgate import ToolGate
 from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import plain
 from state.errors import AgentFailed
@@ -23,42 +25,51 @@ ASKED = "interrupts"
 """Under this the conversation of a parked agent keeps what it has asked, in order."""
 
 
-async def answering(job: Job, work: Callable[[], Awaitable[object]]) -> object:
+async def answering(
+    job: Job, work: Callable[[], Awaitable[object]], gate: ToolGate, handlers: Sequence[BaseCallbackHandler] = ()
+) -> object:
     """What `work` returns, with the questions answered that it asks; it is called again for each new answer.
 
+    `handlers` are told of what it calls.
+
     Raises:
-        Parked: it asks what was not answered yet.
-        AgentFailed: it asks in a way in which answers cannot be told apart.
+        Parked: it asks what was not answered yet, or `gate` does.
+        AgentFailed: a human said no, or it asks in a way in which answers cannot be told apart.
     """
+    if why := gate.denied():
+        raise AgentFailed(why, "denied")
     asked = _asked_before(job)
     while True:
-        known = _answers(asked, job)
+        if waiting := gate.waiting():
+            raise Parked(*waiting, conversation=_kept(job, asked, gate))
+        known = _answers(asked, job, gate)
         answers = Answers(known)
         try:
-            with within(answers.config(get_config())):
+            with within(answers.config(with_handlers(get_config(), handlers))):
                 return await work()
         except Parked as parked:
-            raise Parked(*parked.approvals, conversation=_kept(asked)) from None
+            raise Parked(*parked.approvals, conversation=_kept(job, asked, gate)) from None
         except GraphInterrupt as error:
+            if gate.waiting() or (gate.asked and not any(error.args)):
+                continue
             value = _value(error)
         if answers.given < len(known):
             raise AgentFailed("a graph that it runs has asked, and cannot be answered with nothing", "permanent")
         if is_control(value):  # a supervisor that it runs is paused
-            raise Parked(conversation=_kept(asked))
+            raise Parked(conversation=_kept(job, asked, gate))
         asked = [*asked, value]
 
 
 def _asked_before(job: Job) -> list[JsonValue]:
-    kept = job.conversation[0] if job.conversation else None
-    found = kept.get(ASKED) if isinstance(kept, dict) else None
+    found = job.kept.get(ASKED)
     return found if isinstance(found, list) else []
 
 
-def _kept(asked: list[JsonValue]) -> list[JsonValue]:
-    return [{ASKED: asked}] if asked else []
+def _kept(job: Job, asked: list[JsonValue], gate: ToolGate) -> list[JsonValue]:
+    return job.keeping(**{ASKED: asked}, **gate.kept())
 
 
-def _answers(asked: list[JsonValue], job: Job) -> list[object]:
+def _answers(asked: list[JsonValue], job: Job, gate: ToolGate) -> list[object]:
     """The answers to what was asked; Parked where one is missing."""
     decisions = job.floor.steering.decisions
     questions = questions_of([Interrupt(value, id=f"i{n}") for n, value in enumerate(asked)], job)
@@ -66,7 +77,7 @@ def _answers(asked: list[JsonValue], job: Job) -> list[object]:
     if len(answered) < len(questions):
         waiting: Sequence[Question] = questions[len(answered) :]
         still_open = [one for question in waiting for one in question.approvals if one.id not in decisions]
-        raise Parked(*still_open, conversation=_kept(asked))
+        raise Parked(*still_open, conversation=_kept(job, asked, gate))
     return [question.answer(decisions, job.asks) for question in questions]
 
 

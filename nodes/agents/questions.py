@@ -29,6 +29,12 @@ class Question:
     interrupt: Interrupt
     approvals: tuple[Approval, ...]
 
+    @property
+    def is_about_tools(self) -> bool:
+        """Whether LangChain's human-in-the-loop middleware asks, before it has tools called."""
+        value = self.interrupt.value
+        return _is_one_call(value) or (_is_middleware(value) and not is_nested(value))
+
     def is_answered(self, decisions: Decisions) -> bool:
         """Whether all of it can go back: a nested supervisor takes some of the answers, too."""
         if is_control(self.interrupt.value):
@@ -43,6 +49,8 @@ class Question:
         given = [(approval, decisions[approval.id]) for approval in self.approvals if approval.id in decisions]
         if is_nested(self.interrupt.value):
             return {approval.id.removeprefix(asks): said.model_dump(mode="json") for approval, said in given}
+        if _is_one_call(self.interrupt.value):
+            return _to_middleware(*given[0])
         if _is_middleware(self.interrupt.value):
             return {"decisions": [_to_middleware(approval, said) for approval, said in given]}
         return _to_graph(given[0][1])
@@ -76,12 +84,19 @@ def _is_middleware(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("action_requests"), list)
 
 
+def _is_one_call(value: object) -> bool:
+    """Whether the middleware asks about one call, in its mode `per_call`."""
+    return isinstance(value, Mapping) and value.get("type") == "tool_approval"
+
+
 def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
     value: Any = asked.value
     if is_control(value):
         return []
     if is_nested(value):
         return [from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
+    if _is_one_call(value):
+        return [_approval(job, asked.id, str(value.get("name", "action")), value.get("args") or {}, value)]
     if _is_middleware(value):
         return [
             _approval(job, f"{asked.id}.{n}", str(one.get("name", "action")), one.get("args") or {}, one)

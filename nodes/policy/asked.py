@@ -59,9 +59,7 @@ def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonVa
             }
             for q in questions
         ],
-        "review_configs": [
-            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"], **_form(q)} for q in questions
-        ],
+        "review_configs": [{"action_name": q.action, "allowed_decisions": [*q.choices], **_form(q)} for q in questions],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked

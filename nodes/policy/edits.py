@@ -28,6 +28,8 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
 
     What the tool requires and the edit leaves out stays as it was asked: nobody has to type a whole report again.
     """
+    if "edit" not in approval.choices:
+        return args, f"{approval.action} is called by code that does not take others: approve or reject it"
     if not args:
         return args, "they are empty; give those that change"
     if approval.action == PLAN and not approval.task_id:

@@ -18,7 +18,7 @@ from nodes.policy.triggers import fired, highest
 from nodes.runtime.floor import Floor
 from nodes.runtime.nesting import SideEffects
 from nodes.runtime.trust import mode_of
-from state.approval import Approval, Decision
+from state.approval import Answer, Approval, Decision
 from state.effect import Effect, EffectStatus
 from state.plan import Task
 from state.policy import Policy
@@ -56,6 +56,8 @@ class Deed:
     """None where there is nothing to do it with: then nobody is asked."""
     args_schema: Json | None = None
     path: tuple[str, ...] = ()
+    choices: tuple[Answer, ...] = ("approve", "edit", "reject")
+    """What a human may answer."""
     undo: str = ""
     must_ask: str = ""
     """Why a human is asked whatever the mode is; empty where there is no such reason."""
@@ -149,6 +151,7 @@ def _doubt(deed: Deed, before: Effect) -> Approval:
         description=f"`{before.tool}` was begun for task `{before.task_id}`, and nothing says how it ended. Look"
         " whether it happened. Approve: do it (again). Reject: it did happen, or is not to be done.",
         args_schema=deed.args_schema,
+        choices=list(deed.choices),
     )
 
 
@@ -170,6 +173,7 @@ async def _first(deed: Deed, floor: Floor) -> Approval | None:
         action=deed.name,
         args=deed.args,
         args_schema=deed.args_schema,
+        choices=list(deed.choices),
         risk=deed.signs.risk,
         priority=highest(found),
         triggers=found,

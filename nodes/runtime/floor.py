@@ -91,7 +91,6 @@ async def forget(
 async def control_now(run: RunContext) -> Control:
     """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
     floor = open_floor(run)
-    await floor.steering.load({})
-    await floor.questions.load()
+    await asyncio.gather(floor.steering.load({}), floor.questions.load())
     await floor.listener.look()
     return floor.steering.control

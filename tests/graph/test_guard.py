@@ -174,6 +174,28 @@ async def test_a_run_whose_last_step_is_not_written_down_yet_is_not_taken_for_de
     assert (seen.status, due, is_free, after.status) == ("running", [], True, end)
 
 
+async def test_an_answer_counts_that_comes_while_the_question_is_still_being_written_down() -> None:
+    on_its_way, written = asyncio.Event(), asyncio.Event()
+    async with two(agent(asks)) as both:
+        saver: Any = both.database.checkpointer
+        write = saver.aput_writes
+
+        async def slowly(at: Any, writes: Any, *args: Any, **kwargs: Any) -> None:
+            if "__interrupt__" in str(writes) and not on_its_way.is_set():
+                on_its_way.set()
+                await written.wait()
+            await write(at, writes, *args, **kwargs)
+
+        saver.aput_writes = slowly
+        running = asyncio.create_task(both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config()))
+        await on_its_way.wait()
+        run = await both.other.answer(THREAD, True, by="ana")
+        written.set()
+        await running
+
+    assert (run.status, run.tasks[0].result) == ("complete", "approve")
+
+
 async def test_an_agent_that_is_a_supervisor_runs_under_the_lease_of_the_outer_run() -> None:
     """The served graph may be an agent itself, in a run that the command line drives."""
     guard, clock = Guard(), HeldClock()

@@ -40,6 +40,9 @@ def answering(*answers: str) -> Callable[[Supervisor], Awaitable[Run]]:
         (acts.dies_after_sending, "reject: it is out", SENT, f"It said: {PRESUMED}: it is out; go on"),
         (acts.dies_after_sending, "approve", SENT * 2, "It said: sent to bob"),
         (acts.dies_before_sending, "approve", SENT, "It said: sent to bob"),
+        (acts.agent_dies_after_sending, "reject: it is out", SENT, f"It said: {PRESUMED}: it is out; go on"),
+        (acts.agent_dies_after_sending, "approve", SENT * 2, "It said: sent to bob"),
+        (acts.agent_dies_before_sending, "approve", SENT, "It said: sent to bob"),
         (acts.function_dies_after_sending, "reject: it is out", SENT, f"presumed: {PRESUMED}: it is out; go on"),
         (acts.function_dies_after_sending, "approve", SENT * 2, "done: {'told': 'bob'}"),
         (acts.function_dies_before_sending, "approve", SENT, "done: {'told': 'bob'}"),
@@ -58,7 +61,9 @@ async def test_an_action_that_may_have_happened_is_repeated_only_if_a_human_says
     assert notes(tmp_path) == log
 
 
-@pytest.mark.parametrize("telling", [acts.dies_before_sending, acts.function_dies_before_sending])
+@pytest.mark.parametrize(
+    "telling", [acts.dies_before_sending, acts.agent_dies_before_sending, acts.function_dies_before_sending]
+)
 async def test_an_edited_repeat_is_done_with_the_new_arguments(tmp_path: Path, telling: Telling) -> None:
     async def edited(sup: Supervisor) -> Run:
         run = await sup.resume(THREAD)
@@ -80,8 +85,12 @@ async def test_what_a_function_did_and_put_on_record_is_not_done_again_when_the_
 
 @pytest.mark.parametrize(
     ("telling", "writes"),
-    [(acts.sends_unasked, range(9, 61, 2)), (acts.function_sends_unasked, range(12, 24))],
-    ids=["by a tool", "by a function"],
+    [
+        (acts.sends_unasked, range(9, 61, 2)),
+        (acts.agent_sends_unasked, range(9, 41, 2)),
+        (acts.function_sends_unasked, range(12, 24)),
+    ],
+    ids=["by a tool", "by a tool of create_agent", "by a function"],
 )
 async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_about(
     tmp_path: Path, telling: Telling, writes: range
@@ -108,7 +117,9 @@ async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_abo
     assert doubts, "no kill hit the action itself; try other numbers"
 
 
-@pytest.mark.parametrize("telling", [acts.sends_when_asked, acts.function_sends_when_asked])
+@pytest.mark.parametrize(
+    "telling", [acts.sends_when_asked, acts.agent_sends_when_asked, acts.function_sends_when_asked]
+)
 async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_path: Path, telling: Telling) -> None:
     async def through(sup: Supervisor) -> Run:
         run = await sup.resume(THREAD)

@@ -9,6 +9,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from nodes.agents.exits import ENDED
 from nodes.agents.worker.bench import Bench
+from nodes.agents.worker.overseeing import Place
 from nodes.policy.oversight import is_sensitive
 from nodes.runtime.deeds import Deed
 from nodes.runtime.leaving import HandedOver, Parked
@@ -26,11 +27,9 @@ Reply = ToolMessage | Parked | HandedOver
 _ARGS: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
-def changes_the_world(tool: BaseTool, policy: Policy) -> bool:
+def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bool:
     """Whether what the tool does is to happen once: it is sensitive, can be undone, or says `side_effect`."""
-    marks = tool.metadata or {}
-    marked = any(marks.get(name) for name in ("sensitive", "side_effect", "undo"))
-    return marked or is_sensitive(tool.name, policy)
+    return any(marks.get(mark) for mark in ("sensitive", "side_effect", "undo")) or is_sensitive(name, policy)
 
 
 async def perform(call: ToolCall, deed: Deed, bench: Bench) -> Reply:
@@ -42,9 +41,10 @@ async def perform(call: ToolCall, deed: Deed, bench: Bench) -> Reply:
     if tool is None:
         known = ", ".join(t.name for t in bench.tools) or "none"
         return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
-    if refusal := await _charged(tool, call, bench):
+    marks = tool.metadata or {}
+    if refusal := await charged(marks, call, bench):
         return refusal
-    if not changes_the_world(tool, bench.floor.run.policy):
+    if not changes_the_world(tool.name, marks, bench.floor.run.policy):
         return (await _run(tool, call))[0]
     effect = await bench.floor.effects.intend(deed.effect(_ARGS.validate_python(call["args"])))
     reply, status = await _run(tool, call)
@@ -69,9 +69,9 @@ def failed(call: ToolCall, why: str) -> ToolMessage:
     return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
 
 
-async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage | None:
+async def charged(marks: Mapping[str, Any], call: ToolCall, bench: Place) -> ToolMessage | None:
     """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
-    cost = float((tool.metadata or {}).get("cost", 0.0))
+    cost = float(marks.get("cost", 0.0))
     try:
         if cost:
             await bench.floor.meter.spend(bench.account or bench.brief.task.id, bench.spec.name, cost)
