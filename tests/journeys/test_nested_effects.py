@@ -15,7 +15,7 @@ from state.run import Run
 from state.signal import Cancel
 from tests.journeys.acts import sender
 from tests.journeys.below import drafts, unit
-from tests.journeys.doom import THREAD, Doom, begun_or_resumed, die, in_another_process, live, notes
+from tests.journeys.doom import THREAD, Doom, begun_or_resumed, die, in_another_process, live, note, notes
 from tests.journeys.nested_acts import SENT, UNSENT, acts_on_three_levels, sending, sends_once
 from tests.journeys.processes import cancel_with_rollback
 from tests.journeys.steered import PATIENCE_S, under_way
@@ -149,3 +149,19 @@ async def test_work_that_is_sent_back_to_a_nested_supervisor_does_not_act_or_ask
 
     assert (run.status, asked) == ("complete", ["send_note", "accept result", "accept result"])
     assert notes(tmp_path) == ["sent hello to bob"]
+
+
+async def test_what_a_function_did_levels_down_is_done_once_and_undone_with_the_run(tmp_path: Path) -> None:
+    async def acts(brief: Brief, desk: Desk) -> str:
+        did = await desk.once(
+            "send_note", lambda to: note(tmp_path, f"sent hello to {to}"), {"to": "eve"}, undo="unsend"
+        )
+        return f"{did.status}: {(await desk.ask('go on')).type}"
+
+    low = unit("low", sending(tmp_path, "low"), agent(acts, "eve", "eve"), tasks=("n: eve",), oversight="on_the_loop")
+    async with opened(unit("mid", low, tasks=("m: low",)), max_iterations=0) as sup:
+        waiting = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "mid"}))
+        assert (waiting.status, notes(tmp_path)) == ("waiting", ["sent hello to eve"])
+        run = await sup.signal(THREAD, Cancel(rollback=True, by="ana"))
+
+    assert (run.status, notes(tmp_path)) == ("cancelled", ["sent hello to eve", "low unsent eve"])
