@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from graph.runs import Runs
+from graph.views import at_rest
 from nodes.approve import open_questions
 from nodes.policy.deadlines import is_expired
 from nodes.runtime.context import RunContext
@@ -67,8 +68,8 @@ async def _expire(runs: Runs, thread_id: str) -> None:
             asked = Questions(_context(runs, thread_id, state))
             await asked.load()
             waits = any(task.interrupts for task in snapshot.tasks)
-            board = {} if waits else await read_board(runs.database.store, thread_id)  # what a dead process asked
-            questions = open_questions(state) if waits else asked_on(board)
+            board = await read_board(runs.database.store, thread_id)
+            questions = at_rest(state, board) if waits else asked_on(board)  # what a dead process asked
             await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
             await asked.announced()
     except ThreadBusy:

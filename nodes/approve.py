@@ -13,9 +13,10 @@ from nodes.policy.asked import asked_by, most_urgent_first, payload
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.plans import parse_plan
+from nodes.runtime.asking import questions_for
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import open_steering
 from nodes.runtime.node import Node
-from nodes.runtime.questions import Questions
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
 from state.approval import POLICY, Approval, Decision
@@ -34,7 +35,7 @@ def make_approve(services: Services) -> Node:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
         run = open_context(services, state, runtime, Phase(state["phase"]))
-        steering = Steering(run.store, run.thread_id)
+        steering = open_steering(run)
         await steering.load(state.get("decisions") or {})
         is_open = any(question.id not in steering.decisions for question in questions)
         answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK
@@ -68,7 +69,7 @@ def plan_in_question(state: SupervisorState) -> Approval | None:
 
 async def _decide(run: RunContext, steering: Steering, questions: Sequence[Approval], answers: JsonValue) -> str:
     """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
-    asked = Questions(run)
+    asked = questions_for(run)
     await asked.load()
     await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
     if answers == LOOK:

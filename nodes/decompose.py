@@ -15,11 +15,11 @@ from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import complaints, parse_plan, repair
 from nodes.policy.routing import roles_of, route
+from nodes.runtime.asking import questions_for
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import forget
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
-from nodes.runtime.questions import Questions
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
@@ -68,7 +68,7 @@ def make_decompose(services: Services) -> Node:
         }
         if not await _waits(plan, run):
             return Command(update={**update, "asked": None, "phase": Phase.routing.value}, goto="route")
-        questions = Questions(run)
+        questions = questions_for(run)
         await questions.load()
         asked = await questions.ask(plan_question(plan, len(state.get("objections", []))))
         await questions.announced()

@@ -7,7 +7,7 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.agents.assignment import Assignment
+from nodes.agents.assignment import Assignment, show_waiting
 from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
 from nodes.agents.escalation import is_escalated
@@ -48,6 +48,8 @@ def make_execute(services: Services, worker: Worker) -> Node:
         await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
         if changed := await _looked(floor, state):
             return changed
+        if run.outer:
+            await show_waiting(floor)
         assignment = Assignment(
             floor,
             Attempts(floor, Working(worker, Mode.model_validate(state["mode"]).name)),
@@ -56,7 +58,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
             sources=await _files(run),
             notes=state.get("notes", []),
         )
-        began = services.clock.now()
+        began = run.services.clock.now()
         worked_s = state.get("worked_s", 0.0)
         dispatcher = Dispatcher(floor, assignment, state.get("replanned", []), worked_s=worked_s)
         try:
@@ -64,7 +66,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
             await floor.questions.announced(asked_by(floor.records.values(), floor.steering.decisions))
         finally:
             floor.questions.hang_up()
-        return _after(floor, dispatcher.abort, state, worked_s + services.clock.now() - began)
+        return _after(floor, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute
 

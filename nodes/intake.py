@@ -13,6 +13,7 @@ from nodes.runtime.index import listing
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from nodes.runtime.steering import clear
+from nodes.runtime.trust import begun_rows
 from state.errors import BadInput, PolicyInvalid
 from state.phase import ENDS, Phase
 from state.policy import Policy
@@ -43,13 +44,14 @@ def make_intake(services: Services) -> Node:
             return _note(state, phase)
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
+        update["started_at"] = run.services.clock.now()
         if run.outer is None:
             rows = listing(run.thread_id, update["goal"], update["started_at"], services.door)
             await run.store.abatch(rows)
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await clear(run.store, run.thread_id)
-        await run.enter()
+        await run.enter(begun_rows(run, update["started_at"]))
         return Command(update={**update, "warnings": skipped}, goto="decompose")
 
     return intake

@@ -19,7 +19,10 @@ class Effect(BaseModel):
     number: int = 0
     """Its place in the order in which actions were begun, from 1."""
     task_id: str
+    """Below a nested supervisor with the tasks around it, outermost first: `outer/inner`."""
     agent: str
+    within: list[str] = []
+    """The nested supervisors that the agent works for, outermost first."""
     tool: str
     """The tool, or what a function calls the action that it does by itself."""
     args: dict[str, JsonValue] = {}

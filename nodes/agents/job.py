@@ -63,3 +63,8 @@ class Job:
     def asks(self) -> str:
         """What stands before the ids of questions that come out of a graph."""
         return f"{self.brief.task.id}.{self.brief.iteration}.{self.spec.name}/"
+
+    @property
+    def acts(self) -> str:
+        """What stands before the ids of side effects of a nested supervisor: without the round, as for any other."""
+        return f"{self.brief.task.id}.{self.spec.name}/"

@@ -61,6 +61,15 @@ def questions_of(interrupts: Sequence[Interrupt], job: Job) -> list[Question]:
     return [Question(asked, tuple(_approvals(asked, job))) for asked in interrupts]
 
 
+def from_inside(inner: Approval, job: Job) -> Approval:
+    """A question of a nested supervisor, as the outer one asks it.
+
+    Whatever it is about inside (a plan, whether a task may begin, a result), outside it is something its agent asks.
+    """
+    place = {"id": f"{job.asks}{inner.id}", "task_id": job.brief.task.id, "agent": job.spec.name}
+    return inner.model_copy(update={**place, "subject": "action", "path": [*job.path, *(inner.path or [inner.agent])]})
+
+
 def is_nested(value: object) -> bool:
     """Whether a nested supervisor asks."""
     return isinstance(value, Mapping) and isinstance(value.get("approvals"), list) and "review_configs" in value
@@ -85,7 +94,7 @@ def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
     if is_control(value):
         return []
     if is_nested(value):
-        return [_from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
+        return [from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
     if _is_one_call(value):
         return [_approval(job, asked.id, str(value.get("name", "action")), value.get("args") or {}, value)]
     if _is_middleware(value):
@@ -96,13 +105,6 @@ def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
     shown = plain(value)
     args = shown if isinstance(shown, dict) else {"question": shown}
     return [_approval(job, asked.id, "answer", args, {"description": _explained(value)})]
-
-
-def _from_inside(inner: Approval, job: Job) -> Approval:
-    """A question of a nested supervisor, as the outer one asks it."""
-    path = [*job.path, *(inner.path or [inner.agent])]
-    changes = {"id": f"{job.asks}{inner.id}", "task_id": job.brief.task.id, "agent": job.spec.name, "path": path}
-    return inner.model_copy(update=changes)
 
 
 def _approval(job: Job, key: str, action: str, args: Mapping[str, Any], said: Mapping[str, Any]) -> Approval:

@@ -19,7 +19,7 @@ from nodes.agents.functions import run_function
 from nodes.agents.graphs import run_graph
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
-from nodes.agents.nested import run_nested
+from nodes.agents.nested import leave_board, run_nested
 from nodes.agents.remote import run_remote
 from nodes.agents.results import kept
 from nodes.agents.runnables import run_runnable
@@ -46,6 +46,8 @@ class Working:
         """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
         delegations = Delegations(job, self.do)
         outcome = await contained(job, partial(self._do, delegations))
+        if kind_of(job.spec.run) == "supervisor":
+            await leave_board(job, outcome)
         if not job.spec.workers and not delegations.has_begun:
             return outcome
         return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})

@@ -57,17 +57,14 @@ class RunContext:
         **data: object,
     ) -> None:
         """Record an event of this phase, together with the rows in `also`."""
-        if self.outer and kind == "approval_answered":  # the outer gate took the answer, and told of it
-            await self.store.abatch(also)
-            return
         await self.journal.emit(
             kind, phase=self.phase, task_id=task_id, agent=agent, path=path, data=_plain(data), also=also
         )
 
-    async def enter(self) -> None:
-        """Say that the phase was entered."""
+    async def enter(self, also: Sequence[PutOp] = ()) -> None:
+        """Say that the phase was entered, together with the rows in `also`."""
         row = self.journal.row("run", {"phase": self.phase.value, "at": self.services.clock.now()})
-        await self.emit("phase_entered", also=[row])
+        await self.emit("phase_entered", also=[row, *also])
 
     async def sources(self) -> Sources | None:
         """The user's files, indexed once per process; None if none were given."""
@@ -103,6 +100,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     store = runtime.store or services.fallback_store
     given = cast(object, runtime.context)
     outer = given if isinstance(given, Nesting) else None
+    services = services.at(outer.journal.clock) if outer else services
     journal = InnerJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
     saver = configurable.get("__pregel_checkpointer")

@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from nodes.policy.oversight import is_sensitive, response
 from nodes.policy.rejection import denial
 from nodes.policy.triggers import fired, highest
-from nodes.runtime.effects import Effects
 from nodes.runtime.floor import Floor
+from nodes.runtime.nesting import SideEffects
 from nodes.runtime.trust import mode_of
 from state.approval import Answer, Approval, Decision
 from state.effect import Effect, EffectStatus
@@ -112,7 +112,7 @@ class Case:
             return ""
         return denial(self.decision, self.deed.name, policy)
 
-    async def rejected(self, effects: Effects) -> Effect:
+    async def rejected(self, effects: SideEffects) -> Effect:
         """What is to be gone on with after a no: not done, or presumed to be done."""
         by, said = (self.decision.by, self.decision.message) if self.decision else ("", "")
         why = f": {said}" if said else ""

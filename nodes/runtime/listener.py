@@ -16,7 +16,6 @@ from nodes.policy.asked import asked_by
 from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.recruiting import Refusal, recruit
-from nodes.runtime.answering import reachable
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
@@ -75,7 +74,7 @@ class Listener:
         bell = self.run.services.bells.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
-            with reachable(self.run, self.steering, self.records):
+            with self.questions.heard(self.open_questions):
                 yield
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
@@ -89,8 +88,12 @@ class Listener:
         async with self._lock:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
-            still_open = asked_by(self.records.values(), self.steering.decisions)
-            await self.questions.expire(still_open, self.steering.decide)
+            await self.questions.expire(self.open_questions(), self.steering.decide)
+
+    def open_questions(self) -> list[Approval]:
+        """The questions that nobody has answered: of parked tasks, and of nested supervisors at work."""
+        below = [asked for asked in self.questions.waiting_below() if asked.id not in self.steering.decisions]
+        return [*asked_by(self.records.values(), self.steering.decisions), *below]
 
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
@@ -153,9 +156,8 @@ class Listener:
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
-        by_task = asked_by(self.records.values(), self.steering.decisions)
         by_plan = [self.plan] if self.plan else []
-        asked = {approval.id: approval for approval in [*on_board, *by_task, *by_plan]}
+        asked = {approval.id: approval for approval in [*on_board, *self.open_questions(), *by_plan]}
         if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
             late = [question for question in asked.values() if question.id not in self.steering.decisions]
             await self.questions.expire(late, self.steering.decide)
@@ -163,12 +165,6 @@ class Listener:
             await self._log(item, f"refused: {came_second(signal.approval, known)}", [])
         elif signal.approval in asked:
             await self._answer(asked[signal.approval], signal, item)
-        elif await self.steering.hand_down(signal.approval, signal.decision):
-            said = signal.decision.model_dump(mode="json", include={"by", "message"})
-            rows = self._moved(item, "done")
-            await self.run.emit(
-                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
-            )
         else:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
 
