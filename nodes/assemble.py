@@ -43,7 +43,8 @@ def make_assemble(services: Services) -> Node:
     async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Write the report; what the model wrote is void where somebody has stopped the run meanwhile."""
         run = open_context(services, state, runtime, Phase.assembling)
-        _, control, meter = await asyncio.gather(run.enter(), control_now(run), open_meter(run, state))
+        await run.enter()
+        control, meter = await asyncio.gather(control_now(run), open_meter(run, state))
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
         last, before = sinks(records), meter.spent
         is_cut = state["phase"] == Phase.cancelled or state.get("error") is not None

@@ -46,7 +46,8 @@ def make_review(services: Services) -> Node:
     async def review(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Accept the work, or send some of it back with feedback."""
         run = open_context(services, state, runtime, Phase.reviewing)
-        _, control, meter = await asyncio.gather(run.enter(), control_now(run), open_meter(run, state))
+        await run.enter()
+        control, meter = await asyncio.gather(control_now(run), open_meter(run, state))
         return _steered(control) or await _reviewed(state, run, meter)
 
     return review

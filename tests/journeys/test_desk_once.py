@@ -117,7 +117,7 @@ async def test_a_no_ends_the_task_where_the_policy_says_so() -> None:
 @pytest.mark.parametrize(
     ("args", "problem"),
     [
-        ({"title": "b.md"}, "'name' is a required property"),
+        ({"title": "b.md"}, "'title' was unexpected"),
         ({"name": "b.md", "colour": "red"}, "'colour' was unexpected"),
         ({"name": 3}, "name: 3 is not of type 'string'"),
     ],
