@@ -1,17 +1,18 @@
 """A SQLite connection and the one thread that uses it, for code that must not block an event loop.
 
 LangGraph's async saver and store hand every single statement to a thread, which is most of what a small transaction
-costs. Here a whole transaction is one visit, and one connection for both means that they never wait for each other.
+costs. Here a whole transaction is one visit, and one connection for all means that they never wait for each other: a
+statement between two halves of another's would also work on a view of the file that is out of date, and be refused.
 """
 
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +39,14 @@ class Connection:
         except asyncio.CancelledError:
             await asyncio.wait({doing})
             raise
+
+    async def one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
+        """What one statement does: its first row, if it has one, and the number of rows it changed."""
+        return await self.do(self._one, sql, values)
+
+    def _one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
+        with self.lock, closing(self.sqlite.execute(sql, dict(values))) as cursor:
+            return cursor.fetchone() if cursor.description else None, cursor.rowcount
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Cursor]:

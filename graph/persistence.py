@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import aiosqlite
-
 from graph.connection import Connection, open_connection
 from graph.saver import Saver
 from graph.store import Store
@@ -26,6 +24,7 @@ class Database:
     """An open database."""
 
     path: Path
+    connection: Connection
     checkpointer: Saver
     store: Store
 
@@ -40,7 +39,7 @@ async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Sav
     await asyncio.to_thread(_check, path)
     with explained(path):
         async with open_connection(lambda: _connected(path, synchronous)) as own:
-            database = Database(path, saver(own), Store(own))
+            database = Database(path, own, saver(own), Store(own))
             await _set_up(database, own)
             yield database
 
@@ -59,29 +58,13 @@ async def _set_up(database: Database, own: Connection) -> None:
             return
 
 
-@asynccontextmanager
-async def connect(path: Path, synchronous: str) -> AsyncIterator[aiosqlite.Connection]:
-    """A connection of its own, for what must not wait for others in this process: each statement is a transaction."""
-    async with aiosqlite.connect(path, isolation_level=None) as connection:
-        for pragma in _pragmas(synchronous):
-            await connection.execute(pragma)
-        yield connection
-
-
 def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
-    """A connection set up the same way, for code in threads."""
+    """A connection to the file; every statement outside a transaction is one of its own."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    for pragma in _pragmas(synchronous):
-        connection.execute(pragma)
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA synchronous={synchronous}")
     return connection
-
-
-def _pragmas(synchronous: str) -> list[str]:
-    return [
-        f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}",
-        "PRAGMA journal_mode=WAL",
-        f"PRAGMA synchronous={synchronous}",
-    ]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 
 from graph.app import guard, served
 from graph.lease import Leases
-from graph.persistence import connect, open_database
+from graph.persistence import open_database
 from graph.saver import Saver
 from graph.settings import read_settings
 from graph.store import Store
@@ -44,11 +44,8 @@ async def checkpointer() -> AsyncIterator[Saver]:
     """The checkpointer, for `checkpointer.path`."""
     settings = await asyncio.to_thread(read_settings)
     services = await asyncio.to_thread(served)
-    async with (
-        open_database(settings.db, settings.synchronous, ServedSaver) as database,
-        connect(settings.db, settings.synchronous) as connection,
-    ):
-        with guard.leasing(Leases(connection, services.clock)):
+    async with open_database(settings.db, settings.synchronous, ServedSaver) as database:
+        with guard.leasing(Leases(database.connection, services.clock)):
             yield database.checkpointer
 
 
