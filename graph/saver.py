@@ -1,5 +1,7 @@
 """LangGraph's SQLite saver for async code, with what its server asks of one besides: roll back, copy, prune.
 
+What is done to a thread is done to the threads below it, too: those of graphs that are agents of its run.
+
 Each call is one transaction, done whole or not at all: half of what a node returned would lose where the run goes next.
 """
 
@@ -33,27 +35,38 @@ DELETE FROM writes WHERE (thread_id, checkpoint_ns, checkpoint_id) IN (
 """
 _FORGET = f"DELETE FROM checkpoints WHERE json_extract({_JSON}, '$.run_id') = :run"
 
+# Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.subthread`). The step is
+# a UUID, which keeps a thread that somebody has called `a/b` apart from those below `a`.
+_STEP = "-".join("[0-9a-f]" * count for count in (8, 4, 4, 4, 12))
+_BELOW = f"""
+    (thread_id > {{0}} || '/' AND thread_id < {{0}} || '0' AND substr(thread_id, length({{0}}) + 2) GLOB '{_STEP}/*')
+"""
+_THREADS = f"(thread_id = {{0}} OR {_BELOW})"
+
 _COPY = f"""
 INSERT OR REPLACE INTO checkpoints
     (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
-SELECT :target, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint,
-    CAST(json_replace({_JSON}, '$.thread_id', :target) AS BLOB)
-FROM checkpoints WHERE thread_id = :source
+SELECT :target || substr(thread_id, length(:source) + 1), checkpoint_ns, checkpoint_id, parent_checkpoint_id, type,
+    checkpoint, CAST(json_replace({_JSON}, '$.thread_id', :target || substr(thread_id, length(:source) + 1)) AS BLOB)
+FROM checkpoints WHERE {_THREADS.format(":source")}
 """
-_COPY_WRITES = """
+_COPY_WRITES = f"""
 INSERT OR REPLACE INTO writes
     (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
-SELECT :target, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value
-FROM writes WHERE thread_id = :source
+SELECT :target || substr(thread_id, length(:source) + 1), checkpoint_ns, checkpoint_id, task_id, task_path, idx,
+    channel, type, value
+FROM writes WHERE {_THREADS.format(":source")}
 """
 
 # Checkpoint ids sort by time.
-_PRUNE = """
-DELETE FROM {table} WHERE thread_id = :thread AND checkpoint_id < (
+_PRUNE = f"""
+DELETE FROM {{table}} WHERE {_THREADS.format(":thread")} AND checkpoint_id < (
     SELECT max(checkpoint_id) FROM checkpoints AS last
-    WHERE last.thread_id = {table}.thread_id AND last.checkpoint_ns = {table}.checkpoint_ns
+    WHERE last.thread_id = {{table}}.thread_id AND last.checkpoint_ns = {{table}}.checkpoint_ns
 )
 """
+_DELETE = f"DELETE FROM {{table}} WHERE {_THREADS.format(':thread')}"
+_TABLES = ("writes", "checkpoints")
 
 
 class Saver(SqliteSaver):
@@ -98,7 +111,7 @@ class Saver(SqliteSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
-        await self._own.do(self.delete_thread, thread_id)
+        await self._all(_on_tables(_DELETE, [thread_id]))
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
@@ -120,7 +133,10 @@ class Saver(SqliteSaver):
         await self._all([(sql, row) for row in named for sql in (_FORGET_WRITES, _FORGET)])
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy all checkpoints, and what is pending on them, to another thread."""
+        """Copy all checkpoints, and what is pending on them, to another thread.
+
+        With those below: a run that waits for a human in one of its graphs can be answered in its copy.
+        """
         names = {"source": str(source_thread_id), "target": str(target_thread_id)}
         await self._all([(_COPY, names), (_COPY_WRITES, names)])
 
@@ -130,15 +146,10 @@ class Saver(SqliteSaver):
         Raises:
             ValueError: the strategy is not one of `Pruning`.
         """
-        if strategy in ("delete", "delete_all"):
-            for thread_id in thread_ids:
-                await self.adelete_thread(thread_id)
-            return
-        if strategy != "keep_latest":
+        ways = {"keep_latest": _PRUNE, "delete": _DELETE, "delete_all": _DELETE}
+        if strategy not in ways:
             raise ValueError(f"cannot prune by {strategy!r}; give `keep_latest`, `delete` or `delete_all`")
-        tables = ("writes", "checkpoints")
-        named = [{"thread": str(thread_id)} for thread_id in thread_ids]
-        await self._all([(_PRUNE.format(table=table), row) for row in named for table in tables])
+        await self._all(_on_tables(ways[strategy], thread_ids))
 
     async def _all(self, statements: Sequence[tuple[str, dict[str, str]]]) -> None:
         """Run them all, or none."""
@@ -149,3 +160,8 @@ class Saver(SqliteSaver):
                     cursor.execute(sql, values)
 
         await self._own.do(run)
+
+
+def _on_tables(sql: str, thread_ids: Iterable[str]) -> list[tuple[str, dict[str, str]]]:
+    """A statement for each thread and table."""
+    return [(sql.format(table=table), {"thread": str(name)}) for name in thread_ids for table in _TABLES]
