@@ -5,13 +5,15 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langgraph.store.base import PutOp
 
 from graph.persistence import open_database
+from state.brief import Brief
 from state.errors import DatabaseUnusable
-from tests.runs import opened, plan
+from tests.runs import agent, opened, plan
 
 HEADER = b"SQLite format 3\x00"
 VISIT = """
@@ -134,3 +136,31 @@ async def test_a_batch_that_fails_half_way_changes_nothing(tmp_path: Path) -> No
         found = sorted(item.key for item in await database.store.asearch(("rows",)))
 
     assert found == ["after", "kept"]
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 5))
+async def test_runs_that_are_cut_off_leave_the_file_free_to_anybody(tmp_path: Path, turns: int) -> None:
+    """What LangGraph writes in the background outlives the run that is cut off; the connection waits for it."""
+    at_work, free = asyncio.Event(), asyncio.Event()
+
+    async def work(brief: Brief, desk: Any) -> str:
+        at_work.set()
+        await free.wait()
+        return "So."
+
+    async def run(thread: str) -> None:
+        async with opened(agent(work), db=tmp_path / "runs.db") as sup:
+            await sup.start("Q", thread_id=thread, plan=plan("a", "b", "c"))
+
+    running = [asyncio.create_task(run(thread)) for thread in "xyz"]
+    await at_work.wait()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    for task in running:
+        task.cancel()
+    await asyncio.wait(running)
+
+    other = sqlite3.connect(tmp_path / "runs.db", timeout=0, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")  # refused while somebody else is in the middle of a transaction
+    other.execute("ROLLBACK")
+    other.close()
