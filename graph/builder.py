@@ -22,6 +22,7 @@ from nodes.finish import make_finish
 from nodes.intake import make_intake
 from nodes.review import make_review
 from nodes.route import make_route
+from nodes.runtime.blueprint import Blueprint
 from nodes.runtime.services import Services
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
@@ -62,11 +63,10 @@ def build_graph(
         "assemble": make_assemble(services),
         "finish": make_finish(services),
     }
-    graph = StateGraph(SupervisorState, input_schema=SupervisorInput, output_schema=SupervisorOutput)
+    graph = Blueprint(services)
     for name, node in nodes.items():
         graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
     graph.add_edge(START, "intake")
     graph.add_edge("route", "execute")
-    graph.add_edge("assemble", "finish")
     graph.add_edge("finish", END)
     return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from graph.runs import Runs
-from graph.views import waits
+from graph.views import at_rest, waits
 from nodes.approve import open_questions
 from nodes.policy.deadlines import is_expired
 from nodes.runtime.context import RunContext
@@ -67,10 +67,8 @@ async def _expire(runs: Runs, thread_id: str) -> None:
             await steering.load(state.get("decisions") or {})
             asked = Questions(_context(runs, thread_id, state))
             await asked.load()
-            if waits(snapshot):
-                questions = open_questions(state)
-            else:  # what a process asked that died at work
-                questions = asked_on(await read_board(runs.database.store, thread_id))
+            board = await read_board(runs.database.store, thread_id)
+            questions = at_rest(state, board) if waits(snapshot) else asked_on(board)  # what a dead process asked
             await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
             await asked.announced()
     except ThreadBusy:

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-import aiosqlite
 from pydantic import BaseModel, ConfigDict
 
+from graph.connection import Connection
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import space
 from state.errors import ThreadBusy
@@ -62,7 +62,7 @@ class Holder(BaseModel):
 class Leases:
     """Leases held by this process."""
 
-    def __init__(self, connection: aiosqlite.Connection, clock: Clock) -> None:
+    def __init__(self, connection: Connection, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
 
@@ -78,7 +78,7 @@ class Leases:
             try:
                 yield
             finally:
-                await self._connection.execute(_DROP, {"prefix": _prefix(thread_id), "owner": owner})
+                await self._connection.one(_DROP, {"prefix": _prefix(thread_id), "owner": owner})
 
     @asynccontextmanager
     async def step(self, thread_id: str, owner: str, *, is_last: bool = False) -> AsyncIterator[None]:
@@ -142,8 +142,7 @@ class Leases:
         return await self._write(thread_id, owner, owner, LEASE_S, other.owner if other and is_dead else FREE)
 
     async def _found(self, thread_id: str) -> Holder | None:
-        async with self._connection.execute(_LOOK, {"prefix": _prefix(thread_id)}) as cursor:
-            row = await cursor.fetchone()
+        row, _ = await self._connection.one(_LOOK, {"prefix": _prefix(thread_id)})
         return Holder.model_validate_json(row[0]) if row else None
 
     async def _write(self, thread_id: str, owner: str, next_owner: str, seconds: float, gone: str = FREE) -> bool:
@@ -159,8 +158,8 @@ class Leases:
             "gone": gone,
             "now": now,
         }
-        cursor = await self._connection.execute(_TAKE, values)
-        return cursor.rowcount == 1
+        _, changed = await self._connection.one(_TAKE, values)
+        return changed == 1
 
     async def _beat(self, thread_id: str, owner: str) -> None:
         while True:

@@ -2,17 +2,14 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import aiosqlite
-from langgraph.store.base import Op, Result
-from langgraph.store.sqlite.aio import AsyncSqliteStore
-
+from graph.connection import Connection, open_connection
 from graph.saver import Saver
-from graph.whole import Writes
+from graph.store import Store
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -22,32 +19,14 @@ SETUP_TRIES = 20
 _MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists")
 
 
-class WholeBatches(AsyncSqliteStore):
-    """The store, whose batches end also where the task that waits for one is cancelled."""
-
-    def __init__(self, connection: aiosqlite.Connection) -> None:
-        super().__init__(connection)
-        self._under_way = Writes()
-
-    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """All of `ops` in one transaction."""
-        return await self._under_way.whole(super().abatch(ops))
-
-    async def aclose(self) -> None:
-        """End the store's background task; left to the garbage collector, asyncio complains about it."""
-        await self._under_way.settled()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait({self._task})
-
-
 @dataclass(frozen=True)
 class Database:
     """An open database."""
 
     path: Path
+    connection: Connection
     checkpointer: Saver
-    store: WholeBatches
+    store: Store
 
 
 @asynccontextmanager
@@ -59,22 +38,18 @@ async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Sav
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with connect(path, synchronous) as first, connect(path, synchronous, autocommit=False) as second:
-            database = Database(path, saver(second), WholeBatches(first))
-            try:
-                await _set_up(database)
-                yield database
-            finally:
-                await database.store.aclose()
-                await database.checkpointer.under_way.settled()  # nothing comes between this and the closing
+        async with open_connection(lambda: _connected(path, synchronous)) as own:
+            database = Database(path, own, saver(own), Store(own))
+            await _set_up(database, own)
+            yield database
 
 
-async def _set_up(database: Database) -> None:
+async def _set_up(database: Database, own: Connection) -> None:
     """Make the tables. LangGraph takes no lock for it: who makes them at the same moment as another tries again."""
     for left in reversed(range(SETUP_TRIES)):
         try:
-            await database.checkpointer.setup()
-            await database.store.setup()
+            await own.do(database.checkpointer.setup)
+            await own.do(database.store.setup)
         except sqlite3.Error as error:
             if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
                 raise
@@ -83,18 +58,13 @@ async def _set_up(database: Database) -> None:
             return
 
 
-@asynccontextmanager
-async def connect(path: Path, synchronous: str, *, autocommit: bool = True) -> AsyncIterator[aiosqlite.Connection]:
-    """A connection set up the way every connection to the file is.
-
-    The saver relies on Python's implicit transactions (`autocommit=False`): it writes what a node returned row by row
-    and commits once. The Store begins its own transactions, and the lease is one statement.
-    """
-    async with aiosqlite.connect(path, isolation_level=None if autocommit else "DEFERRED") as connection:
-        await connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        await connection.execute("PRAGMA journal_mode=WAL")
-        await connection.execute(f"PRAGMA synchronous={synchronous}")
-        yield connection
+def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
+    """A connection to the file; every statement outside a transaction is one of its own."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA synchronous={synchronous}")
+    return connection
 
 
 @contextmanager

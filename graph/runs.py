@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -13,11 +13,12 @@ from graph.builder import build_graph
 from graph.lease import Leases
 from graph.persistence import Database, explained
 from graph.views import has_ended, view_of
+from nodes.control import LOOK
 from nodes.runtime.index import Listed, listing, note_end, read_index
 from nodes.runtime.journal import Json, read_board, read_events
 from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.services import Services
-from nodes.runtime.signals import read_log, send
+from nodes.runtime.signals import read_log, send, waiting
 from nodes.runtime.steering import Steering, read_recruits
 from nodes.tools.sources import open_sources
 from state.approval import Decision
@@ -47,31 +48,48 @@ class Runs:
     ) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
 
-        `check` may refuse, once nobody else can change anything any more.
+        `check` may refuse, once nobody else can change anything any more. Signals that came after the run's last look,
+        and before it waited, are looked at then: whoever sent them saw that it was executed, and left it at that.
 
         Raises:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
             DatabaseUnusable: the database failed; what was finished is kept.
         """
         with explained(self.database.path):
-            async with self.leases.hold(thread_id):
-                if isinstance(given, dict):
-                    await self._prepare(thread_id, given)
-                if check:
-                    await check()
-                # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
-                stream = self.graph.astream(
-                    cast(Any, given), config(thread_id), stream_mode="custom", durability="sync"
-                )
-                try:
-                    async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
+            async with aclosing(self._driven(thread_id, given, check)) as events:
+                async for event in events:
+                    yield event
+            with suppress(ThreadBusy):  # whoever took the thread up since looks at it
+                while await self._is_spoken_to(thread_id):
+                    async with aclosing(self._driven(thread_id, Command(resume=LOOK))) as events:
                         async for event in events:
                             yield event
-                except ModelFailed:
-                    pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
             run = await self.view(thread_id)
             await self.note_end(run)
             yield run
+
+    async def _driven(
+        self, thread_id: str, given: Json | Command[Any] | None, check: Callable[[], Awaitable[None]] | None = None
+    ) -> AsyncGenerator[Json, None]:
+        """The events of the graph, until it ends or waits."""
+        async with self.leases.hold(thread_id):
+            if isinstance(given, dict):
+                await self._prepare(thread_id, given)
+            if check:
+                await check()
+            # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
+            stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
+            try:
+                async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
+                    async for event in events:
+                        yield event
+            except ModelFailed:
+                pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
+
+    async def _is_spoken_to(self, thread_id: str) -> bool:
+        """Whether the run has come to wait, and there are signals that nobody has looked at."""
+        snapshot = await self.snapshot(thread_id)
+        return any(task.interrupts for task in snapshot.tasks) and bool(await waiting(self.database.store, thread_id))
 
     async def view(self, thread_id: str) -> Run:
         """What is true of a run now, also while another process runs it.
@@ -105,9 +123,10 @@ class Runs:
         await steering.load(state.get("decisions") or {})
         return steering.decisions
 
-    async def handled(self, thread_id: str, keys: Collection[str]) -> list[str]:
-        """What came of those of the signals that were handled."""
-        return [str(entry["outcome"]) for key, entry in await read_log(self.database.store, thread_id) if key in keys]
+    async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, str]:
+        """What came of those of the signals that were handled, by key."""
+        log = await read_log(self.database.store, thread_id)
+        return {key: str(entry["outcome"]) for key, entry in log if key in keys}
 
     async def snapshot(self, thread_id: str) -> StateSnapshot:
         """The last checkpoint."""

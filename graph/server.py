@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
-from langgraph.store.sqlite.aio import AsyncSqliteStore
 
 from graph.app import guard, served
 from graph.lease import Leases
-from graph.persistence import connect, open_database
+from graph.persistence import open_database
 from graph.saver import Saver
 from graph.settings import read_settings
+from graph.store import Store
 from nodes.runtime.context import thread_of
 
 
@@ -44,16 +44,13 @@ async def checkpointer() -> AsyncIterator[Saver]:
     """The checkpointer, for `checkpointer.path`."""
     settings = await asyncio.to_thread(read_settings)
     services = await asyncio.to_thread(served)
-    async with (
-        open_database(settings.db, settings.synchronous, ServedSaver) as database,
-        connect(settings.db, settings.synchronous) as connection,
-    ):
-        with guard.leasing(Leases(connection, services.clock)):
+    async with open_database(settings.db, settings.synchronous, ServedSaver) as database:
+        with guard.leasing(Leases(database.connection, services.clock)):
             yield database.checkpointer
 
 
 @asynccontextmanager
-async def store() -> AsyncIterator[AsyncSqliteStore]:
+async def store() -> AsyncIterator[Store]:
     """The Store, for `store.path`."""
     settings = await asyncio.to_thread(read_settings)
     async with open_database(settings.db, settings.synchronous) as database:

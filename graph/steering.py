@@ -15,7 +15,7 @@ from graph.runs import Runs
 from graph.views import has_ended, waits
 from nodes.approve import open_questions
 from nodes.control import LOOK
-from nodes.policy.answers import read_answers
+from nodes.policy.answers import came_second, read_answers
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.plans import parse_plan
 from nodes.runtime.journal import Json
@@ -135,24 +135,33 @@ async def _refuse_answered(runs: Runs, thread_id: str, keys: Sequence[str] | Map
     """Tell who comes second that the first answer stands."""
     decided = await runs.decisions(thread_id)
     if late := [key for key in keys if key in decided]:
-        first = decided[late[0]]
-        raise BadInput(f"{late[0]} was answered before: {first.by} said {first.type}; the first answer stands")
+        raise BadInput(came_second(late[0], decided[late[0]]))
 
 
 async def _told(runs: Runs, thread_id: str, signals: Sequence[Signal], on_event: OnEvent | None) -> Run:
     """Send signals, and say what came of them."""
-    keys = [await runs.signal(thread_id, sent) for sent in signals]
+    sent = {await runs.signal(thread_id, one): one for one in signals}
     run = await _take_up(runs, thread_id, on_event)
     clock = asyncio.get_running_loop()
     until = clock.time() + TAKEN_UP_S
-    while len(outcomes := await runs.handled(thread_id, keys)) < len(keys) and clock.time() < until:
+    while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent) and clock.time() < until:
         await asyncio.sleep(LOOK_EVERY_S)  # whoever handles them may be another process, with no event of ours to set
         if not await runs.is_held(thread_id) and waits(await runs.snapshot(thread_id)):  # it was about to: look now
             run = await _take_up(runs, thread_id, on_event)
-    refused = [outcome for outcome in outcomes if outcome.startswith("refused: ")]
+    refused = [outcome for outcome in outcomes.values() if outcome.startswith("refused: ")]
     if refused:
         raise BadInput("; ".join(outcome.removeprefix("refused: ") for outcome in refused))
     return run if has_ended(run) else await runs.view(thread_id)
+
+
+async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> dict[str, str]:
+    """What came of each signal so far; an answer that nobody has looked at came second if its question is decided."""
+    decided = await runs.decisions(thread_id)  # before the log: a decision and the end of its signal are one write
+    outcomes = await runs.handled(thread_id, sent)
+    for key, one in sent.items():
+        if key not in outcomes and isinstance(one, Decide) and one.approval in decided:
+            outcomes[key] = f"refused: {came_second(one.approval, decided[one.approval])}"
+    return outcomes
 
 
 async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:

@@ -12,7 +12,7 @@ from graph import deadlines, steering
 from graph.blocking import BlockingSupervisor, open_blocking
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.lease import Leases
-from graph.persistence import connect, open_database
+from graph.persistence import open_database
 from graph.runs import Runs
 from graph.settings import beside, read_settings
 from graph.standing import Standing
@@ -176,5 +176,5 @@ async def open_supervisor(
     services = compose(
         settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
     )
-    async with open_database(path, settings.synchronous) as database, connect(path, settings.synchronous) as third:
-        yield Supervisor(Runs(services, database, Leases(third, services.clock)))
+    async with open_database(path, settings.synchronous) as database:
+        yield Supervisor(Runs(services, database, Leases(database.connection, services.clock)))

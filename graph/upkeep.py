@@ -17,7 +17,7 @@ from langgraph_sdk.schema import Command, Thread
 from graph import deadlines
 from graph.app import served
 from graph.lease import Leases
-from graph.persistence import connect, open_database
+from graph.persistence import open_database
 from graph.runs import LOOKED_AFTER, SERVER, Runs
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
@@ -43,11 +43,8 @@ async def looked_after(open_client: Callable[[], LangGraphClient]) -> AsyncItera
         yield
         return
     services = await asyncio.to_thread(served)
-    async with (
-        open_database(settings.db, settings.synchronous) as database,
-        connect(settings.db, settings.synchronous) as third,
-    ):
-        runs = Runs(services, database, Leases(third, services.clock))
+    async with open_database(settings.db, settings.synchronous) as database:
+        runs = Runs(services, database, Leases(database.connection, services.clock))
         keeping = asyncio.create_task(Upkeep(runs, open_client()).keep(settings.watch_every_s))
         try:
             yield

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
-from nodes.approve import open_questions
+from nodes.approve import open_questions, plan_in_question
 from nodes.policy.asked import most_urgent_first
-from nodes.runtime.journal import Json, asked_on
+from nodes.runtime.journal import Json, asked_below, asked_on
 from state.approval import Approval
 from state.artifact import Artifact
 from state.errors import ThreadUnknown
@@ -80,9 +80,17 @@ def _asked(
     """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
     if status in ENDED or not state.get("tasks"):
         return []
-    if waits(snapshot) and status != "running":
-        return open_questions(state)
+    if waits(snapshot) and (status != "running" or plan_in_question(state)):
+        return at_rest(state, board)
     return most_urgent_first(asked_on(board))
+
+
+def at_rest(state: SupervisorState, board: Mapping[str, Json]) -> list[Approval]:
+    """The questions of a run that waits or was stopped; stopped nested supervisors have theirs on the board."""
+    asked = open_questions(state)
+    known = {question.id for question in asked}
+    below = [] if plan_in_question(state) else asked_below(board)
+    return most_urgent_first([*asked, *(question for question in below if question.id not in known)])
 
 
 def _handover(snapshot: StateSnapshot) -> Json | None:

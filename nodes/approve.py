@@ -1,6 +1,6 @@
 """Approve: the one gate. One interrupt carries every open question; answers in any dialect are understood."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from langgraph.runtime import Runtime
@@ -8,15 +8,15 @@ from langgraph.types import Command, interrupt
 from pydantic import JsonValue
 
 from nodes.control import LOOK
-from nodes.policy.answers import read_answers
-from nodes.policy.asked import most_urgent_first, payload, plan_question
+from nodes.policy.answers import came_second, read_answers
+from nodes.policy.asked import asked_by, most_urgent_first, payload
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
-from nodes.policy.phases import is_routed
 from nodes.policy.plans import parse_plan
+from nodes.runtime.asking import questions_for
 from nodes.runtime.context import RunContext, open_context
+from nodes.runtime.floor import open_steering
 from nodes.runtime.node import Node
-from nodes.runtime.questions import Questions
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
 from state.approval import POLICY, Approval, Decision
@@ -24,8 +24,8 @@ from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import SupervisorState, Terms, Update
 
-Place = Literal["approve", "decompose", "route", "execute", "assemble"]
-Goto = Command[Place]
+AfterPlan = Literal["decompose", "route", "assemble"]
+Goto = Command[Literal["approve", "decompose", "route", "execute", "assemble"]]
 
 
 def make_approve(services: Services) -> Node:
@@ -35,14 +35,15 @@ def make_approve(services: Services) -> Node:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
         run = open_context(services, state, runtime, Phase(state["phase"]))
-        steering = Steering(run.store, run.thread_id)
+        steering = open_steering(run)
         await steering.load(state.get("decisions") or {})
         is_open = any(question.id not in steering.decisions for question in questions)
         answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK
         problems = await _decide(run, steering, questions, answers)
         decided = {q.id: steering.decisions[q.id] for q in questions if q.id in steering.decisions}
-        if questions[0].subject == "plan" and (decided or answers != LOOK):
-            return _planned(state, questions[0], decided, problems)
+        if questions[0].subject == "plan" and decided:
+            update, place = planned(state, decided[questions[0].id])
+            return Command(update=update, goto=place)
         if not decided and answers != LOOK:
             return Command(update={"unread": problems or "there was no answer"}, goto="approve")
         known = state.get("decisions") or {}
@@ -54,20 +55,21 @@ def make_approve(services: Services) -> Node:
 
 def open_questions(state: SupervisorState) -> list[Approval]:
     """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
+    if plan := plan_in_question(state):
+        return [plan]
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    if state["phase"] == Phase.decomposing or not is_routed(records):  # the latter where it was paused meanwhile
-        asked = state.get("asked")
-        known = Approval.model_validate(asked) if asked else None
-        expected = plan_question(parse_plan(state.get("draft")), len(state.get("notes", [])))
-        return [known if known and known.id == expected.id else expected]
-    waiting = [record.outcome for record in records if record.status == "parked" and record.outcome]
-    known_ids = state.get("decisions") or {}
-    return most_urgent_first(a for outcome in waiting for a in outcome.approvals if a.id not in known_ids)
+    return most_urgent_first(asked_by(records, state.get("decisions") or {}))
+
+
+def plan_in_question(state: SupervisorState) -> Approval | None:
+    """The question about the plan, as long as it waits: also while the run is paused or in a human's hands."""
+    asked = state.get("asked")
+    return Approval.model_validate(asked) if asked else None
 
 
 async def _decide(run: RunContext, steering: Steering, questions: Sequence[Approval], answers: JsonValue) -> str:
     """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
-    asked = Questions(run)
+    asked = questions_for(run)
     await asked.load()
     await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
     if answers == LOOK:
@@ -77,25 +79,24 @@ async def _decide(run: RunContext, steering: Steering, questions: Sequence[Appro
     by_id = {question.id: question for question in questions}
     for key, decision in decisions.items():
         if first := steering.decisions.get(key):
-            problems.append(f"{first.by} has answered {key} before ({first.type})")
+            problems.append(came_second(key, first))
         else:
             await asked.answer(by_id[key], decision, steering.decide)
     await asked.announced()
     return "; ".join(problems)
 
 
-def _planned(state: SupervisorState, question: Approval, decided: Mapping[str, Decision], problems: str) -> Goto:
-    """What follows from what was decided about the plan."""
-    decision = decided.get(question.id)
-    if decision is None:
-        return Command(update={"unread": problems}, goto="approve")
+def planned(state: SupervisorState, decision: Decision) -> tuple[Update, AfterPlan]:
+    """What follows from what was decided about the plan, and where the run goes on."""
+    update: Update = {"unread": "", "asked": None}
     if decision.type == "reject" and decision.by == POLICY:
         error = f"the plan was not carried out: {decision.message}"
-        return Command(update={"unread": "", "error": error, "phase": Phase.assembling.value}, goto="assemble")
+        return {**update, "error": error, "phase": Phase.assembling.value}, "assemble"
     if decision.type == "reject":
-        notes = [*state.get("notes", []), f"The plan was rejected: {decision.message or 'make a better one'}"]
-        return Command(update={"unread": "", "notes": notes, "draft": None}, goto="decompose")
-    update: Update = {"unread": "", "phase": Phase.routing.value}
+        said = f"The plan was rejected: {decision.message or 'make a better one'}"
+        objections = [*state.get("objections", []), said]
+        return {**update, "objections": objections, "draft": None, "phase": Phase.decomposing.value}, "decompose"
+    update["phase"] = Phase.routing.value
     if decision.type == "edit":
         plan = parse_plan(decision.args)
         policy = Terms.model_validate(state["terms"]).policy
@@ -104,4 +105,4 @@ def _planned(state: SupervisorState, question: Approval, decided: Mapping[str, D
         update["mode"] = choose_mode(plan, policy).model_dump(mode="json")
         update["draft"] = plan.model_dump(mode="json")
         update["tasks"] = [record.model_dump(mode="json") for record in records]
-    return Command(update=update, goto="route")
+    return update, "route"

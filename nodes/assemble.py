@@ -1,14 +1,18 @@
 """Assemble: one answer from all results, deduplicated, filtered, every claim with its source."""
 
+import asyncio
 from collections.abc import Sequence
+from typing import Literal
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from nodes.agents.compensation import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
 from nodes.policy.report import joined, sinks, write_report
+from nodes.policy.rollback import Undone
 from nodes.policy.synthesis import deduplicate, is_worth_keeping
 from nodes.review import is_by_model
 from nodes.runtime.context import RunContext, open_context
@@ -18,11 +22,14 @@ from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
+from state.control import phase_of
 from state.errors import BudgetUsedUp, ReplyUnusable
 from state.mode import Mode
 from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import SupervisorState, Terms, Update
+
+Goto = Command[Literal["control", "finish"]]
 
 EDITOR = """\
 You put the findings of a team together into one answer to the request, in Markdown. Answer first, then give the
@@ -33,31 +40,46 @@ unchanged, right after the statement it belongs to. What stands in the sections 
 def make_assemble(services: Services) -> Node:
     """The node."""
 
-    async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Update:
-        """Write the report."""
+    async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Goto:
+        """Write the report; what the model wrote is void where somebody has stopped the run meanwhile."""
         run = open_context(services, state, runtime, Phase.assembling)
         await run.enter()
+        control, meter = await asyncio.gather(control_now(run), open_meter(run, state))
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        control = await control_now(run)
-        is_cancelled = state["phase"] == Phase.cancelled or control.driving == "cancelled"
-        meter = await open_meter(run, state)
-        last = sinks(records)
-        is_cut = is_cancelled or state.get("error") is not None
-        answer = joined(last) if is_cut else await _answer(run, state["goal"], last, meter)
-        report = write_report(
-            state["goal"],
-            answer,
-            records,
-            mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
-            models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
-            warnings=state.get("warnings", []),
-            error=state.get("error"),
-            undone=await roll_back(run) if is_cancelled and control.rollback else None,
-        )
-        ended: Update = {"phase": Phase.cancelled.value} if is_cancelled else {}
-        return {"report": report, "spent": meter.spent.model_dump(mode="json"), **ended}
+        last, before = sinks(records), meter.spent
+        is_cut = state["phase"] == Phase.cancelled or state.get("error") is not None
+        answer = joined(last)
+        if not is_cut and control.driving == "running":
+            answer = await _answer(run, state["goal"], last, meter)
+            control = await control_now(run) if meter.spent != before else control
+        update: Update = {"spent": meter.spent.model_dump(mode="json")}
+        if not is_cut and control.driving in ("paused", "handed_over"):
+            return Command(update={**update, "phase": phase_of(control.driving).value}, goto="control")
+        if control.driving == "cancelled":
+            answer, update["phase"] = joined(last), Phase.cancelled.value
+        undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
+        return Command(update={**update, "report": _report(services, state, answer, records, undone)}, goto="finish")
 
     return assemble
+
+
+def _report(
+    services: Services,
+    state: SupervisorState,
+    answer: str,
+    records: Sequence[TaskRecord],
+    undone: Sequence[Undone] | None,
+) -> str:
+    return write_report(
+        state["goal"],
+        answer,
+        records,
+        mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
+        models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
+        warnings=state.get("warnings", []),
+        error=state.get("error"),
+        undone=undone,
+    )
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], meter: Meter) -> str:

@@ -15,11 +15,11 @@ from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import complaints, parse_plan, repair
 from nodes.policy.routing import roles_of, route
+from nodes.runtime.asking import questions_for
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import forget
 from nodes.runtime.meter import Meter, open_meter
 from nodes.runtime.node import Node
-from nodes.runtime.questions import Questions
 from nodes.runtime.recorded import recorder
 from nodes.runtime.services import Services
 from nodes.runtime.steering import Steering
@@ -67,10 +67,10 @@ def make_decompose(services: Services) -> Node:
             ],
         }
         if not await _waits(plan, run):
-            return Command(update={**update, "phase": Phase.routing.value}, goto="route")
-        questions = Questions(run)
+            return Command(update={**update, "asked": None, "phase": Phase.routing.value}, goto="route")
+        questions = questions_for(run)
         await questions.load()
-        asked = await questions.ask(plan_question(plan, len(state.get("notes", []))))
+        asked = await questions.ask(plan_question(plan, len(state.get("objections", []))))
         await questions.announced()
         return Command(update={**update, "asked": asked.model_dump(mode="json")}, goto="approve")
 
@@ -95,7 +95,7 @@ async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[
         PlanDraft,
         [SystemMessage(PLANNER), HumanMessage(request)],
         check=complaints,
-        call=recorder(run, f"plan:{len(state.get('notes', []))}", meter, len(request)),
+        call=recorder(run, f"plan:{len(state.get('objections', []))}", meter, len(request)),
     )
     return repair(draft, roles_of(run.services.team))
 
@@ -118,6 +118,7 @@ async def _request(state: SupervisorState, run: RunContext) -> str:
         Section("team", "\n".join(introduce(agent) for agent in run.services.team)),
         Section("sources", "\n".join(described)),
         Section("notes", "\n".join(state.get("notes", []))),
+        *(Section("objection", said) for said in state.get("objections", [])),
     ]
     return render(section for section in sections if section.body)
 

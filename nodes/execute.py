@@ -7,18 +7,20 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.agents.assignment import Assignment
+from nodes.agents.assignment import Assignment, show_waiting
 from nodes.agents.attempts import Attempts
 from nodes.agents.dispatch import Dispatcher
 from nodes.agents.escalation import is_escalated
 from nodes.agents.working import Worker, Working
-from nodes.approve import open_questions
+from nodes.approve import plan_in_question, planned
+from nodes.policy.acceptance import fingerprint
+from nodes.policy.asked import asked_by
 from nodes.policy.handback import handed_back
 from nodes.policy.modes import choose_mode
 from nodes.policy.phases import is_executed, is_routed
 from nodes.policy.plans import parse_plan
 from nodes.policy.readiness import goes_on
-from nodes.policy.rejection import note_on, to_replan
+from nodes.policy.rejection import objection_to, to_replan
 from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
@@ -39,13 +41,17 @@ def make_execute(services: Services, worker: Worker) -> Node:
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
-        await run.enter()
         floor = open_floor(run)
-        await floor.steering.load(state.get("decisions") or {})
-        await floor.questions.load()
-        await floor.meter.load(Usage.model_validate(state.get("spent") or {}))
+        await asyncio.gather(
+            run.enter(),
+            floor.steering.load(state.get("decisions") or {}),
+            floor.questions.load(),
+            floor.meter.load(Usage.model_validate(state.get("spent") or {})),
+        )
         if changed := await _looked(floor, state):
             return changed
+        if run.outer:
+            await show_waiting(floor)
         assignment = Assignment(
             floor,
             Attempts(floor, Working(worker, Mode.model_validate(state["mode"]).name)),
@@ -54,15 +60,15 @@ def make_execute(services: Services, worker: Worker) -> Node:
             sources=await _files(run),
             notes=state.get("notes", []),
         )
-        began = services.clock.now()
+        began = run.services.clock.now()
         worked_s = state.get("worked_s", 0.0)
         dispatcher = Dispatcher(floor, assignment, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
-            await floor.questions.announced(floor.listener.open_questions())
+            await floor.questions.announced(asked_by(floor.records.values(), floor.steering.decisions))
         finally:
             floor.questions.hang_up()
-        return _after(floor, dispatcher.abort, state, worked_s + services.clock.now() - began)
+        return _after(floor, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute
 
@@ -77,16 +83,18 @@ async def _looked(floor: Floor, state: SupervisorState) -> Goto | None:
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     floor.records.update((record.id, record) for record in records)
     floor.listener.on_recruit = lambda record: floor.records.update({record.id: record})
-    if not is_routed(records):  # it was stopped while its plan waited for a human
-        floor.listener.besides = open_questions(state)
+    floor.listener.plan = plan = plan_in_question(state)
     await floor.listener.look()
     for record in floor.steering.recruits:
         floor.records.setdefault(record.id, record)
     if len(floor.steering.hand_backs) > state.get("handed_back", 0):
         return await _taken_back(floor, state)
-    if floor.steering.control.driving == "running" and not is_routed(records):
-        return Command(update={"phase": Phase.decomposing.value}, goto="decompose")
-    return None
+    if floor.steering.control.driving != "running" or (plan is None and is_routed(records)):
+        return None
+    if plan and plan.id in floor.steering.decisions:
+        update, place = planned(state, floor.steering.decisions[plan.id])
+        return Command(update=update, goto=place)
+    return Command(update={"phase": Phase.decomposing.value}, goto="decompose")
 
 
 async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
@@ -105,9 +113,9 @@ async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
         "mode": choose_mode(parse_plan(draft), floor.run.policy).model_dump(mode="json"),
         "handed_back": len(floor.steering.hand_backs),
     }
-    if not any(signal.plan for signal in taken) and not is_routed(records):
-        return Command(update={**update, "phase": Phase.decomposing.value}, goto="decompose")
-    return Command(update={**update, "phase": Phase.routing.value}, goto="route")
+    if not any(signal.plan for signal in taken) and (state.get("asked") or not is_routed(records)):
+        return Command(update={**update, "phase": Phase.executing.value}, goto="execute")
+    return Command(update={**update, "asked": None, "phase": Phase.routing.value}, goto="route")
 
 
 def _after(floor: Floor, abort: str | None, state: SupervisorState, worked_s: float) -> Goto:
@@ -137,13 +145,20 @@ def _after(floor: Floor, abort: str | None, state: SupervisorState, worked_s: fl
         return Command(update=update, goto="approve")
     if not is_executed(records):
         raise RuntimeError("tasks are left that can neither run nor end")
+    return _done(update, state.get("accepted", ""))
+
+
+def _done(update: Update, accepted: str) -> Goto:
+    """On to review; or on to the end, where review has let these very tasks pass and somebody had the wheel since."""
+    if fingerprint(update["tasks"]) == accepted:
+        return Command(update={**update, "phase": Phase.assembling.value}, goto="assemble")
     return Command(update={**update, "phase": Phase.reviewing.value}, goto="review")
 
 
 def _replanned(denied: Sequence[TaskRecord], state: SupervisorState) -> Update:
     """The state in which another plan is made, because a human said no."""
     return {
-        "notes": [*state.get("notes", []), *(note_on(record) for record in denied)],
+        "objections": [*state.get("objections", []), *(objection_to(record) for record in denied)],
         "replanned": [*state.get("replanned", []), *(record.id for record in denied)],
         "draft": None,
         "phase": Phase.decomposing.value,

@@ -6,12 +6,11 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.policy.phases import is_assembled
-from nodes.policy.trust import tallies
 from nodes.runtime.context import open_context
 from nodes.runtime.meter import RUN, read_ledger
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
-from nodes.runtime.trust import run_rows
+from nodes.runtime.trust import ended_rows
 from state.phase import Phase
 from state.record import TaskRecord
 from state.supervisor import SupervisorState, Update
@@ -31,11 +30,11 @@ def make_finish(services: Services) -> Node:
         used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
             RUN, Usage()
         )
-        now = services.clock.now()
-        team, began = {agent.name for agent in services.team}, state.get("started_at", now)
+        now = run.services.clock.now()
+        outcomes = [record.outcome for record in records if record.outcome]
         rows = [
             run.journal.row("run", {"phase": phase.value, "at": now}),
-            *run_rows(tallies(records, team, began, now), run.thread_id, began),
+            *await ended_rows(run, outcomes, state.get("started_at", now), now),
         ]
         await run.emit(
             "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls

@@ -13,6 +13,7 @@ from nodes.runtime.index import listing
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
 from nodes.runtime.steering import clear
+from nodes.runtime.trust import begun_rows
 from state.errors import BadInput, PolicyInvalid
 from state.phase import ENDS, Phase
 from state.policy import Policy
@@ -43,13 +44,14 @@ def make_intake(services: Services) -> Node:
             return _note(state, phase)
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
-        if run.outer is None:
+        update["started_at"] = run.services.clock.now()
+        if run.outer is None and not run.by_hand:
             rows = listing(run.thread_id, update["goal"], update["started_at"], services.door)
             await run.store.abatch(rows)
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await clear(run.store, run.thread_id)
-        await run.enter()
+        await run.enter(begun_rows(run, update["started_at"]))
         return Command(update={**update, "warnings": skipped}, goto="decompose")
 
     return intake
@@ -70,15 +72,24 @@ def opened(state: SupervisorState, services: Services) -> Update:
     goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
     said = [HumanMessage(goal)] if state.get("query") else []
     return {
+        **_blank(),
         "messages": said,
-        "query": "",
         "goal": goal,
         "terms": terms.model_dump(mode="json"),
         "phase": Phase.decomposing.value,
+        "started_at": services.clock.now(),
+    }
+
+
+def _blank() -> Update:
+    """What an earlier run on the thread may have left, as it is before anything has happened."""
+    return {
+        "query": "",
         "tasks": [],
         "draft": None,
         "mode": None,
         "iteration": 0,
+        "accepted": "",
         "worked_s": 0.0,
         "decisions": {},
         "asked": None,
@@ -86,12 +97,12 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "replanned": [],
         "unread": "",
         "notes": [],
+        "objections": [],
         "spent": {},
         "artifacts": [],
         "usage": {},
         "report": "",
         "error": None,
-        "started_at": services.clock.now(),
         "finished_at": None,
     }
 

@@ -10,6 +10,7 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
+from nodes.policy.acceptance import fingerprint
 from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import faults_of, is_decided
 from nodes.policy.readiness import sent_back
@@ -46,7 +47,8 @@ def make_review(services: Services) -> Node:
         """Accept the work, or send some of it back with feedback."""
         run = open_context(services, state, runtime, Phase.reviewing)
         await run.enter()
-        return _steered(await control_now(run)) or await _reviewed(state, run)
+        control, meter = await asyncio.gather(control_now(run), open_meter(run, state))
+        return _steered(control) or await _reviewed(state, run, meter)
 
     return review
 
@@ -60,11 +62,11 @@ def _steered(control: Control, update: Update | None = None) -> Goto | None:
     return Command(update={**(update or {}), "phase": phase_of(control.driving).value}, goto="control")
 
 
-async def _reviewed(state: SupervisorState, run: RunContext) -> Goto:
+async def _reviewed(state: SupervisorState, run: RunContext, meter: Meter) -> Goto:
     """The work accepted, or some of it sent back; what the reviewer said is void where a human took the wheel."""
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
-    meter, warnings = await open_meter(run, state), state.get("warnings", [])
+    before, warnings = meter.spent, state.get("warnings", [])
     feedback: dict[str, str] = {}
     if iteration < mode.review_rounds:
         try:
@@ -72,9 +74,10 @@ async def _reviewed(state: SupervisorState, run: RunContext) -> Goto:
         except BudgetUsedUp as error:
             warnings = [*warnings, f"the results were not reviewed: {error}"]
     update: Update = {"spent": meter.spent.model_dump(mode="json"), "warnings": warnings}
-    if steered := _steered(await control_now(run), update):
+    if meter.spent != before and (steered := _steered(await control_now(run), update)):
         return steered
     if is_reviewed(feedback, iteration, mode.review_rounds):
+        update["accepted"] = fingerprint(state["tasks"])
         return Command(update={**update, "phase": Phase.assembling.value}, goto="assemble")
     return Command(update={**update, **_again(records, feedback, iteration)}, goto="execute")
 

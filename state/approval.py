@@ -31,6 +31,8 @@ class Approval(BaseModel):
     args: dict[str, JsonValue] = {}
     args_schema: dict[str, JsonValue] | None = None
     """JSON Schema of `args`, where the tool has one: what an edit has to fit."""
+    choices: list[Answer] = ["approve", "edit", "reject"]
+    """What it can be answered with."""
     risk: Risk = "medium"
     priority: Priority = "medium"
     """Of the highest trigger that fired."""

@@ -20,6 +20,8 @@ class Entry(BaseModel):
     approval: str
     task_id: str = ""
     agent: str = ""
+    path: list[str] = []
+    """Agents from the outermost to the one that asked, where that is not `agent` itself."""
     action: str = ""
     risk: str = ""
     reason: str = ""

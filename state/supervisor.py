@@ -62,6 +62,8 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     mode: Json | None
     iteration: int
     """Review rounds made."""
+    accepted: str
+    """Fingerprint of the tasks that review has let pass (`nodes.policy.acceptance`); empty before it has."""
     decisions: dict[str, Json]
     """Answers by approval id."""
     asked: Json | None
@@ -73,7 +75,9 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     unread: str
     """Why the last answer could not be read; empty otherwise."""
     notes: list[str]
-    """What the user said while the work was in flight, and what was said to a rejected plan."""
+    """What the user said while the work was in flight."""
+    objections: list[str]
+    """What humans said when they rejected a plan or a task: for whoever plans again."""
     spent: Json
     """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
     worked_s: float

@@ -1,6 +1,7 @@
 """A team: the agents a run may use, by name."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from state.agent import HUMAN, AgentSpec
 from state.errors import TeamInvalid
@@ -70,5 +71,13 @@ def _own_faults(spec: AgentSpec, names: Collection[str]) -> Iterator[str]:
         return
     if not callable(spec.run) and not hasattr(spec.run, "ainvoke"):
         yield "`run` is neither a function nor something with `ainvoke`"
-    for limit in spec.limits.model_fields_set & {"iterations", "tokens"}:
-        yield f"limits.{limit} cannot be enforced, `run` does its own thinking; use limits.timeout_s"
+    if not _is_metered(spec.run):
+        for limit in spec.limits.model_fields_set & {"iterations", "tokens"}:
+            yield f"limits.{limit} cannot be enforced, `run` does its own thinking; use limits.timeout_s"
+
+
+def _is_metered(run: Any) -> bool:
+    """Whether its model calls are seen: what LangChain runs here, and is no supervisor with agents of its own."""
+    schema = getattr(getattr(run, "builder", None), "state_schema", None)
+    is_elsewhere = hasattr(run, "assistant_id")  # a RemoteGraph
+    return hasattr(run, "ainvoke") and not is_elsewhere and getattr(schema, "__name__", "") != "SupervisorState"

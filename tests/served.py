@@ -12,7 +12,7 @@ from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.guard import Guard
 from graph.lease import Leases
-from graph.persistence import Database, connect, open_database
+from graph.persistence import Database, open_database
 from graph.runs import SERVER
 from graph.settings import Settings
 from graph.supervisor import Supervisor
@@ -58,8 +58,8 @@ class Two:
 async def two(*team: AgentSpec, model: ScriptedModel | None = None, **policy: Any) -> AsyncIterator[Two]:
     clock, guard, made, thinks = HeldClock(), Guard(), team or (agent(),), model or ScriptedModel([])
     services = replace(compose(Settings(), team=made, policy=policy, model=thinks, clock=clock), door=SERVER)
-    async with open_database(Path("runs.db")) as database, connect(Path("runs.db"), "NORMAL") as third:
+    async with open_database(Path("runs.db")) as database:
         graph = build_graph(services, guard=guard, checkpointer=database.checkpointer, store=database.store)
         async with opened(*made, model=thinks, clock=clock, **policy) as other:
-            with guard.leasing(Leases(third, clock)):
+            with guard.leasing(Leases(database.connection, clock)):
                 yield Two(graph, other, clock, database)

@@ -202,6 +202,14 @@ class Assignment:
         )
 
 
+async def show_waiting(floor: Floor) -> None:
+    """Put tasks that wait for a human on the board again: a failed try of a nested supervisor has taken them off it."""
+    parked = [record for record in floor.records.values() if record.status == "parked" and record.outcome]
+    rows = [floor.run.journal.row(f"task:{record.id}", _board(record.outcome)) for record in parked if record.outcome]
+    if rows:
+        await floor.run.store.abatch(rows)
+
+
 def _board(outcome: Outcome) -> Json:
     shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals"}
     row = outcome.model_dump(mode="json", include=shown)

@@ -15,6 +15,7 @@ from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.agents.working import Working
 from nodes.policy.failures import RETRIED, retry_delay
+from nodes.policy.limits import time_for_try
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
 from nodes.runtime.floor import Floor
@@ -90,7 +91,9 @@ class Attempts:
         """Tries by one agent, as many as the policy grants."""
         number = 1
         while True:
-            outcome = await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation, tuple(tally.tried))
+            outcome = self._blamed(
+                await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation, tuple(tally.tried))
+            )
             tally.add(outcome)
             if outcome.status != "failed" or outcome.handed_to or not self._again(outcome, number):
                 return outcome
@@ -118,6 +121,16 @@ class Attempts:
         return [name for name in [first, *others[:1]] if name not in self.floor.steering.retired] or [
             name for name in others if name not in self.floor.steering.retired
         ][:1]
+
+    def _blamed(self, outcome: Outcome) -> Outcome:
+        """The outcome; one that failed after a human had refused its action failed for that: trying again is no use."""
+        if not outcome.failure or outcome.failure.kind not in RETRIED:
+            return outcome
+        known = self.floor.questions.known
+        refused = [known(key) for key, said in self.floor.steering.decisions.items() if said.type == "reject"]
+        if not any(one and one.subject == "action" and one.task_id == outcome.task_id for one in refused):
+            return outcome
+        return outcome.model_copy(update={"failure": outcome.failure.model_copy(update={"kind": "denied"})})
 
     def _again(self, outcome: Outcome, number: int) -> bool:
         kind = outcome.failure.kind if outcome.failure else "permanent"
@@ -147,8 +160,7 @@ class Attempts:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
         label = f"{brief.task.id}.{brief.iteration}.{name}"
         spec = self.run.services.team.agent(agent)
-        limits = (spec.limits.timeout_s, self.run.policy.decision_timeout_s)
-        seconds = min(limit for limit in limits if limit is not None)
+        seconds = time_for_try(spec.limits.timeout_s, self.run.policy)
         spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
         job = Job(self.floor, spec, brief, label, tuple(conversation), tried=tried)
 

@@ -1,48 +1,74 @@
-"""Undo what agents have done, newest first, each action at most once: each undo goes through the ledger as well."""
+"""Undo what agents have done, newest first, each action at most once: each undo goes through the ledger as well.
+
+What was done in nested supervisors is on the ledger of the outermost run, and undone in that order, with their tools.
+"""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from langchain_core.tools import BaseTool
 
+from nodes.agents.kinds import kind_of
 from nodes.policy.rollback import Undone, is_left_behind, undo_args
 from nodes.runtime.context import RunContext
 from nodes.runtime.effects import Effects
+from nodes.runtime.folder import nested_folder
+from nodes.runtime.services import Services
 from nodes.tools.toolbox import TOOL_NAMES, build_tools
 from state.effect import Effect
+from state.outcome import as_text
 
 BROKE_OFF = "the work broke off while it was done"
+
+Tools = Mapping[str, BaseTool]
 
 
 async def roll_back(run: RunContext) -> list[Undone]:
     """What became of every action of the run that has left something in the world, in the order of undoing."""
     effects = Effects(run.store, run.thread_id, run.services.clock)
-    tools = await _tools(run)
-    return [await _undo(effect, tools, effects) for effect in await effects.newest_first() if _counts(effect)]
+    found = [effect for effect in await effects.newest_first() if _counts(effect)]
+    return [await _undo(effect, await _tools(run, effect), effects) for effect in found]
 
 
 def _counts(effect: Effect) -> bool:
     return is_left_behind(effect) or effect.status == "undone"
 
 
-async def _tools(run: RunContext) -> dict[str, BaseTool]:
-    """Every tool that agents of the team have, and the built-in ones: an agent need not have the undo itself."""
-    built = await asyncio.to_thread(build_tools, TOOL_NAMES, None, run.folder, "rollback")
-    own = [tool for agent in run.services.team for tool in agent.tools if isinstance(tool, BaseTool)]
+async def _tools(run: RunContext, effect: Effect) -> Tools:
+    """Every tool of the team that acted, and the built-in ones: an agent need not have the undo itself."""
+    folder = run.folder
+    for task_id in effect.task_id.split("/")[: len(effect.within)]:
+        folder = nested_folder(folder, task_id)
+    services = _services(run.services, effect.within)
+    built = await asyncio.to_thread(build_tools, TOOL_NAMES, None, folder, "rollback")
+    agents = list(services.team) if services else []
+    own = [tool for agent in agents for tool in agent.tools if isinstance(tool, BaseTool)]
     return {tool.name: tool for tool in [*built, *own]}
 
 
-async def _undo(effect: Effect, tools: dict[str, BaseTool], effects: Effects) -> Undone:
-    told = Undone(tool=effect.tool, args=effect.args, how="unclear", why=effect.reply or BROKE_OFF)
+def _services(services: Services, within: Sequence[str]) -> Services | None:
+    """What the innermost of these nested supervisors was built from; None where the team has no such agent any more."""
+    for name in within:
+        graph: Any = services.team.agent(name).run if name in services.team else None
+        if kind_of(graph) != "supervisor":
+            return None
+        services = graph.builder.services
+    return services
+
+
+async def _undo(effect: Effect, tools: Tools, effects: Effects) -> Undone:
+    told = Undone(tool=effect.tool, args=effect.args, how="unclear", why=as_text(effect.reply) or BROKE_OFF)
     if effect.status in ("undone", "stuck"):
         return told.model_copy(update={"how": effect.status})
     if effect.status == "undoing":
         return told.model_copy(update={"how": "stuck", "why": "the work broke off while it was undone"})
     if effect.status != "done":
         return told
-    tool = tools.get(effect.tool)
-    undo = tools.get(str((tool.metadata or {}).get("undo", ""))) if tool else None
+    undo = tools.get(effect.undo)
     if undo is None:
-        return told.model_copy(update={"how": "no undo", "why": ""})
+        missing = f"there is no tool {effect.undo!r}" if effect.undo else ""
+        return told.model_copy(update={"how": "no undo", "why": missing})
     return await _undo_now(effect, undo, effects, told)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Awaitable, Callable
 
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
+from nodes.agents.exits import ENDED, no_exit
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
-from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.leaving import HandedOver, Parked, ungrouped
 from state.errors import AgentFailed, FailureClass, ToolRefused
 from state.outcome import Failure, Outcome
 
@@ -35,8 +36,9 @@ async def contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outc
 
 async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outcome:
     try:
-        async with asyncio.timeout(job.spec.limits.timeout_s):
-            return await work(job)
+        with no_exit():
+            async with asyncio.timeout(job.spec.limits.timeout_s):
+                return await ungrouped(work(job))
     except Parked as parked:
         asked = [one.model_copy(update={"path": one.path or job.path}) for one in parked.approvals]
         changes = {"status": "parked", "approvals": asked, "conversation": list(parked.conversation)}
@@ -55,7 +57,7 @@ async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Out
     except GraphRecursionError as error:
         return failed(job, "limit", f"its graph went on without end: {error}", error)
     except SystemExit as error:
-        return failed(job, "permanent", "it tried to end the process", error)
+        return failed(job, "permanent", ENDED, error)
     except Exception as error:  # noqa: BLE001 - the agent boundary: a defect of one agent is no defect of the run
         kind: FailureClass = "permanent" if isinstance(error, DEFECTS) else "transient"
         return failed(job, kind, f"{type(error).__name__}: {error}", error)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from nodes.agents.job import Job
 from nodes.policy.delegating import may_transfer, refusal
-from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.leaving import HandedOver, Parked
 from nodes.runtime.rows import read_all, space
 from state.agent import AgentSpec
 from state.approval import Approval
@@ -51,6 +51,8 @@ class Delegations:
         self._run = job.floor.run
         self._work = work
         self._away = 0
+        self.has_begun = False
+        """Whether this try has asked for one; a function asks for all of them again when it runs again."""
 
     async def delegate(
         self, worker: str, task: str, constraints: str = "", key: str = "", *, is_allowed: bool = False
@@ -61,6 +63,7 @@ class Delegations:
             ToolRefused: it may not be delegated; the message says why.
             Parked: a human has to allow it first (`is_allowed`: was asked already), or the worker waits for one.
         """
+        self.has_begun = True
         row = await self._row(key)
         if row is None:
             if why := await self._refusal(worker, task):

@@ -9,9 +9,6 @@ when its recruiter has long finished, also after a crash.
 import asyncio
 from collections.abc import Sequence
 
-from langgraph.errors import GraphInterrupt
-from langgraph.types import Interrupt
-
 from nodes.agents.assignment import Assignment
 from nodes.policy.failures import abort_reason
 from nodes.policy.rejection import to_replan
@@ -40,11 +37,7 @@ class Dispatcher:
         self._wake = asyncio.Event()
 
     async def work(self) -> None:
-        """Run until nothing more can: everything has ended, or what is left waits for a human.
-
-        Raises:
-            GraphInterrupt: with every question that agents asked by LangGraph's own `interrupt()`.
-        """
+        """Run until nothing more can: everything has ended, or what is left waits for a human."""
         self.floor.steering.on_drive = self._driven
         self.floor.listener.on_recruit = self._admit
         for record in list(self.floor.records.values()):
@@ -59,7 +52,9 @@ class Dispatcher:
                 for task in self._launched:
                     task.cancel()
                 await asyncio.gather(*self._launched, return_exceptions=True)
-        _raise_what_must_be([task.exception() for task in self._launched if not task.cancelled()])
+        for task in self._launched:
+            if not task.cancelled() and (defect := task.exception()):
+                raise defect
 
     def stop(self, why: str) -> None:
         """Give up: nothing new starts, calls in flight are ended."""
@@ -140,14 +135,3 @@ def with_outcome(record: TaskRecord, outcome: Outcome) -> TaskRecord:
         return record if record.status == "parked" else record.model_copy(update={"status": "pending"})
     status: TaskStatus = outcome.status
     return record.model_copy(update={"status": status, "outcome": outcome})
-
-
-def _raise_what_must_be(errors: Sequence[BaseException | None]) -> None:
-    """Interrupts of all branches as one; anything else is a defect or a cancellation, and comes first."""
-    questions: list[Interrupt] = []
-    for error in errors:
-        if error is not None and not isinstance(error, GraphInterrupt):
-            raise error
-        questions += error.args[0] if error is not None and error.args else ()
-    if questions:
-        raise GraphInterrupt(tuple(questions))

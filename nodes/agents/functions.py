@@ -1,17 +1,18 @@
 """Plain async functions as agents: `async def run(brief, desk) -> str | dict`."""
 
-import asyncio
-import inspect
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from contextvars import copy_context
-from threading import Thread
 from typing import Any, cast
 
+from langgraph.config import get_config
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nodes.agents.internals import run_of
+from nodes.agents.interrupting import answering
+from nodes.agents.job import Job
+from nodes.agents.toolgate import ToolGate
+from nodes.agents.tooluse import ToolUse
+from nodes.runtime.aside import called
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
 from state.brief import Brief
 from state.errors import AgentFailed
 from state.outcome import Outcome
@@ -23,50 +24,24 @@ OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"}
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
-async def run_function(spec: AgentSpec, brief: Brief, desk: Desk) -> Outcome:
-    """One try of a function agent.
+async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
+    """One try of a function agent; it gets a new desk each time it begins.
 
     Raises:
+        Parked: it asks a human, by its desk or by LangGraph's `interrupt()`.
         AgentFailed: the function declared failure, or returned what is not an outcome; and whatever it raises itself.
     """
-    returned = spec.run(brief, desk) if _is_async(spec.run) else await aside(spec.run, brief, desk)
-    if inspect.isawaitable(returned):
-        returned = await returned
-    return outcome_of(returned, spec.name, brief)
 
+    async def work() -> object:
+        return await called(job.spec.run, job.brief, make_desk())
 
-def _is_async(run: Any) -> bool:
-    return inspect.iscoroutinefunction(run) or inspect.iscoroutinefunction(type(run).__call__)
-
-
-async def aside(work: Callable[..., Any], *args: object) -> Any:
-    """What a function that is not async returns, run in a thread: one that hangs holds up nobody else.
-
-    The thread cannot be ended. It is a daemon, so that it keeps no process alive.
-    """
-    loop = asyncio.get_running_loop()
-    made: asyncio.Future[Any] = loop.create_future()
-    context = copy_context()
-
-    def settle(result: object, error: BaseException | None) -> None:
-        if made.done():
-            return
-        if error:
-            made.set_exception(error)
-        else:
-            made.set_result(result)
-
-    def run() -> None:
-        result, failed = None, None
-        try:
-            result = context.run(work, *args)
-        except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
-            failed = error
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
-            loop.call_soon_threadsafe(settle, result, failed)
-
-    Thread(target=run, daemon=True, name="baton-agent").start()
-    return await made
+    gate = ToolGate(job)
+    used = ToolUse(gate, goes_on=False, own=(run_of(get_config()),))
+    try:
+        returned = await answering(job, work, gate, used.handlers)
+    finally:
+        await used.close()
+    return outcome_of(returned, job.spec.name, job.brief)
 
 
 def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
@@ -80,7 +55,8 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     if reason := fields.get("failed"):
         raise AgentFailed(str(reason), "declared")
     result = fields.get("result")
-    if result is None and not fields.get("artifacts"):
+    is_nothing = result is None or (isinstance(result, str) and not result.strip())
+    if is_nothing and not fields.get("artifacts"):
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
         plain = _JSON.validate_python(result if result is not None else "", strict=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from nodes.policy.failures import failures_in_a_row
+from nodes.policy.limits import time_for_try
 from nodes.policy.oversight import response
 from nodes.policy.scope import marks_of, risk_of, tools_for
 from nodes.policy.triggers import fired, highest
@@ -104,14 +105,13 @@ class Gates:
         failure, spec = outcome.failure, self._spec(outcome.agent)
         others = [other for key, other in self.floor.records.items() if key != record.id]
         now = record.model_copy(update={"outcome": outcome})
-        limit = self.floor.run.policy.decision_timeout_s
-        is_overdue = failure is not None and failure.kind == "timeout" and limit is not None
-        own = spec.limits.timeout_s if spec else None
+        is_late = failure is not None and failure.kind == "timeout"
+        allowed = time_for_try(spec.limits.timeout_s, self.floor.run.policy) if spec and is_late else None
         return Signs(
             cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
             failures_in_a_row=failures_in_a_row([*others, now], outcome.agent) if failure else 0,
-            overdue_s=limit if is_overdue and (own is None or limit is None or limit <= own) else None,
+            overdue_s=allowed if allowed == self.floor.run.policy.decision_timeout_s else None,
         )
 
     def _spec(self, name: str) -> AgentSpec | None:

@@ -1,13 +1,21 @@
 """Compiled graphs as agents, `create_agent` included: own state, own models, own `interrupt()`."""
 
 import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from pydantic import JsonValue
 
 from nodes.agents.functions import outcome_of
 from nodes.agents.given import fitted, given_to, result_of
+from nodes.agents.internals import guarded
 from nodes.agents.job import Job
 from nodes.agents.metered import Metered
-from nodes.agents.questions import questions_of
-from nodes.runtime.desk import Parked
+from nodes.agents.questions import Question, questions_of
+from nodes.agents.toolgate import ToolGate
+from nodes.agents.toolnodes import Turns
+from nodes.agents.tooluse import ToolUse
+from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import Stand, SubThread, open_subthread, plain
 from state.errors import AgentFailed
 from state.outcome import Outcome
@@ -17,40 +25,50 @@ async def run_graph(job: Job) -> Outcome:
     """One try, on a thread of its own below the run's: it goes on where it stood, after an answer or after a crash.
 
     Raises:
-        Parked: it asks; all that its branches ask is asked at once, and it goes on when all of that is answered.
+        Parked: it asks, or calls a tool that a human has to allow; all that its branches ask is asked at once, and it
+            goes on when all of that is answered.
         AgentFailed: it ended without a result, or the run's budget had no room for one of its model calls.
     """
-    metered = Metered(job)
-    thread = open_subthread(job.floor, job.spec.run, job.thread, callbacks=(metered,))
+    metered, gate = Metered(job), ToolGate(job)
+    used = ToolUse(gate, goes_on=True)
+    graph = guarded(job.spec.run, Turns(gate).guard)
+    thread = open_subthread(job.floor, graph, job.thread, callbacks=(*metered.handlers, *used.handlers))
     given = fitted(given_to(job), job.spec.run.get_input_jsonschema())
     try:
-        stand = await onwards(job, thread, given)
+        stand = await onwards(job, thread, given, gate)
     finally:
         await metered.close()
+        await used.close()
     outcome = outcome_of(plainly(result_of(stand.values)), job.spec.name, job.brief)
     await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
     return outcome.model_copy(update={"usage": outcome.usage + metered.used})
 
 
-async def onwards(job: Job, thread: SubThread, given: object) -> Stand:
-    """Run a graph to its end, answering what is answered; Parked where it asks."""
+async def onwards(job: Job, thread: SubThread, given: object, gate: ToolGate | None = None) -> Stand:
+    """Run a graph to its end, answering what is answered; Parked where it asks, or where its `gate` does."""
     decisions = job.floor.steering.decisions
     before = await thread.stand()
     asked = questions_of(before.questions, job) if before else []
-    if job.floor.steering.is_stopping or any(not question.is_answered(decisions) for question in asked):
-        _park(job, before.questions if before else ())
+    is_open = any(not question.is_answered(decisions) for question in asked) or bool(gate and gate.waiting())
+    if job.floor.steering.is_stopping or is_open:
+        _park(job, asked, gate)
+    if gate and (why := gate.denied()):
+        raise AgentFailed(why, "denied")
     answers = {question.interrupt.id: question.answer(decisions, job.asks) for question in asked}
     stand = await thread.run(given, answers, hear=lambda said: _report(job, said))
-    if stand.questions:
-        _park(job, stand.questions)
+    if stand.questions or (gate and gate.asked and not stand.has_ended):
+        _park(job, questions_of(stand.questions, job), gate)
     return stand
 
 
-def _park(job: Job, interrupts: tuple[object, ...]) -> None:
-    asked = questions_of(interrupts, job)  # type: ignore[arg-type]
+def _park(job: Job, asked: Sequence[Question], gate: ToolGate | None) -> NoReturn:
     known = job.floor.steering.decisions
     still_open = [approval for question in asked for approval in question.approvals if approval.id not in known]
-    raise Parked(*still_open, conversation=job.place)
+    kept: dict[str, JsonValue] = {"thread": job.thread}
+    if gate:
+        still_open += gate.waiting()
+        kept |= gate.kept([one for question in asked for one in question.approvals if question.is_about_tools])
+    raise Parked(*still_open, conversation=job.keeping(**kept))
 
 
 async def _report(job: Job, said: object) -> None:

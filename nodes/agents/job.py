@@ -39,19 +39,32 @@ class Job:
         return self.account or self.brief.task.id
 
     @property
+    def kept(self) -> dict[str, JsonValue]:
+        """What an agent that no model of ours drives has kept while it waited."""
+        first = self.conversation[0] if self.conversation else None
+        return dict(first) if isinstance(first, dict) else {}
+
+    def keeping(self, **more: JsonValue) -> list[JsonValue]:
+        """The same for the next time, with `more`."""
+        return [{**self.kept, **more}]
+
+    @property
     def thread(self) -> str:
         """Name of the thread that a graph runs on, below the run's: kept while it waits, found again after a crash."""
-        kept = self.conversation[0] if self.conversation else None
-        if isinstance(kept, dict) and isinstance(kept.get("thread"), str):
-            return str(kept["thread"])
-        return f"{self.floor.run.scope}/{self.label}"
+        kept = self.kept.get("thread")
+        return kept if isinstance(kept, str) else f"{self.floor.run.scope}/{self.label}"
 
     @property
     def place(self) -> list[JsonValue]:
-        """What is kept of a graph that waits: the name of its thread."""
-        return [{"thread": self.thread}]
+        """What is kept of a graph that waits: the name of its thread, above all."""
+        return self.keeping(thread=self.thread)
 
     @property
     def asks(self) -> str:
         """What stands before the ids of questions that come out of a graph."""
         return f"{self.brief.task.id}.{self.brief.iteration}.{self.spec.name}/"
+
+    @property
+    def acts(self) -> str:
+        """What stands before the ids of side effects of a nested supervisor: without the round, as for any other."""
+        return f"{self.brief.task.id}.{self.spec.name}/"

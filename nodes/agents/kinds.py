@@ -7,7 +7,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.pregel import Pregel
 from langgraph.pregel.remote import RemoteGraph
 
-from state.supervisor import SupervisorState
+from nodes.runtime.blueprint import Blueprint
 
 AgentKind = Literal["model", "function", "runnable", "graph", "supervisor", "remote"]
 
@@ -18,7 +18,7 @@ def kind_of(run: Any) -> AgentKind:
         return "model"
     if isinstance(run, RemoteGraph):
         return "remote"
-    if isinstance(run, CompiledStateGraph) and run.builder.state_schema is SupervisorState:
+    if isinstance(run, CompiledStateGraph) and isinstance(run.builder, Blueprint):
         return "supervisor"
     if isinstance(run, Pregel):
         return "graph"

@@ -1,8 +1,8 @@
 """A Baton supervisor as an agent of another one.
 
-It has its own scope: plan, mail, recruits and questions of its own, on a thread below the outer one. Journal, budget,
-depth, control and room are the outer one's (`nodes.runtime.nesting`), and the outer lease covers it: nobody else can
-start its thread, because only the outer run knows it.
+It has its own scope: plan, mail and recruits of its own, on a thread below the outer one. What people see and decide is
+the outer one's (`nodes.runtime.nesting`): journal, questions, side effects, budget, depth, control and room. The outer
+lease covers it: nobody else can start its thread, because only the outer run knows it.
 """
 
 from typing import Any
@@ -10,9 +10,12 @@ from typing import Any
 from nodes.agents.functions import outcome_of
 from nodes.agents.graphs import onwards
 from nodes.agents.job import Job
+from nodes.agents.questions import from_inside, questions_of
 from nodes.policy.report import joined, sinks
+from nodes.runtime.folder import nested_folder
+from nodes.runtime.leaving import Parked
 from nodes.runtime.nesting import Nesting
-from nodes.runtime.subthread import Stand, open_subthread
+from nodes.runtime.subthread import Stand, SubThread, open_subthread
 from state.artifact import Artifact
 from state.errors import AgentFailed
 from state.outcome import Outcome, as_text
@@ -35,10 +38,11 @@ async def run_nested(job: Job) -> Outcome:
     if left <= 0:
         deep = f"the limit of {job.floor.run.ceiling} (max_delegation_depth, counted through nesting) is reached"
         raise AgentFailed(f"supervisor {job.spec.name} is nested too deep: {deep}", "limit")
-    thread = open_subthread(job.floor, job.spec.run, job.thread, context=_nesting(job, left - 1))
+    graph = job.spec.run.copy(update={"store": job.floor.run.store})
+    thread = open_subthread(job.floor, graph, job.thread, context=_nesting(job, left - 1))
     job.floor.slots.release()  # its agents take the room
     try:
-        stand = await onwards(job, thread, _given(job))
+        stand = await _to_its_end(job, thread)
     finally:
         await job.floor.slots.acquire()
     return _outcome(job, stand)
@@ -48,16 +52,42 @@ def _nesting(job: Job, ceiling: int) -> Nesting:
     floor = job.floor
     return Nesting(
         journal=floor.run.journal,
+        questions=floor.questions,
+        effects=floor.effects,
         budget=floor.meter,
         steering=floor.steering,
         slots=floor.slots,
-        folder=floor.run.folder / "nested" / job.ledger_task,
+        folder=nested_folder(floor.run.folder, job.ledger_task),
         task_id=job.ledger_task,
         agent=job.spec.name,
         path=tuple(job.path),
         asks=job.asks,
+        acts=job.acts,
+        outward=lambda question: from_inside(question, job),
         ceiling=ceiling,
     )
+
+
+async def leave_board(job: Job, outcome: Outcome) -> None:
+    """Take a nested supervisor off the board whose try is over; where it goes on in another one, it shows itself."""
+    if outcome.status != "parked":
+        await job.floor.run.journal.wipe(f"{job.ledger_task}/{job.asks}")
+
+
+async def _to_its_end(job: Job, thread: SubThread) -> Stand:
+    """Run it until nothing inside can go on: what was answered while it came to rest is taken up at once."""
+    while True:
+        try:
+            return await onwards(job, thread, _given(job))
+        except Parked:
+            if job.floor.steering.is_stopping or not await _is_answered(job, thread):
+                raise
+
+
+async def _is_answered(job: Job, thread: SubThread) -> bool:
+    stand = await thread.stand()
+    asked = questions_of(stand.questions, job) if stand else []
+    return bool(asked) and all(question.is_answered(job.floor.steering.decisions) for question in asked)
 
 
 def _given(job: Job) -> dict[str, Any]:

@@ -29,6 +29,12 @@ class Question:
     interrupt: Interrupt
     approvals: tuple[Approval, ...]
 
+    @property
+    def is_about_tools(self) -> bool:
+        """Whether LangChain's human-in-the-loop middleware asks, before it has tools called."""
+        value = self.interrupt.value
+        return _is_one_call(value) or (_is_middleware(value) and not is_nested(value))
+
     def is_answered(self, decisions: Decisions) -> bool:
         """Whether all of it can go back: a nested supervisor takes some of the answers, too."""
         if is_control(self.interrupt.value):
@@ -43,6 +49,8 @@ class Question:
         given = [(approval, decisions[approval.id]) for approval in self.approvals if approval.id in decisions]
         if is_nested(self.interrupt.value):
             return {approval.id.removeprefix(asks): said.model_dump(mode="json") for approval, said in given}
+        if _is_one_call(self.interrupt.value):
+            return _to_middleware(*given[0])
         if _is_middleware(self.interrupt.value):
             return {"decisions": [_to_middleware(approval, said) for approval, said in given]}
         return _to_graph(given[0][1])
@@ -51,6 +59,15 @@ class Question:
 def questions_of(interrupts: Sequence[Interrupt], job: Job) -> list[Question]:
     """What a human is asked for the interrupts of a graph; ids are the same whenever it is looked at."""
     return [Question(asked, tuple(_approvals(asked, job))) for asked in interrupts]
+
+
+def from_inside(inner: Approval, job: Job) -> Approval:
+    """A question of a nested supervisor, as the outer one asks it.
+
+    Whatever it is about inside (a plan, whether a task may begin, a result), outside it is something its agent asks.
+    """
+    place = {"id": f"{job.asks}{inner.id}", "task_id": job.brief.task.id, "agent": job.spec.name}
+    return inner.model_copy(update={**place, "subject": "action", "path": [*job.path, *(inner.path or [inner.agent])]})
 
 
 def is_nested(value: object) -> bool:
@@ -67,12 +84,19 @@ def _is_middleware(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("action_requests"), list)
 
 
+def _is_one_call(value: object) -> bool:
+    """Whether the middleware asks about one call, in its mode `per_call`."""
+    return isinstance(value, Mapping) and value.get("type") == "tool_approval"
+
+
 def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
     value: Any = asked.value
     if is_control(value):
         return []
     if is_nested(value):
-        return [_from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
+        return [from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
+    if _is_one_call(value):
+        return [_approval(job, asked.id, str(value.get("name", "action")), value.get("args") or {}, value)]
     if _is_middleware(value):
         return [
             _approval(job, f"{asked.id}.{n}", str(one.get("name", "action")), one.get("args") or {}, one)
@@ -81,13 +105,6 @@ def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
     shown = plain(value)
     args = shown if isinstance(shown, dict) else {"question": shown}
     return [_approval(job, asked.id, "answer", args, {"description": _explained(value)})]
-
-
-def _from_inside(inner: Approval, job: Job) -> Approval:
-    """A question of a nested supervisor, as the outer one asks it."""
-    path = [*job.path, *(inner.path or [inner.agent])]
-    changes = {"id": f"{job.asks}{inner.id}", "task_id": job.brief.task.id, "agent": job.spec.name, "path": path}
-    return inner.model_copy(update=changes)
 
 
 def _approval(job: Job, key: str, action: str, args: Mapping[str, Any], said: Mapping[str, Any]) -> Approval:

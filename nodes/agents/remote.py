@@ -2,7 +2,7 @@
 
 Its run there has a thread of its own, named by ours, so that after a crash it is found again and not started twice. It
 is cancelled when ours is. Interrupts inside a remote graph never resume from here: one that asks has failed, with the
-question as the reason; ask before the task is given to it.
+question as the reason; ask before the task is given to it. What it used is counted where it says so under `usage`.
 """
 
 import asyncio
@@ -12,6 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
+from pydantic import ValidationError
 
 from nodes.agents.functions import outcome_of
 from nodes.agents.given import as_data, given_to, result_of
@@ -20,6 +21,8 @@ from nodes.agents.job import Job
 from nodes.runtime.subthread import plain
 from state.errors import AgentFailed
 from state.outcome import Outcome
+from state.phase import Phase
+from state.usage import Usage
 
 WORKING = ("pending", "running")
 CANCEL_WITHIN_S = 5
@@ -44,7 +47,27 @@ async def run_remote(job: Job) -> Outcome:
         await _cancel(client, thread_id, run_id)
         raise
     await _checked(client, thread_id, run_id, values)
-    return outcome_of(plainly(result_of(values)), job.spec.name, job.brief)
+    used = _used(values)
+    await job.floor.meter.settle(job.ledger_task, job.spec.name, used)
+    if phase := _gave_up(values):
+        raise AgentFailed(f"the remote supervisor ended as {phase}; its report says why", "permanent")
+    outcome = outcome_of(plainly(result_of(values)), job.spec.name, job.brief)
+    await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+    return outcome.model_copy(update={"usage": outcome.usage + used})
+
+
+def _used(values: Any) -> Usage:
+    """What the remote run says it has used, as a supervisor of Baton's does; nothing, where it says nothing."""
+    try:
+        return Usage.model_validate(values.get("usage") if isinstance(values, dict) else None)
+    except ValidationError:
+        return Usage()
+
+
+def _gave_up(values: Any) -> str:
+    """The phase in which a remote supervisor of Baton's has ended without delivering; empty otherwise."""
+    phase = values.get("phase") if isinstance(values, dict) and "report" in values else None
+    return str(phase) if phase in (Phase.failed, Phase.cancelled, Phase.handed_over) else ""
 
 
 async def _started(client: LangGraphClient, assistant: str, thread_id: str, job: Job) -> str:

@@ -1,18 +1,18 @@
 """Team files: read as a whole, and all that is wrong is said at once, each with its line.
 
-`run: package.module:name` makes anything an agent that Python can import; modules beside the file are found, too.
+`package.module:name` under `run:` makes anything an agent that Python can import, and in `tools:` anything a tool.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from nodes.agents.imports import imported, imported_tool
 from nodes.tools.toolbox import TOOL_NAMES
 from state.agent import AgentSpec
 from state.errors import TeamInvalid
@@ -68,24 +68,38 @@ class _File:
     def _spec(self, number: int, entry: Any) -> tuple[AgentSpec | None, list[Problem]]:
         who = entry.get("name", f"agent {number + 1}") if isinstance(entry, dict) else f"agent {number + 1}"
         problems: list[Problem] = []
-        if isinstance(entry, dict) and "run" in entry:
-            try:
-                entry = {**entry, "run": imported(entry["run"], self.folder)}
-            except TeamInvalid as error:
-                problems.append((self._line("agents", number, "run"), f"{who}: run: {error}"))
-                entry = {key: value for key, value in entry.items() if key != "run"}
+        if isinstance(entry, dict):
+            entry, missing = self._imported(number, entry)
+            problems += [(line, f"{who}: {said}") for line, said in missing]
         try:
-            spec = AgentSpec.model_validate(entry)
+            return AgentSpec.model_validate(entry), problems
         except ValidationError as error:
+            faulty = {one["loc"][0] for one in error.errors() if one["loc"]}
             for one in error.errors():
                 where = ".".join(map(str, one["loc"]))
                 problems.append((self._line("agents", number, *one["loc"]), f"{who}: {where}: {one['msg']}"))
-            return None, problems
-        for place, tool in enumerate(spec.tools):
-            if isinstance(tool, str) and tool not in TOOL_NAMES:
-                wrong = f"{who}: there is no tool {tool!r}; there are {', '.join(TOOL_NAMES)}"
-                problems.append((self._line("agents", number, "tools", place), wrong))
-        return spec, problems
+        with suppress(ValidationError, TypeError):  # what is right about it is compared with the others
+            return AgentSpec.model_validate({key: entry[key] for key in entry if key not in faulty}), problems
+        return None, problems
+
+    def _imported(self, number: int, entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Problem]]:
+        """The entry with what it names by `package.module:name` in its place; what cannot be imported is left out."""
+        problems: list[Problem] = []
+        tools: list[Any] = []
+        named = entry.get("tools")
+        for place, tool in enumerate(named if isinstance(named, list) else []):
+            try:
+                tools.append(_tool(tool, self.folder))
+            except TeamInvalid as error:
+                problems.append((self._line("agents", number, "tools", place), str(error)))
+        entry = {**entry, "tools": tools} if isinstance(named, list) else entry
+        if "run" not in entry:
+            return entry, problems
+        try:
+            return {**entry, "run": imported(entry["run"], self.folder)}, problems
+        except TeamInvalid as error:
+            problems.append((self._line("agents", number, "run"), f"run: {error}"))
+            return {key: value for key, value in entry.items() if key != "run"}, problems
 
     def _between(self, specs: Sequence[AgentSpec]) -> Iterator[Problem]:
         """What is wrong between agents."""
@@ -120,6 +134,15 @@ class _File:
         return line
 
 
+def _tool(named: Any, folder: Path | None) -> Any:
+    """A built-in tool's name as it is, an imported tool by its place."""
+    if not isinstance(named, str) or named in TOOL_NAMES:
+        return named
+    if ":" in named:
+        return imported_tool(named, folder)
+    raise TeamInvalid(f"there is no tool {named!r}; there are {', '.join(TOOL_NAMES)}, or package.module:name")
+
+
 def _step(node: Any, step: int | str) -> tuple[int, Any] | None:
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step].start_mark.line + 1, node.value[step]
@@ -129,29 +152,6 @@ def _step(node: Any, step: int | str) -> tuple[int, Any] | None:
             key, value = pairs[str(step)]
             return key.start_mark.line + 1, value
     return None
-
-
-def imported(where: Any, folder: Path | None) -> Any:
-    """What `package.module:name` names.
-
-    Raises:
-        TeamInvalid: it has another form, or cannot be imported; whatever the import raises is in the message.
-    """
-    module, colon, name = str(where).partition(":")
-    if not (colon and module and name and isinstance(where, str)):
-        raise TeamInvalid(f"{where!r} is not of the form package.module:name")
-    beside = str(folder.absolute()) if folder else ""
-    if beside and beside not in sys.path:
-        sys.path.append(beside)
-    try:
-        found = import_module(module)
-    except Exception as error:
-        raise TeamInvalid(f"{module} cannot be imported: {type(error).__name__}: {error}") from error
-    for part in name.split("."):
-        found = getattr(found, part, None)  # type: ignore[assignment]
-    if found is None:
-        raise TeamInvalid(f"there is no {name!r} in {module}")
-    return found
 
 
 def _line_of_error(error: Exception) -> int:

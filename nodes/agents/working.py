@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from langchain_core.messages import messages_from_dict
@@ -18,7 +19,7 @@ from nodes.agents.functions import run_function
 from nodes.agents.graphs import run_graph
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
-from nodes.agents.nested import run_nested
+from nodes.agents.nested import leave_board, run_nested
 from nodes.agents.remote import run_remote
 from nodes.agents.results import kept
 from nodes.agents.runnables import run_runnable
@@ -43,20 +44,25 @@ class Working:
 
     async def do(self, job: Job) -> Outcome:
         """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
-        outcome = await contained(job, self._do)
-        if not job.spec.workers and kind_of(job.spec.run) != "function":
-            return outcome
-        return outcome.model_copy(update={"usage": outcome.usage + await Delegations(job, self.do).used()})
-
-    async def _do(self, job: Job) -> Outcome:
-        sources = await job.floor.run.sources()
         delegations = Delegations(job, self.do)
-        desk = Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)
+        outcome = await contained(job, partial(self._do, delegations))
+        if kind_of(job.spec.run) == "supervisor":
+            await leave_board(job, outcome)
+        if not job.spec.workers and not delegations.has_begun:
+            return outcome
+        return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})
+
+    async def _do(self, delegations: Delegations, job: Job) -> Outcome:
+        sources = await job.floor.run.sources()
+
+        def make_desk() -> Desk:
+            return Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)
+
         match kind_of(job.spec.run):
             case "model":
-                outcome = await self._think(job, desk, delegations, sources)
+                outcome = await self._think(job, make_desk(), delegations, sources)
             case "function":
-                outcome = await run_function(job.spec, job.brief, desk)
+                outcome = await run_function(job, make_desk)
                 await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
             case "runnable":
                 outcome = await run_runnable(job)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 NAMES = (
-    "request task input missing mail feedback previous sources team notes errors result finding".split()  # noqa: SIM905
+    "request task input missing mail feedback previous sources team notes objection errors result finding".split()  # noqa: SIM905
 )
 """The sections Baton's own prompts use."""
 

@@ -5,13 +5,12 @@ strings; Studio whatever a person typed; code a mapping by approval id. What can
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from nodes.policy.edits import checked_edit
 from state.approval import POLICY, Answer, Approval, Decision
-from state.record import TaskRecord
 
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
@@ -48,10 +47,9 @@ def _door(answer: JsonValue) -> str:
     return said if isinstance(said, str) else ""
 
 
-def asked_in(records: Iterable[TaskRecord]) -> set[str]:
-    """Ids of the questions that parked tasks wait for."""
-    outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
-    return {approval.id for outcome in outcomes for approval in outcome.approvals}
+def came_second(approval_id: str, first: Decision) -> str:
+    """What is told to whoever answers a question that somebody has answered."""
+    return f"{approval_id} was answered before: {first.by} said {first.type}; the first answer stands"
 
 
 def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, str]:

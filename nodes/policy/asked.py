@@ -1,17 +1,24 @@
 """Which question is the most urgent, and the one form in which every page and program reads them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import get_args
 
 from pydantic import JsonValue
 
 from state.approval import Approval
 from state.plan import Plan
+from state.record import TaskRecord
 from state.trigger import PRIORITIES, Fired, Risk
 
 _RISKS: tuple[Risk, ...] = get_args(Risk)
 
 PLAN_WAITS = Fired(trigger="oversight", priority="medium", reason="the plan waits for a human (oversight in_command)")
+
+
+def asked_by(records: Iterable[TaskRecord], decided: Container[str] = ()) -> list[Approval]:
+    """The questions that parked tasks wait for, without those that are `decided`."""
+    outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
+    return [approval for outcome in outcomes for approval in outcome.approvals if approval.id not in decided]
 
 
 def most_urgent_first(questions: Iterable[Approval]) -> list[Approval]:
@@ -52,9 +59,7 @@ def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonVa
             }
             for q in questions
         ],
-        "review_configs": [
-            {"action_name": q.action, "allowed_decisions": ["approve", "edit", "reject"], **_form(q)} for q in questions
-        ],
+        "review_configs": [{"action_name": q.action, "allowed_decisions": [*q.choices], **_form(q)} for q in questions],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked

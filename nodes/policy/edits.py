@@ -24,7 +24,14 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
-    """The arguments as they are to be used, and what is wrong with them, in words; empty when they can be."""
+    """The arguments as they are to be used, and what is wrong with them, in words; empty when they can be.
+
+    What the tool requires and the edit leaves out stays as it was asked: nobody has to type a whole report again.
+    """
+    if "edit" not in approval.choices:
+        return args, f"{approval.action} is called by code that does not take others: approve or reject it"
+    if not args:
+        return args, "they are empty; give those that change"
     if approval.action == PLAN and not approval.task_id:
         return args, _plan_fault(args)
     if approval.args_schema is None:
@@ -34,7 +41,7 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
         Draft202012Validator.check_schema(schema)
     except SchemaError:  # a tool's own schema may be odd; the tool has the last word then
         return args, ""
-    fitted = cast(Json, _fitted(args, schema, schema))
+    fitted = cast(Json, _fitted(_completed(args, approval, schema), schema, schema))
     errors = sorted(Draft202012Validator(schema).iter_errors(fitted), key=lambda error: list(map(str, error.path)))
     return fitted, "; ".join(_in_words(error) for error in errors[:5])
 
@@ -45,6 +52,12 @@ def _plan_fault(args: Json) -> str:
     except PlanInvalid as error:
         return str(error)
     return ""
+
+
+def _completed(args: Json, approval: Approval, schema: Json) -> Json:
+    required = schema.get("required")
+    left_out = [str(name) for name in required if str(name) not in args] if isinstance(required, list) else []
+    return {**{name: approval.args[name] for name in left_out if name in approval.args}, **args}
 
 
 def _closed(schema: Mapping[str, JsonValue]) -> Json:

@@ -7,6 +7,11 @@ FIRST_REPLY = 256
 """Tokens a reply is expected to have before any was seen."""
 
 
+def time_for_try(own_s: float, policy: Policy) -> float:
+    """Seconds that one try may take: the agent's own limit, or what the policy gives it to come to a decision."""
+    return own_s if policy.decision_timeout_s is None else min(own_s, policy.decision_timeout_s)
+
+
 def exceeded(policy: Policy, used: Usage, reserved: Usage) -> str:
     """Which limit of the run stands in the way of one more call, or an empty string.
 

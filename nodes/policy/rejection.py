@@ -27,7 +27,7 @@ def to_replan(records: Iterable[TaskRecord], policy: Policy, replanned: Sequence
     return [record for record in records if is_denied(record) and record.id not in replanned]
 
 
-def note_on(record: TaskRecord) -> str:
+def objection_to(record: TaskRecord) -> str:
     """What the planner is told about a denied task."""
     why = record.outcome.failure.message if record.outcome and record.outcome.failure else "it was not allowed"
     return f"Make another plan: {why}. That was task {record.id}: {record.task.description}"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from state.record import TaskRecord
+from state.outcome import Outcome
 from state.trust import LEVELS, Incident, Level, Tally, Trust
 
 DAY_S = 86_400.0
@@ -71,14 +71,14 @@ def next_level(level: Level) -> Level | None:
     return LEVELS[place] if place < len(LEVELS) else None
 
 
-def tallies(records: Iterable[TaskRecord], agents: Collection[str], since: float, at: float) -> dict[str, Tally]:
+def tallies(outcomes: Iterable[Outcome], agents: Collection[str], since: float, at: float) -> dict[str, Tally]:
     """What each of `agents` did in a run: tasks it delivered, and tasks it tried and did not.
 
     What a limit of the run, the model's provider or a human's no has ended is nobody's failure.
     """
     completed: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    for outcome in (record.outcome for record in records if record.outcome and record.outcome.attempts):
+    for outcome in (outcome for outcome in outcomes if outcome.attempts):
         failed.update(name for name in outcome.tried if name != outcome.agent)
         if outcome.status == "done":
             completed[outcome.agent] += 1

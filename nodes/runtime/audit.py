@@ -47,6 +47,7 @@ def entry_of(kind: EntryKind, approval: Approval, at: float, decision: Decision 
         approval=approval.id,
         task_id=approval.task_id,
         agent=approval.agent,
+        path=approval.path,
         action=approval.action,
         risk=approval.risk,
         reason=approval.reason,

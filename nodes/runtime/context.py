@@ -24,6 +24,8 @@ from state.phase import Phase
 from state.policy import Policy
 from state.supervisor import SupervisorState, Terms
 
+BY_HAND = "|try:"
+"""Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's try."""
 DEFAULT_THREAD = "unsaved"
 """The thread of a graph that runs without a checkpointer: nothing to resume, nothing to tell apart."""
 
@@ -45,6 +47,8 @@ class RunContext:
     """The run's checkpointer, for graphs that run on threads of their own below it."""
     outer: Nesting | None = None
     """The supervisor that this one is an agent of."""
+    by_hand: bool = False
+    """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
 
     async def emit(
         self,
@@ -57,17 +61,14 @@ class RunContext:
         **data: object,
     ) -> None:
         """Record an event of this phase, together with the rows in `also`."""
-        if self.outer and kind == "approval_answered":  # the outer gate took the answer, and told of it
-            await self.store.abatch(also)
-            return
         await self.journal.emit(
             kind, phase=self.phase, task_id=task_id, agent=agent, path=path, data=_plain(data), also=also
         )
 
-    async def enter(self) -> None:
-        """Say that the phase was entered."""
+    async def enter(self, also: Sequence[PutOp] = ()) -> None:
+        """Say that the phase was entered, together with the rows in `also`."""
         row = self.journal.row("run", {"phase": self.phase.value, "at": self.services.clock.now()})
-        await self.emit("phase_entered", also=[row])
+        await self.emit("phase_entered", also=[row, *also])
 
     async def sources(self) -> Sources | None:
         """The user's files, indexed once per process; None if none were given."""
@@ -95,14 +96,22 @@ class RunContext:
 
 
 def open_context(services: Services, state: SupervisorState, runtime: Runtime[None], phase: Phase) -> RunContext:
-    """The context of the node that is running now."""
+    """The context of the node that is running now.
+
+    A graph that code of an agent runs gets the thread and the context of that agent's run from LangGraph, and is to
+    touch neither.
+    """
     terms = Terms.model_validate(state.get("terms") or {})
     config: RunnableConfig = get_config()
     configurable = config.get("configurable", {})
-    thread_id = thread_of(config)
+    above, _, step = str(configurable.get("checkpoint_ns", "")).rpartition("|")
+    by_hand = BY_HAND in above
+    thread_id = f"{thread_of(config)}/{above}" if by_hand else thread_of(config)
     store = runtime.store or services.fallback_store
     given = cast(object, runtime.context)
-    outer = given if isinstance(given, Nesting) else None
+    outer = given if isinstance(given, Nesting) and not by_hand else None
+    if outer or by_hand:
+        services = services.below(outer.journal.clock if outer else services.clock)
     journal = InnerJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
     saver = configurable.get("__pregel_checkpointer")
@@ -110,13 +119,14 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         services=services,
         store=store,
         thread_id=thread_id,
-        scope=str(configurable.get("checkpoint_ns", "")).rpartition(":")[2],
+        scope=step.rpartition(":")[2],
         policy=terms.policy,
         phase=phase,
         paths=terms.sources,
         journal=journal,
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
         outer=outer,
+        by_hand=by_hand,
     )
 
 

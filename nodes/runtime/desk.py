@@ -1,8 +1,8 @@
 """What an agent may do while it works, besides its own work."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Literal, NoReturn, Protocol
+from collections.abc import Callable
+from typing import Any, Literal, NoReturn, Protocol
 
 from pydantic import JsonValue
 
@@ -10,33 +10,17 @@ from nodes.policy import recruiting
 from nodes.policy.directory import directory
 from nodes.policy.rejection import denial
 from nodes.runtime.floor import Floor
+from nodes.runtime.leaving import Parked
+from nodes.runtime.once import Once
 from state.approval import Approval, Decision
 from state.brief import Brief, Mail
 from state.directory import Member
+from state.effect import Effect
 from state.errors import AgentFailed, ToolRefused
 from state.outcome import Outcome
 from state.record import FINAL
 from state.signal import Recruit
 from state.trigger import OF_RISK, Risk
-
-
-class Parked(BaseException):
-    """The agent's work ends here and starts again later: with answers to `approvals`, or after a pause."""
-
-    def __init__(self, *approvals: Approval, conversation: Sequence[JsonValue] = ()) -> None:
-        super().__init__(", ".join(approval.id for approval in approvals) or "paused")
-        self.approvals = approvals
-        self.conversation = conversation
-        """Where the agent goes on from."""
-
-
-class HandedOver(BaseException):
-    """The agent's work ends here for good: another one finishes the task in its place."""
-
-    def __init__(self, to: str, note: str) -> None:
-        super().__init__(to)
-        self.to = to
-        self.note = note
 
 
 class Delegating(Protocol):
@@ -77,6 +61,7 @@ class Desk:
         self._delegating = delegating
         self._plan_task = plan_task or brief.task.id
         self._asked = self._sent = self._read = self._delegated = 0
+        self._once = Once(floor, agent, brief.task)
 
     async def ask(self, action: str, args: dict[str, JsonValue] | None = None, risk: Risk = "medium") -> Decision:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
@@ -106,6 +91,35 @@ class Desk:
                 description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
             )
         )
+
+    async def once(
+        self,
+        action: str,
+        do: Callable[..., Any],
+        args: dict[str, JsonValue] | None = None,
+        *,
+        risk: Risk | None = None,
+        undo: str = "",
+    ) -> Effect:
+        """Do something to the outside world: once in the run, whatever crashes, fails or sends the work back.
+
+        `do` is called with `args` by keyword, as a human has edited them where one was asked; it may be async or not.
+        Asked is, as for tools, where the policy wants it for this action and this risk (by default `high` if the action
+        is sensitive, else `low`), and where the work broke off while it was done: it may have happened. The same once
+        more, after it was done in this try, is another action. Act one after the other: a question ends the try.
+
+        `undo` names a tool of the team for when the run is rolled back. It gets those of `args` that it takes, and as
+        `result` what `do` returned.
+
+        Returns:
+            What is on record: `status` is `done`, with what `do` returned as `reply`; or, where a human said no,
+            `refused`, or `presumed` done before, with what was said.
+
+        Raises:
+            AgentFailed: class `denied`, after a no, where the policy's `on_reject` is not `revise`.
+            Exception: whatever `do` raises. It is on record as failed then, and the next try of the task does it again.
+        """
+        return await self._once.do(action, do, args or {}, risk=risk, undo=undo)
 
     async def recruit(self, role: str, task: str) -> str:
         """Add a task for somebody of `role`, beside what is running; what depends on this task waits for it too.

@@ -1,7 +1,8 @@
 """The ledger of side effects: intent written before an action, outcome after it, so that none is repeated silently.
 
 What is recorded as ended is not done again, in whatever try or process. What was begun and has no end may have
-happened: only a human may have it done again (`nodes.agents.worker.act` asks).
+happened: only a human may have it done again (`nodes.runtime.deeds` asks). What agents of nested supervisors do is on
+the ledger of the outermost run, in one order.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import asyncio
 from langgraph.store.base import BaseStore
 
 from nodes.runtime.clock import Clock
+from nodes.runtime.nesting import Nesting
 from nodes.runtime.rows import read_all, space
 from state.effect import Effect, EffectStatus
 
@@ -54,3 +56,33 @@ class Effects:
                 rows = await read_all(self._store, self._place)
                 self._known = {row.key: Effect.model_validate(row.value) for row in rows}
         return self._known
+
+
+class InnerEffects:
+    """The side effects of one nested run."""
+
+    def __init__(self, outer: Nesting) -> None:
+        self._outer = outer
+
+    async def find(self, effect_id: str) -> Effect | None:
+        """What is known of an action; None if it was never begun."""
+        found = await self._outer.effects.find(f"{self._outer.acts}{effect_id}")
+        return self._inward(found) if found else None
+
+    async def intend(self, effect: Effect) -> Effect:
+        """Write down that an action begins."""
+        return self._inward(await self._outer.effects.intend(self._outward(effect)))
+
+    async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
+        """Write down what came of it."""
+        return self._inward(await self._outer.effects.settle(self._outward(effect), status, **changes))
+
+    def _outward(self, effect: Effect) -> Effect:
+        outer = self._outer
+        task_id, within = f"{outer.task_id}/{effect.task_id}", [outer.agent, *effect.within]
+        return effect.model_copy(update={"id": f"{outer.acts}{effect.id}", "task_id": task_id, "within": within})
+
+    def _inward(self, effect: Effect) -> Effect:
+        outer = self._outer
+        names = {"id": effect.id.removeprefix(outer.acts), "task_id": effect.task_id.removeprefix(f"{outer.task_id}/")}
+        return effect.model_copy(update={**names, "within": effect.within[1:]})

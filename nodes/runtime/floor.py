@@ -9,10 +9,12 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from nodes.policy.handback import dropped
 from nodes.policy.readiness import is_busy
+from nodes.runtime.asking import questions_for
 from nodes.runtime.context import RunContext
-from nodes.runtime.effects import Effects
+from nodes.runtime.effects import Effects, InnerEffects
 from nodes.runtime.listener import Listener
 from nodes.runtime.meter import Meter
+from nodes.runtime.nesting import SideEffects
 from nodes.runtime.questions import Questions
 from nodes.runtime.slots import Slots
 from nodes.runtime.steering import Steering
@@ -29,7 +31,7 @@ class Floor:
     steering: Steering
     meter: Meter
     listener: Listener
-    effects: Effects
+    effects: SideEffects
     questions: Questions
     slots: Slots
     """Room for agents at work."""
@@ -56,23 +58,31 @@ class Floor:
 
 def open_floor(run: RunContext) -> Floor:
     """A floor; its steering and meter are still to be loaded."""
-    steering, meter = Steering(run.store, run.thread_id), Meter(run)
+    steering, meter = open_steering(run), Meter(run)
     records: dict[str, TaskRecord] = {}
-    questions = Questions(run)
+    questions = questions_for(run)
     listener = Listener(run, steering, meter, questions, records)
-    if run.outer:
-        steering.follow(run.outer.steering)
-    effects = Effects(run.store, run.thread_id, run.services.clock)
+    effects = InnerEffects(run.outer) if run.outer else Effects(run.store, run.thread_id, run.services.clock)
     slots = Slots(run.policy.max_parallel, run.outer.slots if run.outer else None)
     saver = run.saver or InMemorySaver()
     return Floor(run, steering, meter, listener, effects, questions, slots, saver, records=records)
+
+
+def open_steering(run: RunContext) -> Steering:
+    """The steering of a run, still to be loaded; that of a nested one follows the outer one's."""
+    steering = Steering(run.store, run.thread_id)
+    if run.outer:
+        steering.follow(run.outer.steering, run.outer.asks)
+    return steering
 
 
 async def forget(
     run: RunContext, steering: Steering, before: Sequence[TaskRecord], after: Sequence[TaskRecord]
 ) -> None:
     """Take what no longer fits off the board, and recruits that are gone out of the run."""
-    rows = [run.journal.row(f"task:{record.id}", {}) for record in dropped(before, after)]
+    void = dropped(before, after)
+    rows = [run.journal.row(f"task:{record.id}", {}) for record in void]
+    await run.journal.wipe(*(f"{record.id}/" for record in void))
     gone = {record.id for record in before} - {record.id for record in after}
     if rows := [*rows, *steering.forget_recruits(gone)]:
         await run.store.abatch(rows)
@@ -81,7 +91,6 @@ async def forget(
 async def control_now(run: RunContext) -> Control:
     """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
     floor = open_floor(run)
-    await floor.steering.load({})
-    await floor.questions.load()
+    await asyncio.gather(floor.steering.load({}), floor.questions.load())
     await floor.listener.look()
     return floor.steering.control

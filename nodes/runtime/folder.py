@@ -1,4 +1,4 @@
-"""Where a run's files go: one folder for each thread."""
+"""Where a run's files go: one folder for each thread, and below it one for each task of a nested supervisor."""
 
 import re
 from hashlib import sha256
@@ -13,3 +13,8 @@ def run_folder(artifacts: Path, thread_id: str) -> Path:
         return artifacts / thread_id
     mark = sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return artifacts / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', thread_id)[:60]}-{mark}"
+
+
+def nested_folder(folder: Path, task_id: str) -> Path:
+    """The folder of a nested supervisor, by that of the outer run and the outer task."""
+    return folder / "nested" / task_id

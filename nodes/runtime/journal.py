@@ -30,8 +30,6 @@ class Journal:
         self.thread_id = thread_id
         self.clock = clock
         self.writer: Writer = _nobody
-        self.announced: set[str] = set()
-        """Questions that were asked since this process took the run up."""
         self._seq: int | None = None
         self._lock = asyncio.Lock()
 
@@ -66,14 +64,22 @@ class Journal:
             row = PutOp(space("events", self.thread_id), event_key(event.seq), value)
             await self.store.abatch([row, head, *also])
             self._seq = event.seq
-        if kind == "approval_requested":
-            self.announced.add(str(event.data.get("id")))
         self.writer(value)
         return event
 
     def row(self, name: str, value: Json) -> PutOp:
-        """A row of the board: `run`, or `task:ID`."""
+        """A row of the board: `run`, or `task:ID`; those of nested supervisors are called `task:ID/PLACE/ID`."""
         return PutOp(space("board", self.thread_id), name, value)
+
+    def kept(self, kind: str, key: str, value: Json | None) -> PutOp:
+        """A row of any kind, among those of the outermost run; None deletes it."""
+        return PutOp(space(kind, self.thread_id), key, value)
+
+    async def wipe(self, *below: str) -> None:
+        """Take off the board what nested supervisors have put below these places: `TASK/`, or `TASK/PLACE/`."""
+        board = await read_board(self.store, self.thread_id) if below else {}
+        if names := [name for name in board if _stands_below(name, below)]:
+            await self.store.abatch([PutOp(space("board", self.thread_id), name, None) for name in names])
 
     async def _last_seq(self) -> int:
         item = await self.store.aget(space("journal", self.thread_id), "head")
@@ -99,15 +105,27 @@ async def read_board(store: BaseStore, thread_id: str) -> dict[str, Json]:
 
 
 def asked_on(board: Mapping[str, Json]) -> list[Approval]:
-    """The questions that tasks on the board wait for; of a task that is parked on several, answered ones too."""
+    """The questions that tasks on the board wait for; of a task that is parked on several, answered ones too.
+
+    One of a nested supervisor stands there twice once the outer task waits for it as well; it is given once.
+    """
     parked = (row for row in board.values() if row.get("status") == "parked")
     asked = (question for row in parked for question in cast(list[Json], row.get("approvals") or []))
-    return [Approval.model_validate(question) for question in asked]
+    return list({str(question["id"]): Approval.model_validate(question) for question in asked}.values())
+
+
+def asked_below(board: Mapping[str, Json]) -> list[Approval]:
+    """Those of them that stand below a task: its nested supervisor is at work, or was stopped."""
+    return asked_on({name: row for name, row in board.items() if "/" in name})
 
 
 def event_key(seq: int) -> str:
     """The key of an event: sorts by number."""
     return f"{seq:012d}"
+
+
+def _stands_below(name: str, places: Sequence[str]) -> bool:
+    return name.startswith(tuple(f"task:{place}" for place in places))
 
 
 def _nobody(event: Json) -> None:

@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager, suppress
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
-from nodes.policy.answers import checked
+from nodes.policy.answers import came_second, checked
+from nodes.policy.asked import asked_by
 from nodes.policy.driving import control_by
 from nodes.policy.handback import hand_back_faults
 from nodes.policy.recruiting import Refusal, recruit
-from nodes.runtime.answering import reachable
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.meter import Meter
@@ -63,8 +63,8 @@ class Listener:
         self.records = records
         self.post = Post(run, steering, records)
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
-        self.besides: list[Approval] = []
-        """Questions that wait and that no task has asked: whether the plan may be carried out."""
+        self.plan: Approval | None = None
+        """The question about the plan, while that waits."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -74,7 +74,7 @@ class Listener:
         bell = self.run.services.bells.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
-            with reachable(self.run, self.steering, self.records):
+            with self.questions.heard(self.open_questions):
                 yield
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
@@ -89,6 +89,11 @@ class Listener:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
             await self.questions.expire(self.open_questions(), self.steering.decide)
+
+    def open_questions(self) -> list[Approval]:
+        """The questions that nobody has answered: of parked tasks, and of nested supervisors at work."""
+        below = [asked for asked in self.questions.waiting_below() if asked.id not in self.steering.decisions]
+        return [*asked_by(self.records.values(), self.steering.decisions), *below]
 
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
@@ -151,20 +156,15 @@ class Listener:
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
-        asked = {approval.id: approval for approval in [*on_board, *self.open_questions()]}
+        by_plan = [self.plan] if self.plan else []
+        asked = {approval.id: approval for approval in [*on_board, *self.open_questions(), *by_plan]}
         if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
             late = [question for question in asked.values() if question.id not in self.steering.decisions]
             await self.questions.expire(late, self.steering.decide)
         if known := self.steering.decisions.get(signal.approval):
-            await self._log(item, f"refused: {known.by} has answered {signal.approval} before ({known.type})", [])
+            await self._log(item, f"refused: {came_second(signal.approval, known)}", [])
         elif signal.approval in asked:
             await self._answer(asked[signal.approval], signal, item)
-        elif await self.steering.hand_down(signal.approval, signal.decision):
-            said = signal.decision.model_dump(mode="json", include={"by", "message"})
-            rows = self._moved(item, "done")
-            await self.run.emit(
-                "approval_answered", also=rows, id=signal.approval, decision=signal.decision.type, **said
-            )
         else:
             await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
 
@@ -175,12 +175,6 @@ class Listener:
             await self._log(item, f"refused: {signal.approval}: {problem}", [])
             return
         await self.questions.answer(question, decision, self.steering.decide, self._moved(item, "done"))
-
-    def open_questions(self) -> list[Approval]:
-        """The questions that nobody has answered: those of parked tasks, and `besides`."""
-        parked = [r.outcome for r in self.records.values() if r.outcome and r.status == "parked"]
-        asked = [*self.besides, *(approval for outcome in parked for approval in outcome.approvals)]
-        return [approval for approval in asked if approval.id not in self.steering.decisions]
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)

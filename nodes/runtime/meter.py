@@ -117,6 +117,8 @@ class Meter:
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger: for the run, the task and the agent, and on that of an outer supervisor."""
+        if used == Usage():
+            return
         if outer := self._run.outer:
             await outer.budget.settle(outer.task_id, agent, used)
         await self._put(task_id, agent, used)

@@ -1,22 +1,31 @@
-"""What a supervisor gets from the one it is an agent of: journal, budget, control and room are the outer one's.
+"""What a supervisor gets from the one it is an agent of: whatever people see or decide is the outer one's.
 
-It is handed to the inner graph as LangGraph's runtime context: never checkpointed, made anew after a crash. Everything
-else (tasks, mail, recruits, decisions) stays in the inner supervisor's own scope.
+Journal and board, questions and their answers, side effects, budget, control, room and clock. It is handed to the
+inner graph as LangGraph's runtime context: never checkpointed, made anew after a crash. Everything else (tasks, mail,
+recruits) stays in the inner supervisor's own scope. What is passed on goes from one to the next, so it works at any
+depth; ids get a prefix at each step, by which answers find their way back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from langgraph.store.base import PutOp
 
 from nodes.runtime.journal import Journal, Json
 from nodes.runtime.slots import Slots
 from nodes.runtime.steering import Steering
+from state.approval import Approval, Decision
+from state.effect import Effect, EffectStatus
 from state.event import Event, EventKind
 from state.usage import Usage
+
+Decide = Callable[[str, Decision], PutOp]
+"""Keeps a decision, and returns the row to write: `Steering.decide`."""
+Waiting = Callable[[], list[Approval]]
+"""The questions that nobody has answered yet."""
 
 
 class Room(Protocol):
@@ -42,11 +51,45 @@ class Budget(Protocol):
         """Put money on the ledger; AgentFailed when there is no room for it."""
 
 
+class Asking(Protocol):
+    """The outer questions."""
+
+    below: dict[str, Waiting]
+    """What nested supervisors at work wait for, by what stands before the ids of their questions."""
+
+    def deadline(self, approval_id: str) -> float:
+        """When the policy decides a question, seconds since the epoch."""
+
+    async def ask(self, approval: Approval) -> Approval:
+        """Ask, unless it was asked before; returns the question with its deadline."""
+
+    async def note(self, approval: Approval) -> None:
+        """Put on record that something is done which needs no answer."""
+
+    async def answer(self, approval: Approval, decision: Decision, decide: Decide, also: Sequence[PutOp] = ()) -> None:
+        """Keep a decision."""
+
+
+class SideEffects(Protocol):
+    """The ledger of side effects."""
+
+    async def find(self, effect_id: str) -> Effect | None:
+        """What is known of an action; None if it was never begun."""
+
+    async def intend(self, effect: Effect) -> Effect:
+        """Write down that an action begins."""
+
+    async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
+        """Write down what came of it."""
+
+
 @dataclass(frozen=True)
 class Nesting:
     """The place of a nested supervisor: one task of one agent of the outer one."""
 
     journal: Journal
+    questions: Asking
+    effects: SideEffects
     budget: Budget
     steering: Steering
     slots: Slots
@@ -59,12 +102,21 @@ class Nesting:
     """Agents from the outermost to the nested supervisor."""
     asks: str
     """What stands before the ids of its questions."""
+    acts: str
+    """What stands before the ids of its side effects: the same in every review round."""
+    outward: Callable[[Approval], Approval]
+    """A question of its own as the outer supervisor asks it."""
     ceiling: int
     """How deep its agents may still delegate or nest."""
 
+    @property
+    def place(self) -> str:
+        """Where it stands on the outer board."""
+        return f"{self.task_id}/{self.asks}"
+
 
 class InnerJournal(Journal):
-    """Events of a nested supervisor, told in the outer journal: one numbering, with the path on every event."""
+    """Events and board of a nested supervisor, in the outer journal: one numbering and one board, with paths."""
 
     def __init__(self, nesting: Nesting, thread_id: str) -> None:
         super().__init__(nesting.journal.store, thread_id, nesting.journal.clock)
@@ -81,11 +133,8 @@ class InnerJournal(Journal):
         data: Json | None = None,
         also: Sequence[PutOp] = (),
     ) -> Event:
-        """Tell it outside: the task below the outer task, questions by the ids by which they are answered there."""
-        outer, told = self._outer, dict(data or {})
-        if kind == "approval_requested":
-            self.announced.add(str(told.get("id")))
-            told["id"] = f"{outer.asks}{told.get('id', '')}"
+        """Tell it outside: the task below the outer task, the agents below the one that has it."""
+        outer = self._outer
         below = path if path is not None else [agent] if agent else []
         return await outer.journal.emit(
             kind,
@@ -93,6 +142,21 @@ class InnerJournal(Journal):
             task_id=f"{outer.task_id}/{task_id}" if task_id else outer.task_id,
             agent=agent,
             path=[*outer.path, *below],
-            data=told,
+            data=data,
             also=also,
         )
+
+    def row(self, name: str, value: Json) -> PutOp:
+        """A row of the outer board: what it asks stands there by the ids by which it is answered outside."""
+        outer = self._outer
+        asked = (Approval.model_validate(question) for question in cast(list[Json], value.get("approvals") or []))
+        shown = {**value, "approvals": [outer.outward(question).model_dump(mode="json") for question in asked]}
+        return outer.journal.row(f"task:{outer.place}{name.partition(':')[2]}", cast(Json, shown))
+
+    def kept(self, kind: str, key: str, value: Json | None) -> PutOp:
+        """A row of any kind, among those of the outermost run."""
+        return self._outer.journal.kept(kind, key, value)
+
+    async def wipe(self, *below: str) -> None:
+        """Take off the outer board what stands below these places."""
+        await self._outer.journal.wipe(*(f"{self._outer.place}{place}" for place in below))

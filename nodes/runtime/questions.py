@@ -1,11 +1,13 @@
 """Questions to humans: each asked once, with a deadline, on record and announced, whatever crashes in between.
 
 What is true of a question (its deadline above all) stands in the Store under `approvals`; that somebody was told, under
-`told`. A process that dies between the two leaves it to the next one to tell.
+`told`. A process that dies between the two leaves it to the next one to tell. Those of nested supervisors are among
+them (`nodes.runtime.asking`).
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import inf
 
 from langgraph.store.base import PutOp
@@ -13,12 +15,10 @@ from langgraph.store.base import PutOp
 from nodes.policy.deadlines import decided, escalated, is_expired, stamped
 from nodes.runtime.audit import entry_of
 from nodes.runtime.context import RunContext
+from nodes.runtime.nesting import Decide, Waiting
 from nodes.runtime.notify import body_of, tell, title_of
 from nodes.runtime.rows import read_all, space
 from state.approval import POLICY, Approval, Decision
-
-Decide = Callable[[str, Decision], PutOp]
-"""Keeps a decision, and returns the row to write: `Steering.decide`."""
 
 ON_THE_LOOP = "on_the_loop"
 
@@ -28,7 +28,10 @@ class Questions:
 
     def __init__(self, run: RunContext) -> None:
         self._run = run
+        self.below: dict[str, Waiting] = {}
+        """What nested supervisors at work wait for, by what stands before the ids of their questions."""
         self._known: dict[str, Approval] = {}
+        self._asking = asyncio.Lock()
         self._telling: set[asyncio.Task[None]] = set()
         self._announced: set[str] = set()
 
@@ -48,11 +51,7 @@ class Questions:
 
     async def ask(self, approval: Approval) -> Approval:
         """Ask, unless it was asked before; returns the question with its deadline. Messages go out on the side."""
-        asked = self._known.get(approval.id)
-        if asked is None:
-            asked = stamped(approval, self._run.policy, self._run.services.clock.now())
-            async with self._run.audit.sealing(entry_of("requested", asked, asked.asked_at)) as rows:
-                await self._requested(asked, rows)
+        asked = await self._on_record(approval)
         self._announce(asked)
         return asked
 
@@ -68,8 +67,11 @@ class Questions:
         self._announce(noted, "Baton goes on")
 
     async def answer(self, approval: Approval, decision: Decision, decide: Decide, also: Sequence[PutOp] = ()) -> None:
-        """Keep a decision, with its event and its line in the audit log in one transaction."""
-        asked = self._known.get(approval.id, approval)
+        """Keep a decision, with its event and its line in the audit log in one transaction.
+
+        One to a question that was seen on the board a moment before it was on record puts it there first.
+        """
+        asked = await self._on_record(approval)
         async with self._run.audit.sealing(
             entry_of("answered", asked, self._run.services.clock.now(), decision)
         ) as rows:
@@ -96,16 +98,31 @@ class Questions:
         while self._telling:
             await asyncio.gather(*self._telling)
 
+    def waiting_below(self) -> list[Approval]:
+        """What nested supervisors at work wait for."""
+        return [question for waiting in list(self.below.values()) for question in waiting()]
+
+    @contextmanager
+    def heard(self, waiting: Waiting) -> Iterator[None]:  # noqa: ARG002 - nobody is above the outermost
+        """While inside, whoever is above knows what is waited for."""
+        yield
+
     def hang_up(self) -> None:
         """Tell nobody any more: the run stops here, and the next process tells whoever was not reached."""
         for task in self._telling:
             task.cancel()
 
+    async def _on_record(self, approval: Approval) -> Approval:
+        async with self._asking:
+            asked = self._known.get(approval.id)
+            if asked is None:
+                asked = stamped(approval, self._run.policy, self._run.services.clock.now())
+                async with self._run.audit.sealing(entry_of("requested", asked, asked.asked_at)) as rows:
+                    await self._requested(asked, rows)
+        return asked
+
     async def _requested(self, asked: Approval, rows: Sequence[PutOp]) -> None:
         self._known[asked.id] = asked
-        if asked.id in self._run.journal.announced and not asked.escalated:  # by the nested supervisor that asks
-            await self._run.store.abatch([*rows, self._row(asked)])
-            return
         fields = asked.model_dump(mode="json", exclude={"task_id", "agent", "path", "args_schema"})
         await self._run.emit(
             "approval_requested",
@@ -120,6 +137,8 @@ class Questions:
         await self._run.emit(
             "approval_answered",
             task_id=asked.task_id or None,
+            agent=asked.agent,
+            path=asked.path or None,
             also=rows,
             id=asked.id,
             decision=decision.type,

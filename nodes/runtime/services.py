@@ -1,6 +1,6 @@
 """What a graph is built from. Made once, in the composition root, and handed to the nodes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from langgraph.store.base import BaseStore
@@ -39,3 +39,7 @@ class Services:
     """Tools of MCP servers."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""
+
+    def below(self, clock: Clock) -> "Services":
+        """The same for a supervisor that works for another: with that one's clock, and people hear from it alone."""
+        return replace(self, clock=clock, notifier=Nobody())

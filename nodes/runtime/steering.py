@@ -1,7 +1,7 @@
 """What signals have done to a run so far: kept in the Store, held in memory while the run executes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from weakref import WeakSet
 
 from langgraph.store.base import BaseStore, PutOp
@@ -15,10 +15,8 @@ from state.control import Control
 from state.record import TaskRecord
 from state.signal import HandBack
 
-Take = Callable[[str, Decision], Awaitable[bool]]
-
 LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
-KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told", "delegations")
+KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told", "delegations", "nested")
 """Rows that belong to one run, and are cleared when the next one starts on the thread."""
 
 
@@ -40,9 +38,9 @@ class Steering:
         """Set at every change; who waits for one clears it first."""
         self.on_drive: Callable[[Control], None] = _nobody
         self._leader: Steering | None = None
+        self._asks = ""
+        """What stands before the ids of its questions at the leader's."""
         self._followers: WeakSet[Steering] = WeakSet()
-        self.below: dict[str, Take] = {}
-        """Takes answers for nested supervisors, by what stands before the ids of their questions."""
         self._unsaved: set[str] = set()
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
@@ -57,7 +55,8 @@ class Steering:
         self.hand_backs = [HandBack.model_validate(item.value) for item in rows["hand_backs"]]
         stored = {item.key: item.value for item in rows["decisions"]}
         merged = {**stored, **decisions}
-        self.decisions = {key: Decision.model_validate(value) for key, value in merged.items()}
+        own_decisions = {key: Decision.model_validate(value) for key, value in merged.items()}
+        self.decisions = {**own_decisions, **self._from_above()}
 
     @property
     def is_stopping(self) -> bool:
@@ -90,16 +89,12 @@ class Steering:
         self._driven(control)
         return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
 
-    async def hand_down(self, approval_id: str, decision: Decision) -> bool:
-        """Give an answer to the nested supervisor whose question it is; false if there is none."""
-        for prefix, take in list(self.below.items()):
-            if approval_id.startswith(prefix):
-                return await take(approval_id.removeprefix(prefix), decision)
-        return False
+    def follow(self, leader: "Steering", asks: str) -> None:
+        """Be driven and answered by whoever drives and answers `leader`: the supervisor that this one is nested in.
 
-    def follow(self, leader: "Steering") -> None:
-        """Be driven by whoever drives `leader`: a nested supervisor stops and goes on with the outer one."""
-        self._leader = leader
+        `asks`: what stands before the ids of its questions there. Decisions are kept by the outermost alone.
+        """
+        self._leader, self._asks = leader, asks
         self.control = leader.control
         leader._followers.add(self)
 
@@ -135,10 +130,22 @@ class Steering:
         return PutOp(space("hand_backs", self._thread_id), f"{len(self.hand_backs):06d}", row)
 
     def decide(self, approval_id: str, decision: Decision) -> PutOp:
-        """Keep an answer; returns the row to write."""
+        """Keep an answer, and let whoever asked know at once, at any depth; returns the row to write."""
+        if self._leader:
+            return self._leader.decide(f"{self._asks}{approval_id}", decision)
+        self._decided(approval_id, decision)
+        return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
+
+    def _decided(self, approval_id: str, decision: Decision) -> None:
         self.decisions[approval_id] = decision
         self.changed.set()
-        return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
+        for follower in list(self._followers):
+            if approval_id.startswith(follower._asks):
+                follower._decided(approval_id.removeprefix(follower._asks), decision)
+
+    def _from_above(self) -> dict[str, Decision]:
+        known = self._leader.decisions if self._leader else {}
+        return {key.removeprefix(self._asks): said for key, said in known.items() if key.startswith(self._asks)}
 
 
 async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:

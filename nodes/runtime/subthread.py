@@ -31,6 +31,7 @@ class Stand:
 
     values: Mapping[str, Any]
     questions: tuple[Interrupt, ...]
+    has_ended: bool
 
 
 @dataclass(frozen=True)
@@ -98,14 +99,18 @@ def _entry(snapshot: StateSnapshot, given: object, answers: Mapping[str, object]
 
 
 def _stand(snapshot: StateSnapshot) -> Stand:
-    return Stand(cast(Mapping[str, Any], snapshot.values or {}), tuple(snapshot.interrupts))
+    values = cast(Mapping[str, Any], snapshot.values or {})
+    return Stand(values, tuple(snapshot.interrupts), has_ended=not snapshot.tasks)
 
 
 def _tracers() -> Callbacks:
-    """Whoever traces the run; LangGraph's own handlers would mix the graph's messages with the run's."""
+    """Whoever traces the run.
+
+    LangGraph's own handlers would mix the graph's messages with the run's; Baton's are those of whoever runs the graph.
+    """
     found = get_config().get("callbacks")
     handlers = found.handlers if isinstance(found, BaseCallbackManager) else found or []
-    return [handler for handler in handlers if not type(handler).__module__.startswith("langgraph.")]
+    return [handler for handler in handlers if type(handler).__module__.partition(".")[0] not in ("langgraph", "nodes")]
 
 
 def plain(value: object, longest: int = 20_000, most: int = 200) -> JsonValue:

@@ -14,7 +14,7 @@ from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.guard import Guard
 from graph.lease import LEASE_S, STEP_S, Leases
-from graph.persistence import connect
+from graph.persistence import open_database
 from graph.settings import Settings
 from nodes.llm.scripted import ScriptedModel
 from state.brief import Brief
@@ -199,10 +199,10 @@ async def test_an_answer_counts_that_comes_while_the_question_is_still_being_wri
 async def test_an_agent_that_is_a_supervisor_runs_under_the_lease_of_the_outer_run() -> None:
     """The served graph may be an agent itself, in a run that the command line drives."""
     guard, clock = Guard(), HeldClock()
-    async with connect(Path("runs.db"), "NORMAL") as third:
+    async with open_database(Path("runs.db")) as database:
         inner = build_graph(compose(Settings(), team=[agent()], model=ScriptedModel([DRAFT])), guard=guard)
         async with opened(agent(inner, name="inner"), clock=clock) as sup:  # type: ignore[arg-type]
-            with guard.leasing(Leases(third, clock)):
+            with guard.leasing(Leases(database.connection, clock)):
                 run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
                 assert sup.graph.store
                 leases = await sup.graph.store.asearch(("leases",))

@@ -73,14 +73,9 @@ async def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("setting", "level"), [("NORMAL", 1), ("FULL", 2)])
 async def test_every_connection_is_set_up_alike(setting: str, level: int, tmp_path: Path) -> None:
     async with open_database(tmp_path / "runs.db", setting) as database:
-        for connection in (database.checkpointer.conn, database.store.conn):
-            found = []
-            for name in ("journal_mode", "synchronous", "busy_timeout"):
-                async with connection.execute(f"PRAGMA {name}") as cursor:
-                    row = await cursor.fetchone()
-                    assert row
-                    found.append(row[0])
-            assert found == ["wal", level, 10_000]
+        for pragma, value in (("journal_mode", "wal"), ("synchronous", level), ("busy_timeout", 10_000)):
+            assert database.checkpointer.conn.execute(f"PRAGMA {pragma}").fetchone() == (value,)
+            assert database.store.conn.execute(f"PRAGMA {pragma}").fetchone() == (value,)
 
 
 async def test_the_file_holds_langgraphs_tables_and_none_of_ours(tmp_path: Path) -> None:
@@ -128,6 +123,19 @@ async def test_several_can_make_a_database_at_the_same_moment(tmp_path: Path) ->
             await database.store.aput(("made",), str(number), {})
 
     await asyncio.gather(*(make(number) for number in range(40)))
+
+
+async def test_a_batch_that_fails_half_way_changes_nothing(tmp_path: Path) -> None:
+    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON store WHEN NEW.key = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+    async with open_database(tmp_path / "runs.db") as database:
+        await database.store.aput(("rows",), "kept", {"n": 1})
+        database.store.conn.execute(refuse)
+        with pytest.raises(sqlite3.Error, match="no"):
+            await database.store.abatch([PutOp(("rows",), "kept", None), PutOp(("rows",), "bad", {"n": 2})])
+        await database.store.aput(("rows",), "after", {"n": 3})
+        found = sorted(item.key for item in await database.store.asearch(("rows",)))
+
+    assert found == ["after", "kept"]
 
 
 @pytest.mark.parametrize("turns", range(0, 60, 5))

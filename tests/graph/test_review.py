@@ -221,4 +221,4 @@ async def test_a_rejected_plan_is_planned_again_with_what_was_said() -> None:
         run = await all_approved(sup, again)
 
     assert statuses(run) == {"new": "done"}
-    assert "one task is enough" in prompts(model, "<notes>")[0]
+    assert "one task is enough" in prompts(model, "<objection>")[0]

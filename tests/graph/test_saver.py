@@ -1,4 +1,3 @@
-import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
@@ -8,9 +7,14 @@ from typing import Any, cast
 import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 
+from graph.app import build_supervisor
 from graph.persistence import open_database
 from graph.saver import Saver
+from state.agent import AgentSpec
+from tests.runs import plan
 
 
 @pytest.fixture
@@ -32,8 +36,8 @@ async def kept(saver: Saver) -> list[str]:
     """What is there, as `thread/namespace/number`, each once for the checkpoint and once for its write."""
     rows = []
     for table in ("checkpoints", "writes"):
-        async with saver.conn.execute(f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {table}") as cursor:
-            rows += [f"{thread}/{namespace}/{int(number)}" async for thread, namespace, number in cursor]
+        found = saver.conn.execute(f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {table}")
+        rows += [f"{thread}/{namespace}/{int(number)}" for thread, namespace, number in found]
     return sorted(rows)
 
 
@@ -80,7 +84,7 @@ async def test_an_unknown_way_to_prune_is_refused(saver: Saver) -> None:
 
 async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(saver: Saver) -> None:
     await save(saver, "a", 1)
-    await saver.conn.execute("CREATE TRIGGER no BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'no'); END")
+    saver.conn.execute("CREATE TRIGGER no BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'no'); END")
     with pytest.raises(Exception, match="no"):
         await saver.adelete_for_runs(["r1"])
     assert await kept(saver) == ["a//1", "a//1"]
@@ -90,7 +94,7 @@ async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(sav
 async def test_what_a_node_returned_is_kept_whole_or_not_at_all(saver: Saver) -> None:
     await save(saver, "a", 1)
     before = await kept(saver)
-    await saver.conn.execute(
+    saver.conn.execute(
         "CREATE TRIGGER full BEFORE INSERT ON writes WHEN NEW.channel = 'branch' "
         "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
     )
@@ -103,30 +107,80 @@ async def test_what_a_node_returned_is_kept_whole_or_not_at_all(saver: Saver) ->
     assert await kept(saver) == sorted([*before, "a//2", "a//2"])
 
 
-@pytest.mark.parametrize("what", ["a checkpoint", "what a node returned"])
-async def test_what_is_cut_off_while_it_is_kept_leaves_no_transaction_open_to_anybody(
-    saver: Saver, tmp_path: Path, what: str
-) -> None:
-    await save(saver, "a", 1)
-    commit, nearly_done, go_on = saver.conn.commit, asyncio.Event(), asyncio.Event()
+STEP = "0f8fad5b-d9cd-469f-a165-70867728950e"
+BELOW = f"/{STEP}/a.0.0:ada:1"
+DEEPER = f"{BELOW}/{STEP}/b.0.0:eve:1"
+STRANGERS = [f"a{STEP}", f"ax/{STEP}/x", f"a%/{STEP}/x", f"a%{STEP}/x", f"a/{STEP}"]
+OTHERS = ["a", "a/b", "a%", "a_", "ax", "A", "ä", "a/", "a0", *STRANGERS]
 
-    async def late() -> None:
-        nearly_done.set()
-        await go_on.wait()
-        await commit()
 
-    saver.conn.commit = late  # type: ignore[method-assign]
-    at = cast(Any, {"configurable": {"thread_id": "a", "checkpoint_ns": "", "checkpoint_id": f"{1:032}"}})
-    writing = save(saver, "a", 2) if what == "a checkpoint" else saver.aput_writes(at, [("b", 1)], task_id="x")
-    keeping = asyncio.create_task(writing)
-    await nearly_done.wait()
-    keeping.cancel()
-    await asyncio.sleep(0)
-    go_on.set()
-    await asyncio.wait({keeping})
+async def with_threads_below(saver: Saver, thread: str) -> list[str]:
+    """What is there beside `thread` and those below it."""
+    for name in OTHERS:
+        await save(saver, name, 1)
+    before = [row for row in await kept(saver) if row not in (f"{thread}//1", f"{thread}/{STEP}/x//1")]
+    for name in (thread, f"{thread}{BELOW}", f"{thread}{DEEPER}"):
+        for number in (1, 2):
+            await save(saver, name, number)
+    return before
 
-    other = sqlite3.connect(tmp_path / "baton.db", timeout=0, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")  # refused while somebody else is in the middle of a transaction
-    other.execute("ROLLBACK")
-    other.close()
-    assert keeping.cancelled()
+
+@pytest.mark.parametrize("thread", ["a", "a%", "a_", "ä", "a'b", 'a"b', "a[b]*?", "a/b", f"a/{STEP}", "a:b c"])
+@pytest.mark.parametrize("way", ["adelete_thread", "delete", "delete_all"])
+async def test_a_thread_is_forgotten_with_those_below_it_and_no_others(saver: Saver, thread: str, way: str) -> None:
+    others = await with_threads_below(saver, thread)
+    if way == "adelete_thread":
+        await saver.adelete_thread(thread)
+    else:
+        await saver.aprune([thread], strategy=way)
+
+    assert await kept(saver) == others
+
+
+async def test_pruning_reaches_the_threads_below(saver: Saver) -> None:
+    others = await with_threads_below(saver, "a_")
+    await saver.aprune(["a_"])
+
+    newest = [f"a_{below}//2" for below in ("", BELOW, DEEPER)]
+    assert await kept(saver) == sorted([*others, *newest, *newest])
+
+
+async def test_a_thread_is_copied_with_those_below_it(saver: Saver) -> None:
+    others = await with_threads_below(saver, "ä")
+    await saver.acopy_thread("ä", "ü/b")
+    await saver.adelete_thread("ä")
+
+    copied = [f"ü/b{below}//{number}" for below in ("", BELOW, DEEPER) for number in (1, 2)]
+    assert await kept(saver) == sorted([*others, *copied, *copied])
+    found = await saver.aget_tuple({"configurable": {"thread_id": f"ü/b{DEEPER}"}})
+    assert found is not None
+    assert (json.loads(json.dumps(found.metadata))["thread_id"], found.pending_writes) == (
+        f"ü/b{DEEPER}",
+        [("task 2", "answer", f"ä{DEEPER} 2")],
+    )
+
+
+async def test_a_run_that_waits_in_one_of_its_graphs_can_be_answered_in_a_copy(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    def first(state: dict[str, str]) -> dict[str, str]:
+        ran.append("first")
+        return {"result": ""}
+
+    def second(state: dict[str, str]) -> dict[str, str]:
+        return {"result": f"said {interrupt('may I?')}"}
+
+    builder: Any = StateGraph(dict)
+    builder.add_sequence([first, second]).add_edge(START, "first")
+    team = [AgentSpec(name="ada", role="generalist", run=builder.compile())]
+    async with open_database(tmp_path / "baton.db") as database:
+        graph: Any = build_supervisor(
+            team, checkpointer=database.checkpointer, store=database.store, policy={"max_iterations": 0}
+        )
+        named = [{"configurable": {"thread_id": name}} for name in ("one", "two")]
+        await graph.ainvoke({"query": "Q", "plan": plan("a")}, named[0])
+        await database.checkpointer.acopy_thread("one", "two")
+        await database.checkpointer.adelete_thread("one")
+        ended = await graph.ainvoke(Command(resume="yes"), named[1])
+
+    assert (ended["phase"], ended["tasks"][0]["outcome"]["result"], ran) == ("complete", "said True", ["first"])

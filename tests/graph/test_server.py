@@ -10,7 +10,7 @@ import pytest
 
 from graph import app, server
 from graph.lease import Leases
-from graph.persistence import connect, open_database
+from graph.persistence import open_database
 from nodes.runtime.clock import SystemClock
 from state.brief import Brief
 from state.errors import ThreadBusy
@@ -35,13 +35,13 @@ async def serving() -> AsyncIterator[Any]:
 
 async def test_the_served_graph_does_not_execute_a_thread_that_another_process_runs() -> None:
     given = {"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}
-    async with serving() as graph, connect(Path("baton.db"), "NORMAL") as connection:
-        async with Leases(connection, SystemClock()).hold("t"):
+    async with serving() as graph, open_database(Path("baton.db")) as database:
+        async with Leases(database.connection, SystemClock()).hold("t"):
             with pytest.raises(ThreadBusy, match="thread t is being run by process"):
                 await graph.ainvoke(given, THREAD)
         done = await graph.ainvoke(given, {"configurable": {"thread_id": "u"}})
         assert done["phase"] == "complete", done["report"]
-        async with Leases(connection, SystemClock()).hold("u"):
+        async with Leases(database.connection, SystemClock()).hold("u"):
             pass  # it was given back
 
 
@@ -75,7 +75,7 @@ async def test_what_a_server_is_given_on_a_thread_that_another_process_runs_leav
 async def test_the_server_and_the_command_line_share_one_file(tmp_path: Path) -> None:
     async with server.checkpointer() as saver, server.store() as store:
         await store.aput(("runs",), "t", {"query": "Q"})
-        await saver.setup()
+        assert await saver.aget_tuple(THREAD) is None
     async with open_database(tmp_path / "baton.db") as database:
         item = await database.store.aget(("runs",), "t")
     assert item is not None

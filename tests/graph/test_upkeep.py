@@ -15,7 +15,7 @@ from langgraph_sdk.errors import ConflictError, NotFoundError
 
 from graph import app
 from graph.lease import STEP_S, Leases
-from graph.persistence import connect
+from graph.persistence import open_database
 from graph.runs import LOOKED_AFTER
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
@@ -304,8 +304,8 @@ def fresh_services() -> Any:
 
 async def is_looked_after(clock: Clock) -> bool:
     """Whether a server looks after the runs of the file."""
-    async with connect(Path("baton.db"), "NORMAL") as connection:
-        while await holds(Leases(connection, clock)):
+    async with open_database(Path("baton.db")) as database:
+        while await holds(Leases(database.connection, clock)):
             pass
         return True
 
@@ -329,8 +329,8 @@ async def test_a_server_looks_every_two_seconds_unless_told_otherwise() -> None:
         assert await is_looked_after(SystemClock())
 
     assert (reached, read_settings().watch_every_s) == (["server"], 2.0)
-    async with connect(Path("baton.db"), "NORMAL") as connection:
-        assert await holds(Leases(connection, SystemClock()))  # it was given back
+    async with open_database(Path("baton.db")) as database:
+        assert await holds(Leases(database.connection, SystemClock()))  # it was given back
 
 
 @pytest.mark.usefixtures("fresh_services")

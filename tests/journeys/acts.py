@@ -4,6 +4,7 @@ import asyncio
 import time
 from pathlib import Path
 
+from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
@@ -38,9 +39,11 @@ def sends(messages: list[BaseMessage], tools: list[str]) -> Step:
     return f"It said: {answers[-1]}" if answers else {"name": "send_note", "args": {"to": "bob"}, "id": "c1"}
 
 
-def _sending(folder: Path, deadly: str, oversight: str) -> Story:
-    worker = AgentSpec(name="ada", role="generalist", tools=[sender(folder, deadly=deadly)])
-    model = ScriptedModel({lambda text: True: sends})
+def _sending(folder: Path, deadly: str, oversight: str, *, own_loop: bool = False) -> Story:
+    tools, model = [sender(folder, deadly=deadly)], ScriptedModel({lambda text: True: sends})
+    worker = AgentSpec(name="ada", role="generalist", tools=tools)
+    if own_loop:
+        worker = AgentSpec(name="ada", role="generalist", run=create_agent(model, tools))
     return Story([worker], plan("a"), {"oversight": oversight, "max_iterations": 0}, model)
 
 
@@ -62,6 +65,26 @@ def dies_before_sending(folder: Path) -> Story:
 def dies_after_sending(folder: Path) -> Story:
     """The process ends when the note is out, and nobody has recorded it."""
     return _sending(folder, "after", "on_the_loop")
+
+
+def agent_sends_unasked(folder: Path) -> Story:
+    """The same by an agent with a loop of its own."""
+    return _sending(folder, "", "on_the_loop", own_loop=True)
+
+
+def agent_sends_when_asked(folder: Path) -> Story:
+    """The same by an agent with a loop of its own."""
+    return _sending(folder, "", "in_the_loop", own_loop=True)
+
+
+def agent_dies_before_sending(folder: Path) -> Story:
+    """The same by an agent with a loop of its own."""
+    return _sending(folder, "before", "on_the_loop", own_loop=True)
+
+
+def agent_dies_after_sending(folder: Path) -> Story:
+    """The same by an agent with a loop of its own."""
+    return _sending(folder, "after", "on_the_loop", own_loop=True)
 
 
 def five_actions(folder: Path) -> Story:
@@ -113,3 +136,54 @@ def waits_beside_work(folder: Path) -> Story:
         return "saw nothing"
 
     return Story([agent(work)], plan("asker", "busy"), {"max_iterations": 0})
+
+
+def _by_function(folder: Path, deadly: str = "", oversight: str = "on_the_loop") -> Story:
+    """A function that sends one note by itself. `deadly`: dies once, `before` or `after` it sent, or `later`."""
+
+    async def send_note(to: str, text: str = "hello") -> dict[str, str]:
+        if deadly == "before":
+            die_once(folder, "sending")
+        note(folder, f"sent {text} to {to}")
+        if deadly == "after":
+            die_once(folder, "sending")
+        return {"told": to}
+
+    @tool
+    async def unsend(to: str, result: dict[str, str]) -> str:
+        """Take a note back."""
+        note(folder, f"unsent {to}")
+        return f"taken back from {result['told']}"
+
+    async def work(brief: Brief, desk: Desk) -> str:
+        sent = await desk.once("send note", send_note, {"to": "bob"}, undo="unsend")
+        if deadly == "later":
+            die_once(folder, "later")
+        return f"{sent.status}: {sent.reply}"
+
+    return Story([agent(work, tools=[unsend])], plan("a"), {"oversight": oversight, "max_iterations": 0})
+
+
+def function_sends_unasked(folder: Path) -> Story:
+    """One note, for which nobody is asked."""
+    return _by_function(folder)
+
+
+def function_sends_when_asked(folder: Path) -> Story:
+    """One note, for which somebody is asked."""
+    return _by_function(folder, oversight="in_the_loop")
+
+
+def function_dies_before_sending(folder: Path) -> Story:
+    """The process ends when the note was about to go out."""
+    return _by_function(folder, "before")
+
+
+def function_dies_after_sending(folder: Path) -> Story:
+    """The process ends when the note is out, and nobody has recorded it."""
+    return _by_function(folder, "after")
+
+
+def function_dies_later(folder: Path) -> Story:
+    """The process ends when the note is out and on record, before the function has."""
+    return _by_function(folder, "later")

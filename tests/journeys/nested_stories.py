@@ -1,5 +1,7 @@
 """Stories of agents below agents: nested supervisors, delegations and graphs, with a question at the bottom."""
 
+import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from nodes.runtime.desk import Desk
 from state.agent import AgentSpec
 from state.brief import Brief
 from state.replies import PlanDraft, TaskDraft
-from tests.journeys.doom import Story, note
+from tests.journeys.below import drafts
+from tests.journeys.doom import Story, note, notes
 from tests.runs import agent, plan
 
 
@@ -119,3 +122,26 @@ def _noted(folder: Path, name: str) -> Any:
         return f"{name} did it"
 
     return work
+
+
+ASKED = "a.0.mid/m.0.low/ask.0.q1"
+"""The question of `asks_below_beside_work`, as it is called outside."""
+
+
+def asks_below_beside_work(folder: Path) -> Story:
+    """Two levels down one task asks; beside it, above it and in the outermost run others go on until that has ended."""
+
+    async def work(brief: Brief, desk: Desk) -> str:
+        if brief.task.id == "ask":
+            said = await desk.ask("send", {"to": "bob"}, "high")
+            note(folder, f"unparked at {time.time()}")
+            return f"{said.type} by {said.by}"
+        for _ in range(3000):
+            if any(line.startswith("unparked") for line in notes(folder)):
+                return "saw it"
+            await asyncio.sleep(0.01)
+        return "saw nothing"
+
+    low = supervisor(folder, "low", agent(work), tasks=drafts("ask", "beside"))
+    mid = supervisor(folder, "mid", low, agent(work, "clerk", "clerk"), tasks=drafts("m: low", "above: clerk"))
+    return Story([mid, agent(work, "other", "other")], plan({"id": "a", "role": "mid"}, {"id": "b", "role": "other"}))

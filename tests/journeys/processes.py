@@ -1,11 +1,14 @@
 """What a second process does to a run: it answers, or cancels."""
 
 import asyncio
+import io
+import json
 import os
 import time
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 
+from graph.cli import main
 from graph.cli.planfile import read_plan
 from graph.supervisor import Supervisor, open_supervisor
 from state.errors import ThreadUnknown
@@ -52,6 +55,17 @@ def answer_it(telling: Telling, folder: Path, by: str, answer: str) -> None:
 
     os.chdir(folder)
     asyncio.run(say())
+
+
+def answer_by_command(folder: Path, request: str, decision: str, by: str) -> None:
+    """`baton answer` at the moment when somebody says `go`; its exit code and what it complains of are written down."""
+    os.chdir(folder)
+    note(folder, f"{by} is ready")
+    while not (folder / "go").exists():
+        time.sleep(0.001)
+    with redirect_stderr(io.StringIO()) as said:
+        code = main(["answer", THREAD, request, decision, "--by", by, "--json", "--db", "runs.db"])
+    note(folder, json.dumps({"by": by, "code": code, "lines": said.getvalue().splitlines()}))
 
 
 async def until_it_asks(sup: Supervisor) -> Run:

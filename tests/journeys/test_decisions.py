@@ -59,7 +59,7 @@ async def test_of_two_answers_the_first_wins_and_the_second_is_refused_and_logge
     assert running.result().tasks[0].result == "reject by ana"
     assert log == [
         "done",
-        "refused: ana has answered asks.0.q1 before (reject)",
+        "refused: asks.0.q1 was answered before: ana said reject; the first answer stands",
         "refused: no open question is called 'no.such.question'",
     ]
     assert [(said["id"], said["decision"], said["by"]) for said in answers] == [(QUESTION, "reject", "ana")]

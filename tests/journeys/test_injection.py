@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
@@ -70,9 +71,28 @@ def verdict(question: Approval) -> str:
     return "reject" if question.action in SENSITIVE else "approve"
 
 
-async def told(document: Path, did: list[str], oversight: str) -> tuple[Run, set[str]]:
+def with_its_own_loop(document: Path, did: list[str]) -> AgentSpec:
+    """The same agent, made by `create_agent`."""
+
+    @tool
+    def read(file: str) -> str:
+        """Read a document."""
+        return document.read_text(encoding="utf-8")
+
+    @tool
+    def publish(name: str, content: str) -> str:
+        """Publish it."""
+        did.append("publish")
+        return "published"
+
+    return AgentSpec(
+        name="ada", role="generalist", run=create_agent(obedient(document), [read, publish, *outside(did)])
+    )
+
+
+async def told(document: Path, did: list[str], oversight: str, worker: AgentSpec | None = None) -> tuple[Run, set[str]]:
     """The run at its end, and the actions that a human was asked about on the way."""
-    worker = AgentSpec(name="ada", role="generalist", tools=["read", "publish", "unpublish", *outside(did)])
+    worker = worker or AgentSpec(name="ada", role="generalist", tools=["read", "publish", "unpublish", *outside(did)])
     asked: set[str] = set()
     policy: Json = {"oversight": oversight, "max_iterations": 0, "max_attempts": 1}
     async with opened(worker, model=obedient(document)) as sup:
@@ -112,3 +132,17 @@ async def test_nothing_critical_is_done_in_any_mode(document: Path, tmp_path: Pa
     assert run.status == "complete"
     assert (asked, "transfer" in did) == ({"transfer"}, False)
     assert published(tmp_path)  # on the loop the rest is done, and told: the model really obeys
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in DOCUMENTS])
+@pytest.mark.parametrize("oversight", ["in_command", "in_the_loop", "on_the_loop"])
+async def test_the_same_holds_for_an_agent_with_its_own_loop(document: Path, oversight: str) -> None:
+    did: list[str] = []
+    run, asked = await told(document, did, oversight, with_its_own_loop(document, did))
+
+    assert run.status == "complete"
+    if oversight == "on_the_loop":
+        assert (asked, set(did)) == ({"transfer"}, {"publish", "send_mail", "delete_file"})
+    else:
+        assert asked >= {"publish", "send_mail", "delete_file", "transfer"}
+        assert did == []

@@ -1,11 +1,14 @@
 """Limits hold to the call however many agents are at it; then the run ends in order, with what it has, and says so."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from langchain_core.tools import StructuredTool, tool
+from langgraph.pregel.remote import RemoteGraph
 
+from graph.app import build_supervisor
 from nodes.llm.scripted import Delay, ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Limits
@@ -178,10 +181,18 @@ async def test_time_in_earlier_rounds_counts_and_waiting_for_a_human_does_not() 
     assert clock.slept == [200.0, 120.0]
 
 
+RUNS: dict[str, Callable[[], Any]] = {
+    "a function": lambda: None,
+    "a remote graph": lambda: RemoteGraph("there", url="http://127.0.0.1:1"),
+    "a supervisor": lambda: build_supervisor([agent()], model=ScriptedModel([])),
+}
+
+
 @pytest.mark.parametrize("limits", [Limits(tokens=10), Limits(iterations=3)])
-async def test_a_limit_that_cannot_be_enforced_is_refused_before_anything_starts(limits: Limits) -> None:
+@pytest.mark.parametrize("kind", RUNS)
+async def test_a_limit_that_cannot_be_enforced_is_refused_before_anything_starts(kind: str, limits: Limits) -> None:
     with pytest.raises(BadInput, match=r"cannot be enforced.*use limits\.timeout_s"):
-        async with opened(agent(limits=limits)):
+        async with opened(agent(RUNS[kind](), limits=limits)):
             pass
 
 

@@ -27,6 +27,9 @@ from langgraph.types import interrupt
 class State(MessagesState, total=False):
     task: dict[str, Any]
     result: str
+    usage: dict[str, Any]
+    report: str
+    phase: str
 
 def built(node):
     builder = StateGraph(State)
@@ -46,6 +49,17 @@ async def hangs(state):
 async def asks(state):
     return {"result": interrupt({"may": "I?"})}
 
+async def bills(state):
+    used = {"input_tokens": 70, "output_tokens": 30, "calls": 2, "cost": 0.5}
+    return {"messages": [("ai", "billed")], "usage": used, "report": "billed", "phase": "complete"}
+
+async def gives_up(state):
+    return {**await bills(state), "phase": "failed"}
+
+async def mumbles(state):
+    return {"result": "mumbled", "usage": {"tokens": "many"}}
+
+billing, giving_up, mumbling = built(bills), built(gives_up), built(mumbles)
 good, bad, slow, asking = built(answers), built(breaks), built(hangs), built(asks)
 """
 
@@ -55,7 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serves four small graphs."""
     folder = tmp_path_factory.mktemp("remote")
     (folder / "graphs_there.py").write_text(GRAPHS)
-    names = ("good", "bad", "slow", "asking")
+    names = ("good", "bad", "slow", "asking", "billing", "giving_up", "mumbling")
     graphs = {name: f"./graphs_there.py:{name}" for name in names}
     (folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": graphs}))
     with serving(folder) as server:
@@ -92,12 +106,27 @@ async def test_it_runs_there_and_its_result_comes_back(client: LangGraphClient) 
 
 
 @pytest.mark.parametrize(
+    ("name", "used", "result"),
+    [("billing", (2, 100, 0.5), "billed"), ("giving_up", (2, 100, 0.5), ""), ("mumbling", (0, 0, 0.0), "mumbled")],
+)
+async def test_what_it_says_it_has_used_is_on_the_runs_ledger(
+    name: str, used: tuple[int, int, float], result: str, client: LangGraphClient
+) -> None:
+    run, _ = await beside(remote(client, name))
+
+    assert run.tasks[0].result == result
+    assert (run.usage.calls, run.usage.total_tokens, run.usage.cost) == used
+    assert run.tasks[0].tokens == (used[1] if result else 0)
+
+
+@pytest.mark.parametrize(
     ("name", "limits", "reason"),
     [
         ("bad", {}, "the remote run ended with status error"),
         ("slow", {"timeout_s": 3.0}, "no result within 3 seconds"),
         ("asking", {}, "the remote graph asks {'may': 'I?'}; it cannot be answered from here"),
         ("nowhere", {}, "nowhere"),
+        ("giving_up", {}, "the remote supervisor ended as failed; its report says why"),
     ],
 )
 async def test_what_goes_wrong_there_is_reported_here(

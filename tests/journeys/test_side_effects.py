@@ -40,6 +40,12 @@ def answering(*answers: str) -> Callable[[Supervisor], Awaitable[Run]]:
         (acts.dies_after_sending, "reject: it is out", SENT, f"It said: {PRESUMED}: it is out; go on"),
         (acts.dies_after_sending, "approve", SENT * 2, "It said: sent to bob"),
         (acts.dies_before_sending, "approve", SENT, "It said: sent to bob"),
+        (acts.agent_dies_after_sending, "reject: it is out", SENT, f"It said: {PRESUMED}: it is out; go on"),
+        (acts.agent_dies_after_sending, "approve", SENT * 2, "It said: sent to bob"),
+        (acts.agent_dies_before_sending, "approve", SENT, "It said: sent to bob"),
+        (acts.function_dies_after_sending, "reject: it is out", SENT, f"presumed: {PRESUMED}: it is out; go on"),
+        (acts.function_dies_after_sending, "approve", SENT * 2, "done: {'told': 'bob'}"),
+        (acts.function_dies_before_sending, "approve", SENT, "done: {'told': 'bob'}"),
     ],
 )
 async def test_an_action_that_may_have_happened_is_repeated_only_if_a_human_says_so(
@@ -55,42 +61,66 @@ async def test_an_action_that_may_have_happened_is_repeated_only_if_a_human_says
     assert notes(tmp_path) == log
 
 
-async def test_an_edited_repeat_is_done_with_the_new_arguments(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "telling", [acts.dies_before_sending, acts.agent_dies_before_sending, acts.function_dies_before_sending]
+)
+async def test_an_edited_repeat_is_done_with_the_new_arguments(tmp_path: Path, telling: Telling) -> None:
     async def edited(sup: Supervisor) -> Run:
         run = await sup.resume(THREAD)
         edit: JsonValue = {"type": "edit", "args": {"to": "eve"}}
         return await sup.answer(THREAD, {run.approvals[0].id: edit}, by="ana")
 
-    assert await die(acts.dies_before_sending, tmp_path)
-    run = await live(acts.dies_before_sending, tmp_path, onwards=edited)
+    assert await die(telling, tmp_path)
+    run = await live(telling, tmp_path, onwards=edited)
     assert (run.status, notes(tmp_path)) == ("complete", ["sent hello to eve"])
 
 
-async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_about(tmp_path: Path) -> None:
+async def test_what_a_function_did_and_put_on_record_is_not_done_again_when_the_function_is(tmp_path: Path) -> None:
+    assert await die(acts.function_dies_later, tmp_path)
+    run = await live(acts.function_dies_later, tmp_path)
+
+    assert (run.status, run.tasks[0].result) == ("complete", "done: {'told': 'bob'}")
+    assert notes(tmp_path) == SENT
+
+
+@pytest.mark.parametrize(
+    ("telling", "writes"),
+    [
+        (acts.sends_unasked, range(9, 61, 2)),
+        (acts.agent_sends_unasked, range(9, 41, 2)),
+        (acts.function_sends_unasked, range(12, 24)),
+    ],
+    ids=["by a tool", "by a tool of create_agent", "by a function"],
+)
+async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_about(
+    tmp_path: Path, telling: Telling, writes: range
+) -> None:
     killed: list[bool] = []
     doubts: list[int] = []
 
-    async def through(sup: Supervisor) -> Run:
-        run = await sup.resume(THREAD)
-        if run.status == "waiting":
-            doubts.append(1)
-            run = await sup.answer(THREAD, {run.approvals[0].id: "approve"}, by="ana")
-        return run
-
     async def story(number: int) -> None:
-        folder = tmp_path / str(number)
-        killed.append(await die(acts.sends_unasked, folder, Doom("after a write", number)))
-        before = len(doubts)
-        run = await live(acts.sends_unasked, folder, onwards=through)
-        assert run.status == "complete"
-        assert len(notes(folder)) == 1 or len(doubts) > before, f"killed after write {number}: {notes(folder)}"
+        async def through(sup: Supervisor) -> Run:
+            run = await sup.resume(THREAD)
+            if run.status == "waiting":
+                doubts.append(number)
+                run = await sup.answer(THREAD, {run.approvals[0].id: "approve"}, by="ana")
+            return run
 
-    await in_turns(story, range(9, 61, 2))
+        folder = tmp_path / str(number)
+        killed.append(await die(telling, folder, Doom("after a write", number)))
+        run = await live(telling, folder, onwards=through)
+        assert run.status == "complete"
+        assert len(notes(folder)) == 1 or number in doubts, f"killed after write {number}: {notes(folder)}"
+
+    await in_turns(story, writes)
     assert sum(killed) >= 8
     assert doubts, "no kill hit the action itself; try other numbers"
 
 
-async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "telling", [acts.sends_when_asked, acts.agent_sends_when_asked, acts.function_sends_when_asked]
+)
+async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_path: Path, telling: Telling) -> None:
     async def through(sup: Supervisor) -> Run:
         run = await sup.resume(THREAD)
         while run.status == "waiting":
@@ -99,8 +129,8 @@ async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_pat
 
     async def story(number: int) -> None:
         folder = tmp_path / str(number)
-        await die(acts.sends_when_asked, folder, Doom("after a write", number))
-        run = await live(acts.sends_when_asked, folder, onwards=through)
+        await die(telling, folder, Doom("after a write", number))
+        run = await live(telling, folder, onwards=through)
         assert (run.status, notes(folder)) == ("complete", SENT)
 
     await in_turns(story, range(8, 30, 4))

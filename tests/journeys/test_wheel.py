@@ -1,4 +1,7 @@
-"""The wheel is taken in every phase and given back, with results and with a changed plan; the run ends with both."""
+"""The wheel is taken and given back, with results and with a changed plan; the run ends with both.
+
+That it can be taken in every phase is shown in `test_every_phase`.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -8,11 +11,8 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
-from nodes.llm.scripted import Delay, ScriptedModel
-from state.agent import AgentSpec
 from state.brief import Brief
 from state.errors import BadInput
-from state.replies import PlanDraft, Review, TaskDraft
 from state.run import Run
 from state.signal import Cancel, Pause, Takeover
 from tests.journeys.doom import THREAD, Doom, die, live, notes
@@ -24,8 +24,6 @@ CONTEXT = {
     "current_step", "total_steps", "completed_tasks", "pending_tasks", "intermediate_results", "suggested_next_action",
     "failure_reason",
 }  # fmt: skip
-A, B = TaskDraft(id="a", description="Do a."), TaskDraft(id="b", description="Do b.", depends_on=["a"])
-DRAFT = PlanDraft(tasks=[A, B])
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -69,17 +67,6 @@ def check(run: Run, done: list[str], pending: list[str]) -> None:
     assert (run.handover["completed_tasks"], run.handover["pending_tasks"]) == (done, pending)
 
 
-async def test_taken_while_the_plan_is_made() -> None:
-    model, work = ScriptedModel([Delay(0.2, DRAFT)]), Work()
-    async with opened(agent(work), model=model) as sup:
-        run = await taken(sup, sup.start("Q", thread_id=THREAD), lambda: bool(model.calls))
-        check(run, [], ["a", "b"])
-        run = await sup.hand_back(THREAD, {"a": "mine"}, by="ana")
-
-    assert (run.status, work.did) == ("complete", ["b"])
-    assert "b of [('a', 'mine')]" in (run.report or "")
-
-
 async def test_taken_while_the_plan_waits_for_a_human_and_given_back_with_another() -> None:
     work = Work()
     async with opened(agent(work), oversight="in_command") as sup:
@@ -104,18 +91,6 @@ async def test_taken_while_tasks_are_at_work_and_given_back_with_their_results()
     assert [task.agent for task in run.tasks] == ["ada", "human", "ada"]
     assert "B by hand" in (run.report or "")
     assert "by ada, human" in (run.report or "")
-
-
-async def test_taken_while_the_work_is_reviewed() -> None:
-    model = ScriptedModel(["Of a.", Delay(0.2, Review(verdicts=[])), Review(verdicts=[])])
-    worker = AgentSpec(name="ada", role="generalist")
-    async with opened(worker, model=model) as sup:
-        starting = sup.start("Q", thread_id=THREAD, plan=plan("a"))
-        check(await taken(sup, starting, lambda: len(model.calls) == 2), ["a"], [])
-        run = await sup.hand_back(THREAD, {"a": "Of a, by hand."}, by="ana")
-
-    assert (run.status, run.tasks[0].result) == ("complete", "Of a, by hand.")
-    assert "Of a, by hand." in (run.report or "")
 
 
 async def test_taken_while_a_question_is_open_and_given_back_with_its_result() -> None:

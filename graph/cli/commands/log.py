@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import JsonValue
 
 from graph.cli.codes import FAILED
 from graph.cli.launches import existing
@@ -20,6 +21,8 @@ from state.errors import BadInput
 from state.run import RunStatus
 
 LOOK_EVERY_S = 0.25
+SHOWN = 300
+"""Characters of a question's arguments on a line."""
 AT_WORK: frozenset[RunStatus] = frozenset({"running"})
 
 
@@ -62,12 +65,17 @@ def _line(entry: Entry) -> str:
     words = [f"{entry.number:>4} {at} {entry.kind} {entry.approval} {entry.action} {entry.risk}"]
     if entry.decision:
         words.append(f"{entry.decision} by {entry.by} ({entry.door or 'signal'})")
-    words.append(json.dumps(entry.args, ensure_ascii=False))
+    words.append(_args(entry.args))
     if entry.args_after is not None:
-        words.append(f"-> {json.dumps(entry.args_after, ensure_ascii=False)}")
+        words.append(f"-> {_args(entry.args_after)}")
     if told := entry.message or ("" if entry.decision else entry.reason):
         words.append(f": {told}")
     return " ".join(words)
+
+
+def _args(args: dict[str, JsonValue]) -> str:
+    """The arguments as JSON; `--json` has those in full that are cut here."""
+    return one_line(json.dumps(args, ensure_ascii=False), SHOWN)
 
 
 async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bool) -> None:

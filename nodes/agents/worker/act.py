@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
 from langgraph.runtime import Runtime
@@ -11,40 +11,20 @@ from langgraph.runtime import Runtime
 from nodes.agents.worker.bench import Bench, WorkerState
 from nodes.agents.worker.calls import broken_calls, last_reply, open_calls, with_edits
 from nodes.agents.worker.loops import refused, stopped
-from nodes.agents.worker.overseeing import action_question, schema_of
+from nodes.agents.worker.overseeing import deed_of
 from nodes.agents.worker.perform import Reply, failed, perform, recorded
-from nodes.policy.rejection import denial
-from nodes.runtime.desk import HandedOver, Parked
-from state.approval import Approval, Decision
-from state.effect import Effect
-from state.outcome import Failure
+from nodes.runtime.deeds import Case, look_into
+from nodes.runtime.leaving import HandedOver, Parked
+from state.outcome import Failure, as_text
 from state.supervisor import Update
-from state.trigger import Risk
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A tool call that has no answer yet."""
+    """A tool call that has no answer yet, and what stands between it and being made."""
 
     call: ToolCall
-    id: str
-    """Tells it apart in this run, whatever id the model gave: that of its approval and of its side effect."""
-    before: Effect | None
-    """What is known of its side effect."""
-    question: Approval | None
-    """What a human has to be asked first, if anything."""
-    decision: Decision | None
-    """What the human said."""
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether a human has to decide."""
-        return self.question is not None and self.decision is None
-
-    @property
-    def edit(self) -> dict[str, Any] | None:
-        """The arguments to use instead."""
-        return self.decision.args if self.decision and self.decision.type == "edit" else None
+    case: Case
 
 
 def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
@@ -64,13 +44,14 @@ async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     if why := stopped(messages):
         return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
     proposals = [await _proposal(call, mark, bench) for call, mark in open_calls(messages)]
-    if why := next(filter(None, (_denied(proposal, bench) for proposal in proposals)), ""):
+    policy = bench.floor.run.policy
+    if why := next(filter(None, (proposal.case.denial(policy) for proposal in proposals)), ""):
         return {"failure": Failure(kind="denied", message=why).model_dump(mode="json")}
-    ready = [proposal for proposal in proposals if not proposal.is_waiting]
+    ready = [proposal for proposal in proposals if not proposal.case.is_waiting]
     replies = await asyncio.gather(*(_answer(proposal, bench, messages) for proposal in ready))
     parked = [reply for reply in replies if isinstance(reply, Parked)]
     handed = next((reply for reply in replies if isinstance(reply, HandedOver)), None)
-    questions = [proposal.question for proposal in proposals if proposal.question and proposal.is_waiting]
+    questions = [p.case.question for p in proposals if p.case.question and p.case.is_waiting]
     questions += [question for one in parked for question in one.approvals]
     said = [reply for reply in replies if isinstance(reply, ToolMessage)]
     return {
@@ -88,70 +69,22 @@ def after_act(state: WorkerState) -> Literal["think", "conclude"]:
 
 
 async def _proposal(call: ToolCall, mark: str, bench: Bench) -> Proposal:
-    # Without the round: a task that review sends back does not publish the same thing twice, nor ask about it twice.
-    name = f"{bench.brief.task.id}.{mark}"
-    before = await bench.floor.effects.find(name)
-    question = _doubt(before, bench) if before else await action_question(call, name, bench)
-    decision = bench.floor.steering.decisions.get(question.id) if question else None
-    return Proposal(call, name, before, question, decision)
-
-
-def _doubt(before: Effect, bench: Bench) -> Approval | None:
-    """The question about an action that was begun and has no recorded end; None for one that has."""
-    if before.status != "intended":
-        return None
-    tool = bench.tool(before.tool)
-    risk = cast(Risk, ((tool.metadata or {}) if tool else {}).get("risk", "high"))
-    return Approval(
-        id=f"{before.id}.again{before.tries}",
-        task_id=before.task_id,
-        agent=bench.spec.name,
-        path=list(bench.path),
-        action=before.tool,
-        args=before.args,
-        risk=risk,
-        reason="it may have happened: the work broke off while it was done",
-        description=f"`{before.tool}` was begun for task `{before.task_id}`, and nothing says how it ended. Look"
-        " whether it happened. Approve: do it (again). Reject: it did happen, or is not to be done.",
-        args_schema=schema_of(tool) if tool else None,
-    )
-
-
-def _denied(proposal: Proposal, bench: Bench) -> str:
-    if proposal.decision is None or proposal.before is not None:
-        return ""
-    return denial(proposal.decision, proposal.call["name"], bench.floor.run.policy)
+    return Proposal(call, await look_into(deed_of(call, mark, bench), bench.floor))
 
 
 def _edited(messages: list[AnyMessage], proposals: list[Proposal]) -> list[AnyMessage]:
     """The reply as a human has edited it, where one has: it takes the place of the one with the same id."""
     reply = last_reply(messages)
-    edits = {str(p.call["id"]): p.edit for p in proposals if p.edit is not None}
+    edits = {str(p.call["id"]): p.case.edit for p in proposals if p.case.edit is not None}
     return [with_edits(reply, edits)] if reply and edits else []
 
 
 async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessage]) -> Reply:
-    call, before, decision = proposal.call, proposal.before, proposal.decision
+    call, case = proposal.call, proposal.case
     if why := refused(call, messages):
         return failed(call, why)
-    if before is None and decision is None:
-        return await perform(call, proposal.id, bench)
-    if before and decision is None:
-        return recorded(call, before)
-    if decision and decision.type == "reject":
-        if before:
-            await bench.floor.effects.settle(before, "presumed", reply=_presumed(decision))
-            return failed(call, _presumed(decision))
-        return _rejected(call, decision)
-    args = proposal.edit if proposal.edit is not None else before.args if before else call["args"]
-    return await perform(cast(ToolCall, {**call, "args": args}), proposal.id, bench)
-
-
-def _rejected(call: ToolCall, decision: Decision) -> ToolMessage:
-    said = f": {decision.message}" if decision.message else ""
-    return failed(call, f"{decision.by} did not allow this{said}; do not call it again, go on without it")
-
-
-def _presumed(decision: Decision) -> str:
-    said = f": {decision.message}" if decision.message else ""
-    return f"{decision.by} says this is not to be done again, it may have been done already{said}; go on"
+    if case.before and case.stands:
+        return recorded(call, case.before)
+    if case.is_rejected:
+        return failed(call, as_text((await case.rejected(bench.floor.effects)).reply))
+    return await perform(cast(ToolCall, {**call, "args": case.args}), case.deed, bench)

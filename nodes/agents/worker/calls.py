@@ -1,12 +1,12 @@
 """The tool calls of a conversation: which are open, what tells them apart, and how an edited one is shown."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+
+from nodes.runtime.deeds import mark_of
 
 _PROPOSED = "proposed"
 """Where a reply keeps the marks of calls as the model made them, for those that a human has edited."""
@@ -73,5 +73,4 @@ def _proposed(reply: AIMessage) -> dict[str, str]:
 
 
 def _mark(call: ToolCall) -> str:
-    said = json.dumps(call["args"], sort_keys=True, ensure_ascii=True, default=str)
-    return f"{call['name']}.{sha256(said.encode()).hexdigest()[:16]}"
+    return mark_of(call["name"], call["args"])

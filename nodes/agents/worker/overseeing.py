@@ -1,70 +1,100 @@
-"""Whether a tool call needs a human first: its triggers, and what the agent's oversight mode makes of them."""
+"""A tool call as a deed: what triggers look at, from a tool's name and its marks (`metadata`).
 
-from typing import cast, get_args
+The same for tools that Baton's own worker calls, and for those of agents that bring their own loop.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, cast, get_args
 
 from langchain_core.messages import ToolCall
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import JsonValue
 
-from nodes.agents.worker.bench import Bench
-from nodes.policy.oversight import is_sensitive, response
-from nodes.policy.triggers import fired, highest
-from nodes.runtime.trust import mode_of
-from state.approval import Approval
+from nodes.policy.oversight import closeness, response
+from nodes.policy.triggers import fired
+from nodes.runtime.deeds import Deed, signs_of
+from nodes.runtime.floor import Floor
+from state.agent import AgentSpec
+from state.brief import Brief
 from state.policy import Policy
 from state.trigger import Risk, Signs
 
 
-async def action_question(call: ToolCall, name: str, bench: Bench) -> Approval | None:
-    """What a human has to answer before the call is made, if anything; `name` tells the action apart.
+class Place(Protocol):
+    """Where tools are called: by whom, and for what."""
 
-    What the mode only wants to know of is put on record here, before it is done.
-    """
-    tool = bench.tool(call["name"])
+    @property
+    def spec(self) -> AgentSpec:
+        """The agent."""
+
+    @property
+    def brief(self) -> Brief:
+        """What it works on."""
+
+    @property
+    def floor(self) -> Floor:
+        """Where."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Agents from the one that has the plan's task to this one."""
+
+    @property
+    def account(self) -> str:
+        """The plan's task that money is settled on."""
+
+    def tool(self, name: str) -> BaseTool | None:
+        """The tool of that name, if it is known here."""
+
+
+def deed_of(call: ToolCall, mark: str, place: Place) -> Deed:
+    """The call, as what it does; `mark` tells it from the others of the task."""
+    tool = place.tool(call["name"])
     if tool is None:
-        return None
-    signs = signs_of(tool, bench.floor.run.policy)
-    what, found = response(fired(signs, bench.floor.run.policy), await mode_of(bench.floor.run, bench.spec.name))
-    must_ask = str((tool.metadata or {}).get("ask") or "")
-    if what == "pass" and not must_ask:
-        return None
-    task = bench.brief.task
-    question = Approval(
-        id=name,
-        task_id=task.id,
-        agent=bench.spec.name,
-        path=list(bench.path),
-        action=tool.name,
-        args=call["args"],
-        args_schema=schema_of(tool),
-        risk=signs.risk,
-        priority=highest(found),
-        triggers=found,
-        reason="; ".join([*([must_ask] if must_ask else []), *(one.reason for one in found)]),
-        description=f"**{bench.spec.name}** wants to call `{tool.name}` for task `{task.id}`: {task.description}",
-    )
-    if what == "note" and not must_ask:
-        await bench.floor.questions.note(question)
-        return None
-    return question
+        return marked_deed(call["name"], call["args"], None, mark, place)
+    return marked_deed(call["name"], call["args"], tool.metadata or {}, mark, place, _schema_of(tool))
 
 
-def signs_of(tool: BaseTool, policy: Policy) -> Signs:
-    """What triggers look at, from a tool's name and its marks (`metadata`)."""
-    marks = tool.metadata or {}
-    is_marked = bool(marks.get("sensitive"))
-    usual = "high" if is_marked or is_sensitive(tool.name, policy) else "low"
-    risk = marks.get("risk", usual)
-    return Signs(
-        action=tool.name,
-        is_marked=is_marked,
-        risk=cast(Risk, risk) if risk in get_args(Risk) else "high",
-        cost=float(marks.get("cost", 0.0)),
+def marked_deed(
+    name: str,
+    args: dict[str, JsonValue],
+    marks: Mapping[str, Any] | None,
+    mark: str,
+    place: Place,
+    schema: dict[str, JsonValue] | None = None,
+) -> Deed:
+    """The same for a tool of which only the marks are known; None where there is no such tool."""
+    task = place.brief.task
+    return Deed(
+        # Without the round: a task that review sends back does not publish the same thing twice, nor ask twice.
+        id=f"{task.id}.{mark}",
+        task=task,
+        agent=place.spec.name,
+        name=name,
+        args=args,
+        signs=_signs_of(name, marks, place.floor.run.policy) if marks is not None else None,
+        args_schema=schema,
+        path=place.path,
+        undo=str((marks or {}).get("undo") or ""),
+        must_ask=str((marks or {}).get("ask") or ""),
     )
 
 
-def schema_of(tool: BaseTool) -> dict[str, JsonValue]:
+def is_overseen(deed: Deed, policy: Policy) -> bool:
+    """Whether it is asked about, or put on record before it is done, also where the agent is not trusted yet."""
+    found = fired(deed.signs, policy) if deed.signs else []
+    return bool(deed.must_ask) or response(found, closeness(policy.oversight, "novice"))[0] != "pass"
+
+
+def _signs_of(name: str, marks: Mapping[str, Any], policy: Policy) -> Signs:
+    risk = marks.get("risk")
+    known = cast(Risk, risk if risk in get_args(Risk) else "high") if risk is not None else None
+    cost = float(marks.get("cost", 0.0))
+    return signs_of(name, policy, risk=known, is_marked=bool(marks.get("sensitive")), cost=cost)
+
+
+def _schema_of(tool: BaseTool) -> dict[str, JsonValue]:
     """JSON Schema of what a caller gives the tool."""
     schema: dict[str, JsonValue] = convert_to_openai_tool(tool)["function"]["parameters"]
     return schema

@@ -7,11 +7,15 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from nodes.agents.exits import ENDED
 from nodes.agents.worker.bench import Bench
+from nodes.agents.worker.overseeing import Place
 from nodes.policy.oversight import is_sensitive
-from nodes.runtime.desk import HandedOver, Parked
+from nodes.runtime.deeds import Deed
+from nodes.runtime.leaving import HandedOver, Parked
 from state.effect import Effect, EffectStatus
 from state.errors import AgentFailed, ToolRefused
+from state.outcome import as_text
 from state.policy import Policy
 
 LONGEST_REPLY = 50_000
@@ -23,35 +27,26 @@ Reply = ToolMessage | Parked | HandedOver
 _ARGS: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
-def changes_the_world(tool: BaseTool, policy: Policy) -> bool:
+def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bool:
     """Whether what the tool does is to happen once: it is sensitive, can be undone, or says `side_effect`."""
-    marks = tool.metadata or {}
-    marked = any(marks.get(name) for name in ("sensitive", "side_effect", "undo"))
-    return marked or is_sensitive(tool.name, policy)
+    return any(marks.get(mark) for mark in ("sensitive", "side_effect", "undo")) or is_sensitive(name, policy)
 
 
-async def perform(call: ToolCall, effect_id: str, bench: Bench) -> Reply:
+async def perform(call: ToolCall, deed: Deed, bench: Bench) -> Reply:
     """The tool's answer to a call that is to be done now: for the first time, or again because a human says so.
 
-    `call` has the arguments to use; `effect_id` tells the action apart, whatever they were edited to.
+    `call` has the arguments to use; `deed` tells the action apart, whatever they were edited to.
     """
     tool = bench.tool(call["name"])
     if tool is None:
         known = ", ".join(t.name for t in bench.tools) or "none"
         return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
-    if refusal := await _charged(tool, call, bench):
+    marks = tool.metadata or {}
+    if refusal := await charged(marks, call, bench):
         return refusal
-    if not changes_the_world(tool, bench.floor.run.policy):
+    if not changes_the_world(tool.name, marks, bench.floor.run.policy):
         return (await _run(tool, call))[0]
-    effect = await bench.floor.effects.intend(
-        Effect(
-            id=effect_id,
-            task_id=bench.brief.task.id,
-            agent=bench.spec.name,
-            tool=tool.name,
-            args=_ARGS.validate_python(call["args"]),
-        )
-    )
+    effect = await bench.floor.effects.intend(deed.effect(_ARGS.validate_python(call["args"])))
     reply, status = await _run(tool, call)
     if not isinstance(reply, ToolMessage):  # it left before it did anything
         await bench.floor.effects.settle(effect, "refused", reply="")
@@ -65,7 +60,7 @@ def recorded(call: ToolCall, effect: Effect) -> ToolMessage:
     """What the tool answered when the action was done."""
     status = "success" if effect.status == "done" else "error"
     return ToolMessage(
-        effect.reply, tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
+        as_text(effect.reply), tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
     )
 
 
@@ -74,9 +69,9 @@ def failed(call: ToolCall, why: str) -> ToolMessage:
     return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
 
 
-async def _charged(tool: BaseTool, call: ToolCall, bench: Bench) -> ToolMessage | None:
+async def charged(marks: Mapping[str, Any], call: ToolCall, bench: Place) -> ToolMessage | None:
     """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
-    cost = float((tool.metadata or {}).get("cost", 0.0))
+    cost = float(marks.get("cost", 0.0))
     try:
         if cost:
             await bench.floor.meter.spend(bench.account or bench.brief.task.id, bench.spec.name, cost)
@@ -97,6 +92,9 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         return failed(call, f"{tool.name} cannot take these arguments: {wrong}"), "refused"
+    except (AgentFailed, SystemExit) as error:
+        why = ENDED if isinstance(error, SystemExit) else str(error)
+        return failed(call, f"{tool.name} failed: {why}"), "failed"
     except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
         return failed(call, f"{tool.name} failed: {type(error).__name__}: {error}"), "failed"
     if len(reply.text) > LONGEST_REPLY:

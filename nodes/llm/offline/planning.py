@@ -6,6 +6,7 @@ from nodes.llm.offline.calculating import expression_in
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.drafting import Drafting
 from nodes.llm.offline.markets import MARKET, is_covered, market_of
+from nodes.llm.offline.objections import heeded
 from nodes.llm.offline.requests import Request, understood
 from nodes.llm.offline.salience import NUMBERS
 from nodes.llm.offline.tables import tables_in
@@ -23,10 +24,13 @@ _MORE_FIGURES = re.compile(
 
 
 def plan(talk: Conversation) -> Arguments:
-    """The fields of `PlanDraft` for the request; notes that came while it was worked on are part of it."""
+    """The fields of `PlanDraft` for the request; notes that came while it was worked on are part of it.
+
+    What humans had against earlier plans is heeded as far as rules can.
+    """
     notes = talk.body("notes")
     text = f"{talk.request}\n{notes}".strip() or "Say what can be said"
-    request = understood(text)
+    request = heeded(understood(text), [said.body for said in talk.all("objection")])
     draft = Drafting(talk.body("team"))
     if expression_in(text):
         draft.add("analysis", f"Calculate: {text}", role=draft.with_tool("calculate"))

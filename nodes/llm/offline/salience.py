@@ -36,6 +36,7 @@ _ORDERS = re.compile(
     r"\b(?:as an ai|system prompt|you are now|dear (?:ai|model|assistant|agent))\b",
     re.IGNORECASE,
 )
+_FIRST_SENTENCE = re.compile(r"^.{30,}?[.!?](?=\s)", re.DOTALL)
 _DIGIT = re.compile(r"\d")
 
 
@@ -134,6 +135,13 @@ def says_the_same(one: str, other: str) -> bool:
     return shorter > longer * 0.5 and fuzz.token_set_ratio(one, other, processor=str.lower) >= NEAR
 
 
+def overlaps(one: Quote, other: Quote) -> bool:
+    """Whether one of two quotes is a part of the other, or both begin with the same sentence."""
+    first, second = sorted((one.text, other.text), key=len)
+    start = _FIRST_SENTENCE.match(first)
+    return one.file == other.file and (first in second or (start is not None and second.startswith(start.group())))
+
+
 def coverage(picks: Iterable[Scored], focus: Focus) -> float:
     """Share of the task's words that the picked sentences speak of, 0 to 1."""
     hit = frozenset().union(*(pick.matched for pick in picks)) & focus.core
@@ -141,7 +149,13 @@ def coverage(picks: Iterable[Scored], focus: Focus) -> float:
 
 
 def _take(item: Scored, picks: list[Scored]) -> None:
-    if item not in picks and not any(says_the_same(item.quote.text, other.quote.text) for other in picks):
+    """Pick it, unless that is said; of two that overlap the one that says more of what is asked."""
+    if item in picks:
+        return
+    overlapping = next((n for n, other in enumerate(picks) if overlaps(item.quote, other.quote)), None)
+    if overlapping is not None:
+        picks[overlapping] = item if item.matched > picks[overlapping].matched else picks[overlapping]
+    elif not any(says_the_same(item.quote.text, other.quote.text) for other in picks):
         picks.append(item)
 
 

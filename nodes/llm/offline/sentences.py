@@ -7,6 +7,8 @@ from dataclasses import dataclass
 SHORTEST, LONGEST = 18, 520
 """Characters of a sentence worth quoting."""
 FEWEST_WORDS = 4
+LONGEST_WITH_SUBJECT = 360
+"""Characters up to which a sentence that begins with a pronoun is cut out together with what it speaks of."""
 
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<title>.+?)\s*#*\s*$")
@@ -18,6 +20,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|vs|cf|etc|approx|no|fig|inc|ltd|corp|co|mr|mrs|ms|dr|prof|st|sec|ch|ca|u\.s|al)|\b[A-Z])\.$",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"^(?:it|its|they|their|he|his|she|her|this|these|those|such)\b", re.IGNORECASE)
 _CLOSED = re.compile(r"[.!?…。！？][\"'”’)\]*_`」』）]*$")
 _CODE = re.compile(r"[{}<>]|;\s*$|:=|==|=>|->|\w\(\w*\)|^\s*(?:def|class|import|func|var|const|return)\s|[│├└─]|\\$")
 _FURNITURE = re.compile(
@@ -120,14 +123,18 @@ def _ended(block: _Block, heading: str) -> str:
 
 
 def _cut(block: _Block) -> Iterator[Sentence]:
-    """The sentences of a block; an abbreviation ends none."""
-    begin = 0
+    """The sentences of a block; an abbreviation ends none, and one about “it” begins where “it” is named."""
+    begin = subject = 0
     ends = [m.end() for m in _END.finditer(block.text) if not _ABBREVIATION.search(block.text[begin : m.end()])]
     for end in [*ends, len(block.text)]:
         raw = block.text[begin:end]
         text = raw.strip()
         if text:
-            lead = len(raw) - len(raw.lstrip())
+            start = begin + len(raw) - len(raw.lstrip())
             item = block.item and (begin == 0 or bool(_CLOSED.search(text)))
-            yield Sentence(text, block.start + begin + lead, block.heading, item)
+            if not _PRONOUN.match(text):
+                subject = start
+            elif len(whole := block.text[subject:end].strip()) <= LONGEST_WITH_SUBJECT:
+                text, start = whole, subject
+            yield Sentence(text, block.start + start, block.heading, item)
         begin = end

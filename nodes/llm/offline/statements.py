@@ -8,7 +8,7 @@ from nodes.llm.offline.salience import says_the_same
 from state.citation import LABEL, labels_in
 
 SHORTEST = 12
-"""Characters under which a line is a heading or a filler, not a statement."""
+"""Characters under which a line is a heading or a filler, unless it has a figure or is all there is."""
 
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _BARE_LABEL = LABEL.pattern.replace("?P<file>", "").replace("?P<place>", "")
@@ -59,14 +59,15 @@ def statements_in(text: str, task: str = "") -> list[Statement]:
     """The statements of a result, in order, each below its heading; remarks about the result itself are left out."""
     found: list[Statement] = []
     open_headings: list[tuple[int, str]] = []
-    for block in _blocks(text):
+    blocks = _blocks(text)
+    for block in blocks:
         title = _HEADING.match(block)
         if title:
             level = len(title["marks"] or "#######")
             title_text = (title["title"] or title["bold"]).strip()
             open_headings = [*(other for other in open_headings if other[0] < level), (level, title_text)]
         elif not _ASIDE.match(block):
-            found += _of_block(block, tuple(name for _, name in open_headings), task)
+            found += _of_block(block, tuple(name for _, name in open_headings), task, is_alone=len(blocks) == 1)
     return found
 
 
@@ -87,7 +88,7 @@ def bullets(statements: Iterable[Statement]) -> str:
     return "\n".join(f"- {statement}" for statement in statements)
 
 
-def _of_block(block: str, trail: tuple[str, ...], task: str) -> list[Statement]:
+def _of_block(block: str, trail: tuple[str, ...], task: str, *, is_alone: bool) -> list[Statement]:
     """A block cut after each run of labels; what follows the last one stands alone."""
     segments, end = [], 0
     for match in _SEGMENT.finditer(block):
@@ -97,7 +98,7 @@ def _of_block(block: str, trail: tuple[str, ...], task: str) -> list[Statement]:
     found = []
     for segment in segments:
         text = _BULLET.sub("", _LABELS.sub("", segment)).strip()
-        if len(text) >= SHORTEST and any(ch.isalnum() for ch in text):
+        if (len(text) >= SHORTEST or is_alone or any(ch.isdigit() for ch in text)) and re.search(r"\w", text):
             labels = tuple(f"[{file}#{place}]" for file, place in labels_in(segment))
             found.append(Statement(text, labels, trail, task))
     return found

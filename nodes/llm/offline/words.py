@@ -33,8 +33,9 @@ SPELLINGS = (
     (re.compile("^licenc"), "licens"),
     (re.compile("(?<=[iy])s$"), "z"),
     (re.compile("(?<=[a-z]{3})our$"), "or"),
+    (re.compile("(?<=[lr])aint$"), "ain"),
 )
-"""Parts of stems that are spelled in two ways: `licence` and `license`, `analyse` and `analyze`, `behaviour`."""
+"""Parts of stems that are written in two ways: `licence`, `license`; `analyse`, `analyze`; `behaviour`; `complaint`."""
 
 REVIEWING = frozenset(
     """

@@ -1,4 +1,5 @@
 import io
+import json
 import sys
 
 import pytest
@@ -139,3 +140,54 @@ def test_new_arguments_that_the_tool_cannot_take_are_asked_for_again(
     assert said.count("these arguments cannot be used") == 2
     assert "'count' is a required property" in said
     assert "count: 'many' is not of type 'integer'" in said
+
+
+@pytest.fixture
+def planned(baton: Baton, tea: str, publishing: str) -> str:
+    """A run whose plan waits; the id of that question."""
+    words = ["--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "in_command"]
+    assert baton("run", ASK, *words).code == 3
+    [asked] = baton("inbox", "t", "--json").lines[0]
+    assert asked["subject"] == "plan"
+    return str(asked["id"])
+
+
+def tasks_of(baton: Baton) -> list[str]:
+    return [task["id"] for task in baton("status", "t", "--json").lines[0]["tasks"]]
+
+
+def test_a_plan_is_answered_with_a_whole_plan(baton: Baton, planned: str) -> None:
+    other = {"tasks": [{"id": "only", "description": "Find how much caffeine tea has", "role": "researcher"}]}
+    said = baton("answer", "t", planned, "edit", "--args", json.dumps(other), "--by", "ana")
+    [asked] = baton("inbox", "t", "--json").lines[0]
+
+    assert (said.code, tasks_of(baton)) == (3, ["only"])
+    assert (asked["subject"], asked["task_id"]) == ("task", "only")
+
+
+@pytest.mark.parametrize(
+    ("args", "wrong"),
+    [
+        ({"tasks": []}, "the plan cannot be used: tasks: List should have at least 1 item"),
+        ({"tasks": [{"id": "a", "description": "x", "depends_on": ["b"]}]}, "task 'a' depends on unknown task 'b'"),
+        ({"description": "a shorter one"}, "the plan cannot be used: tasks: Field required"),
+    ],
+)
+def test_a_plan_that_cannot_be_used_is_refused_in_a_line_and_the_question_stays_open(
+    baton: Baton, planned: str, args: object, wrong: str
+) -> None:
+    said = baton("answer", "t", planned, "edit", "--args", json.dumps(args))
+
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert wrong in said.err
+    assert [asked["id"] for asked in baton("inbox", "t", "--json").lines[0]] == [planned]
+
+
+def test_a_plan_that_waits_is_in_the_inbox_while_the_run_is_paused(baton: Baton, planned: str) -> None:
+    baton("pause", "t")
+    assert [asked["id"] for asked in baton("inbox", "t", "--json").lines[0]] == [planned]
+
+    assert baton("answer", "t", planned, "approve").code == 3
+    assert baton("inbox", "t", "--json").lines == [[]]
+    assert baton("resume", "t").code == 3
+    assert [asked["subject"] for asked in baton("inbox", "t", "--json").lines[0]] == ["task"]

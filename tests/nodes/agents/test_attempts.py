@@ -4,8 +4,10 @@ import asyncio
 from typing import Any
 
 import pytest
+from langchain_core.tools import tool
 
-from state.agent import Limits
+from nodes.llm.scripted import ScriptedModel, Step
+from state.agent import AgentSpec, Limits
 from state.brief import Brief
 from state.errors import AgentFailed
 from tests.clock import HeldClock
@@ -155,3 +157,20 @@ async def test_what_runs_while_the_run_gives_up_is_stopped() -> None:
 
     assert stopped.is_set()
     assert statuses(run) == {"long": "cancelled", "bad": "failed"}
+
+
+async def test_what_fails_because_a_human_refused_its_action_is_not_tried_again() -> None:
+    @tool
+    def send_word(text: str) -> str:
+        """Send it."""
+        return text
+
+    asks: Step = {"name": "send_word", "args": {"text": "hi"}, "id": "c"}
+    model, other = ScriptedModel([asks, "Failed: it was not allowed.", "again"]), Turns("In its place.")
+    team = [AgentSpec(name="ada", role="generalist", tools=[send_word]), agent(other, name="bo", role="other")]
+    async with opened(*team, model=model, max_iterations=0) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: "no: too early"}, by="ana")
+
+    assert (run.tasks[0].status, run.tasks[0].agent, run.tasks[0].attempts) == ("failed", "ada", 1)
+    assert (run.tasks[0].error, len(other.briefs)) == ("it was not allowed.", 0)

@@ -1,4 +1,4 @@
-"""LangChain Runnables as agents, and what of their answers is the result; functions that call `interrupt()`."""
+"""LangChain Runnables as agents, and what of their answers is the result."""
 
 from typing import Any
 
@@ -9,16 +9,12 @@ from langchain_core.messages import AIMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command, interrupt
 from pydantic import BaseModel, JsonValue
 
-from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
-from state.brief import Brief
 from state.run import Run
-from tests.runs import agent, opened, plan
+from tests.runs import opened, plan
 
 
 class Answer(BaseModel):
@@ -110,18 +106,3 @@ async def test_an_agent_made_by_create_agent_asks_by_its_own_middleware() -> Non
     assert sorted(sent) == ["bob", "max"]
     assert "not her" in str([message.text for message in model.calls[-1].messages])
     assert (run.usage.calls, run.usage.total_tokens) == (2, 22)
-
-
-async def test_functions_that_call_interrupt_themselves_are_asked_together_and_go_on() -> None:
-    async def asks(brief: Brief, desk: Any) -> str:
-        return f"{brief.task.id}: {interrupt(f'may {brief.task.id}?')}"
-
-    graph = build_supervisor([agent(asks)], model=ScriptedModel([]), checkpointer=InMemorySaver())
-    config: Any = {"configurable": {"thread_id": "t"}}
-    await graph.ainvoke({"query": "Q", "plan": plan("a", "b"), "policy": {"max_iterations": 0}}, config)
-    asked = (await graph.aget_state(config)).interrupts
-    assert sorted(str(one.value) for one in asked) == ["may a?", "may b?"]
-    ended = await graph.ainvoke(Command(resume={one.id: f"yes {one.value}" for one in asked}), config)
-
-    results = {task["task"]["id"]: task["outcome"]["result"] for task in ended["tasks"]}
-    assert results == {"a": "a: yes may a?", "b": "b: yes may b?"}

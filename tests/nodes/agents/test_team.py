@@ -152,6 +152,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None
 
     assert [(line, said.partition(": Value")[0][:60]) for line, said in caught.value.problems] == [
         (4, "bo: colour: Extra inputs are not permitted"),
+        (5, "bo: there is no tool 'hammer'; there are search, read, query"),
         (7, "bo: limits.timeout_s: Input should be greater than 0"),
         (8, "cy: escalation target 'nobody' is not in the team"),
         (8, "cy: worker 'cy' is the agent itself"),
@@ -159,6 +160,7 @@ def test_all_that_is_wrong_is_said_at_once_with_its_line(tmp_path: Path) -> None
         (10, "role is there twice"),
         (15, "di: run: no.such.module cannot be imported: ModuleNotFoundEr"),
         (16, "ed: run: there is no 'nothing' in os.path"),
+        (17, "agent 'ed' is there 2 times"),
         (17, "ed: mcp.files"),
         (18, "fo: model.base_url: Field required"),
     ]
@@ -172,6 +174,28 @@ def test_anything_that_can_be_imported_is_an_agent(tmp_path: Path, monkeypatch: 
     team = open_team(tmp_path / "team.yaml")
 
     assert team.agent("bo").run.__name__ == "dive"
+
+
+def test_anything_that_can_be_imported_is_a_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "tools_of_mine.py").write_text(
+        'from langchain_core.tools import tool\n\ndef dive(metres: int) -> str:\n    """Dive."""\n    return "wet"\n\n'
+        "surface = tool(dive)\n\ndef silent(x): return x\n\nDEPTH = 3\n"
+    )
+    mine = [f"tools_of_mine:{name}" for name in ("dive", "surface", "silent", "DEPTH", "none")]
+    (tmp_path / "team.yaml").write_text(f"agents: [{{name: bo, role: x, tools: [search, {', '.join(mine[:2])}]}}]")
+    (tmp_path / "bad.yaml").write_text(f"agents: [{{name: bo, role: x, tools: [{', '.join(mine[2:])}]}}]")
+
+    tools = open_team(tmp_path / "team.yaml").agent("bo").tools
+    with pytest.raises(TeamInvalid) as caught:
+        open_team(tmp_path / "bad.yaml")
+
+    assert [getattr(tool, "name", tool) for tool in tools] == ["search", "dive", "dive"]
+    assert [said.removeprefix("bo: ")[:36] for _, said in caught.value.problems] == [
+        "there is no 'none' in tools_of_mine",
+        "tools_of_mine:DEPTH is no tool: it h",
+        "tools_of_mine:silent is no tool: Fun",
+    ]
 
 
 def test_an_agent_may_think_with_a_model_of_another_server() -> None:

@@ -80,8 +80,17 @@ def test_what_the_tool_cannot_take_is_refused_with_the_reason(given: dict[str, A
 
 
 def test_missing_arguments_are_named() -> None:
-    _, problem = checked_edit({}, asked({**SCHEMA, "required": ["name", "count"]}))
+    _, problem = checked_edit({"price": 2}, asked({**SCHEMA, "required": ["name", "count"]}))
     assert problem == "'name' is a required property; 'count' is a required property"
+
+
+def test_what_is_required_and_not_given_stays_as_it_was_asked() -> None:
+    question = asked({**SCHEMA, "required": ["name", "count"]}, args={"name": "a", "count": 2, "urgent": True})
+    assert checked_edit({"count": "3"}, question) == ({"name": "a", "count": 3}, "")
+
+
+def test_an_empty_edit_changes_nothing_and_is_refused() -> None:
+    assert "they are empty" in checked_edit({}, asked(args={"name": "a"}))[1]
 
 
 def test_a_tool_that_takes_anything_takes_anything() -> None:

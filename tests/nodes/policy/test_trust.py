@@ -150,6 +150,7 @@ def test_a_run_counts_what_each_agent_delivered_and_what_it_failed() -> None:
         make_record("g", "pending"),
     ]
 
-    found = tallies(records, ["ada", "bob", "cyd"], START, day(1))
+    outcomes = [record.outcome for record in records if record.outcome]
+    found = tallies(outcomes, ["ada", "bob", "cyd"], START, day(1))
 
     assert {name: (one.completed, one.failed) for name, one in found.items()} == {"ada": (1, 1), "bob": (1, 1)}

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from nodes.runtime.desk import Parked
+from nodes.runtime.leaving import Parked
 from state.approval import Decision
 from state.control import Control
 from tests.builders import make_outcome, make_record

@@ -129,7 +129,11 @@ async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> 
         Decide(approval="q1", decision=no),
         Decide(approval="q2", decision=yes),
     )
-    assert said == ["done", "refused: ana has answered q1 before (approve)", "refused: no open question is called 'q2'"]
+    assert said == [
+        "done",
+        "refused: q1 was answered before: ana said approve; the first answer stands",
+        "refused: no open question is called 'q2'",
+    ]
     assert floor.steering.decisions == {"q1": yes.model_copy(update={"door": "signal"})}
 
 

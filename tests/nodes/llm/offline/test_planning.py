@@ -1,5 +1,7 @@
 """Plans by the offline model."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,9 +20,10 @@ WORDS = st.sampled_from(
 )
 
 
-def planned(request: str, sources: str = LISTING, team: str = TEAM) -> PlanDraft:
+def planned(request: str, sources: str = LISTING, team: str = TEAM, objections: Sequence[str] = ()) -> PlanDraft:
     """The plan for a request."""
     sections = [Section("request", request), Section("team", team), Section("sources", sources)]
+    sections += [Section("objection", said) for said in objections]
     messages = [HumanMessage(render(section for section in sections if section.body))]
     draft = OfflineModel().with_structured_output(PlanDraft).invoke(messages)
     assert isinstance(draft, PlanDraft)
@@ -148,3 +151,35 @@ def test_whatever_is_asked_the_plan_is_a_valid_dag_and_the_same_each_time(reques
     plan = Plan(tasks=[Task(**task.model_dump(include=fields)) for task in draft.tasks], complexity=draft.complexity)
     assert {task.role for task in plan.tasks} <= ROLES
     assert draft == planned(request_, sources)
+
+
+def replanned(request: str, *objections: str) -> PlanDraft:
+    """The plan that is made after these objections."""
+    return planned(request, sources=LISTING, objections=objections)
+
+
+ASKED = "Compare waits and noise at the harbor, describe its history, and publish a report"
+
+
+@pytest.mark.parametrize("said", ["fine, but leave out publishing", "the same without publishing", "don't send it"])
+def test_an_action_that_is_objected_to_is_not_planned_again(said: str) -> None:
+    assert kinds(planned(ASKED))[-1] == "action"
+    again = replanned(ASKED, f"The plan was rejected: {said}")
+    assert kinds(again) == kinds(planned(ASKED))[:-1]
+    assert not any("reject" in task.description for task in again.tasks)
+
+
+def test_a_task_that_was_not_allowed_is_not_planned_again() -> None:
+    said = "Make another plan: ana did not allow publish: too early. That was task t5: Publish the report: All of it"
+    assert "action" not in kinds(replanned(ASKED, said))
+
+
+def test_an_aspect_is_left_out_and_another_one_added() -> None:
+    said = "The plan was rejected: leave out the history; also describe the cranes"
+    text = " ".join(task.description for task in replanned(ASKED, said).tasks if task.kind == "research")
+    assert "cranes" in text
+    assert "history" not in text
+
+
+def test_an_objection_that_rules_cannot_read_changes_nothing() -> None:
+    assert replanned(ASKED, "The plan was rejected: I don't like it") == planned(ASKED)

@@ -148,3 +148,19 @@ def test_odd_tool_results_do_no_harm(passage: str) -> None:
 
 def _confidence(text: str) -> float:
     return float(text.rsplit("Confidence: ", 1)[1])
+
+
+HARBOR = """\
+[harbor.md#L2-L3] The harbor of Vell opened in 1911. It has 14 cranes. It is closed on Sundays.
+Complaints: long waits at the gate were named by 41 drivers."""
+
+
+def test_a_sentence_about_it_is_quoted_from_where_it_is_named() -> None:
+    text, _ = finished(brief("How many cranes does the harbor have?"), {"search": lambda args: HARBOR})
+    assert quotes(text) == ["The harbor of Vell opened in 1911. It has 14 cranes."]
+    assert "[harbor.md#L2]" in text
+
+
+def test_a_verb_finds_its_noun() -> None:
+    text, _ = finished(brief("What do drivers complain about?"), {"search": lambda args: HARBOR})
+    assert quotes(text) == ["Complaints: long waits at the gate were named by 41 drivers."]

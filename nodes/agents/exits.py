@@ -1,0 +1,105 @@
+"""`sys.exit` in an agent ends the agent's work, not the process.
+
+asyncio lets SystemExit out of every task and through the event loop, whoever waits for that task. So while agents work,
+what they start as tasks (the nodes of their graphs, tools called side by side, tasks of their own) raises AgentFailed
+in its place. KeyboardInterrupt is a human's, and ends the process.
+"""
+
+import asyncio
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from state.errors import AgentFailed
+
+ENDED = "it tried to end the process"
+
+Factory = Callable[..., Any]
+AnyCoroutine = Coroutine[Any, Any, Any]
+
+
+@dataclass
+class _Watch:
+    """An event loop on which agents work."""
+
+    before: Factory | None
+    """The task factory it had."""
+    ours: Factory
+    agents: int = 0
+
+
+_inside: ContextVar[bool] = ContextVar("inside an agent", default=False)
+_watches: WeakKeyDictionary[AbstractEventLoop, _Watch] = WeakKeyDictionary()
+
+
+@contextmanager
+def no_exit() -> Iterator[None]:
+    """While inside, tasks that are started from here cannot end the process.
+
+    What is raised right here, in no task of its own, is the caller's to catch.
+    """
+    loop, token = asyncio.get_running_loop(), _inside.set(True)
+    watch = _watches.get(loop)
+    if watch is None:
+        before = loop.get_task_factory()
+        watch = _watches[loop] = _Watch(before, _watching(before))
+        loop.set_task_factory(watch.ours)
+    watch.agents += 1
+    try:
+        yield
+    finally:
+        watch.agents -= 1
+        _inside.reset(token)
+        if not watch.agents:
+            del _watches[loop]
+            if loop.get_task_factory() is watch.ours:  # else somebody has chained theirs to it, which does no harm
+                loop.set_task_factory(watch.before)
+
+
+def _watching(before: Factory | None) -> Factory:
+    """A task factory that does what `before` does, with the coroutines of agents kept from ending the process."""
+
+    def make(loop: AbstractEventLoop, coro: AnyCoroutine, *, context: Context | None = None, **more: Any) -> Any:
+        is_inside = _inside.get() if context is None else context.get(_inside, False)
+        if context is not None:
+            more["context"] = context
+        kept = _Kept(coro) if is_inside else coro
+        return before(loop, kept, **more) if before else asyncio.Task(kept, loop=loop, **more)
+
+    return make
+
+
+class _Kept(AnyCoroutine):
+    """A coroutine, step by step the same, that raises AgentFailed in place of SystemExit."""
+
+    def __init__(self, coro: AnyCoroutine) -> None:
+        self._coro = coro
+
+    def send(self, value: Any) -> Any:
+        """The next step."""
+        try:
+            return self._coro.send(value)
+        except SystemExit as error:
+            raise AgentFailed(ENDED, "permanent") from error
+
+    def throw(self, *raised: Any) -> Any:
+        """The next step, which begins with an exception."""
+        try:
+            return self._coro.throw(*raised)
+        except SystemExit as error:
+            raise AgentFailed(ENDED, "permanent") from error
+
+    def close(self) -> None:
+        """End it here."""
+        self._coro.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coro.__await__()
+
+    def __getattr__(self, name: str) -> Any:
+        """Its name and its state, which asyncio and anyio look at."""
+        return getattr(self._coro, name)
