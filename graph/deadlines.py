@@ -15,6 +15,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal, asked_on, read_board
 from nodes.runtime.questions import Questions
 from nodes.runtime.rows import read_all, space
+from nodes.runtime.signals import waiting
 from nodes.runtime.steering import Steering
 from state.approval import Approval
 from state.errors import ThreadBusy
@@ -36,15 +37,17 @@ async def view(runs: Runs, thread_id: str) -> Run:
     if run.status in _STILL and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
         await _expire(runs, thread_id)
         run = await _dated(runs, await runs.view(thread_id))
-    if run.status == "waiting" and not run.approvals and await is_answered(runs, run):
+    if run.status == "waiting" and not run.approvals and await can_go_on(runs, run):
         return run.model_copy(update={"status": "paused", "error": ANSWERED})
     return run
 
 
-async def is_answered(runs: Runs, run: Run) -> bool:
-    """Whether a run waits where a question has been decided: then it can go on."""
+async def can_go_on(runs: Runs, run: Run) -> bool:
+    """Whether a run waits where a question was decided since, or somebody has told it something."""
     if run.error == ANSWERED or run.status != "waiting":
         return run.error == ANSWERED
+    if await waiting(runs.database.store, run.thread_id):
+        return True
     state = await _state(runs, run.thread_id)
     decided = await runs.decisions(run.thread_id)
     return bool(state.get("tasks")) and any(question.id in decided for question in open_questions(state))
@@ -52,7 +55,7 @@ async def is_answered(runs: Runs, run: Run) -> bool:
 
 async def is_due(runs: Runs, run: Run) -> bool:
     """Whether nobody runs it and it could go on; one that somebody paused stays paused."""
-    return (run.status == "paused" and run.error is not None) or await is_answered(runs, run)
+    return (run.status == "paused" and run.error is not None) or await can_go_on(runs, run)
 
 
 async def _expire(runs: Runs, thread_id: str) -> None:

@@ -85,7 +85,7 @@ class Supervisor(Standing):
             ThreadBusy: another process runs it.
         """
         run = await self.view(thread_id)
-        if await deadlines.is_answered(self._runs, run):
+        if await deadlines.can_go_on(self._runs, run):
             return await last(self._runs.drive(thread_id, Command(resume=LOOK)), on_event)
         if run.status == "waiting" or has_ended(run):
             return run

@@ -7,9 +7,13 @@ import pytest
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
+from nodes.runtime.clock import SystemClock
+from nodes.runtime.signals import send
+from state.approval import Decision
 from state.brief import Brief
 from state.errors import BadInput, ModelRejected, ModelUnavailable
 from state.replies import PlanDraft, TaskDraft
+from state.signal import Decide
 from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
@@ -31,6 +35,20 @@ async def test_a_run_that_ended_or_waits_is_not_run_again_by_resume() -> None:
         assert await sup.resume("f") == failed
         assert await sup.resume("w") == waiting
     assert len(work.briefs) == 1
+
+
+async def test_a_run_that_waits_goes_on_with_what_it_was_told_by_somebody_who_could_not_run_it() -> None:
+    async with opened(agent(asks)) as sup:
+        waiting = await sup.start("Q", thread_id="w", plan=plan("a"))
+        assert sup.graph.store
+        said = Decision(type="approve", by="ana")
+        decide = Decide(approval=waiting.approvals[0].id, decision=said, by="ana")
+        await send(sup.graph.store, "w", decide, SystemClock())
+
+        assert await sup.due() == ["w"]
+        run = await sup.resume("w")
+
+    assert (run.status, run.tasks[0].result) == ("complete", "approve")
 
 
 async def test_there_is_nothing_to_answer_where_nothing_was_asked() -> None:
