@@ -1,7 +1,8 @@
 """The lease of a thread: one process runs it at a time. LangGraph itself lets two, and both do the paid step.
 
 A row in the Store, taken and renewed by one atomic statement; it names its process, so that the lease of a process
-that died on this machine is free at once, and of one on another machine after `LEASE_S`.
+that died on this machine is free at once, and of one on another machine after `LEASE_S`. One that lives here keeps it,
+also while an agent blocks its event loop and no heartbeat gets through: taken from it, its work would be done twice.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ from state.errors import ThreadBusy
 LEASE_S = 15.0
 """Seconds a lease holds without a heartbeat."""
 HEARTBEAT_S = 5.0
+LATEST_S = 600.0
+"""Seconds that a living process on this machine may be late with a heartbeat before its lease is another's to take."""
 STEP_S = 5.0
 """Seconds a lease holds between two steps of a run, or counts as just given back after the last one."""
 PATIENCE_S = 1.0
@@ -52,6 +55,8 @@ class Holder(BaseModel):
     born: str
     """When the process started, as far as the system tells: process numbers are used again."""
     until: float
+    beats: bool = True
+    """Whether somebody renews it: then it ends with its process, however late the next renewal is."""
 
     @property
     def is_running(self) -> bool:
@@ -115,9 +120,9 @@ class Leases:
     async def holder(self, thread_id: str) -> Holder | None:
         """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
         holder = await self._found(thread_id)
-        if holder and holder.until >= self._clock.now() and not await asyncio.to_thread(_is_gone, holder):
-            return holder
-        return None
+        if holder is None or await asyncio.to_thread(_is_gone, holder):
+            return None
+        return holder if holder.until >= self._clock.now() or _is_late(holder, self._clock.now()) else None
 
     @asynccontextmanager
     async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[None]:
@@ -139,6 +144,8 @@ class Leases:
         """Take the lease, if nobody living has it."""
         other = await self._found(thread_id)
         is_dead = other is not None and await asyncio.to_thread(_is_gone, other)
+        if other and other.owner != owner and _is_late(other, self._clock.now()) and not is_dead:
+            return False
         return await self._write(thread_id, owner, owner, LEASE_S, other.owner if other and is_dead else FREE)
 
     async def _found(self, thread_id: str) -> Holder | None:
@@ -149,7 +156,12 @@ class Leases:
         """Write the lease for the next `seconds`, if it is the `owner`'s, or nobody's."""
         now = self._clock.now()
         me = Holder(
-            owner=next_owner, host=socket.gethostname(), pid=os.getpid(), born=_born(os.getpid()), until=now + seconds
+            owner=next_owner,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            born=_born(os.getpid()),
+            until=now + seconds,
+            beats=seconds == LEASE_S,
         )
         values = {
             "prefix": _prefix(thread_id),
@@ -175,6 +187,12 @@ def busy(thread_id: str, holder: Holder | None) -> ThreadBusy:
 
 def _prefix(thread_id: str) -> str:
     return ".".join(space("leases", thread_id))
+
+
+def _is_late(holder: Holder, now: float) -> bool:
+    """Whether the holder, a living process on this machine, may only be late: an agent may block its event loop."""
+    here = holder.beats and holder.is_running and holder.host == socket.gethostname()
+    return here and now < holder.until + LATEST_S
 
 
 def _is_gone(holder: Holder) -> bool:

@@ -85,6 +85,8 @@ async def answer(
     decisions, problems = read_answers(plain, run.approvals, by, door)
     if problems:
         raise BadInput("; ".join(problems))
+    if not decisions:
+        raise BadInput(f"there was no answer; {len(run.approvals)} questions are open, see `baton inbox {thread_id}`")
     if run.status == "waiting":
         try:
             return await resume_with(runs, thread_id, decisions, on_event)

@@ -13,12 +13,13 @@ from langgraph.types import Interrupt
 from pydantic import JsonValue
 
 from nodes.agents.job import Job
+from nodes.policy.answers import FREE
 from nodes.runtime.subthread import plain
 from state.approval import Approval, Decision
 from state.trigger import Risk
 
 Decisions = Mapping[str, Decision]
-ANSWER = "answer"
+ANSWER = FREE
 """The argument, of an edit, whose value alone is the answer."""
 
 

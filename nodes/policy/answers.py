@@ -12,6 +12,9 @@ from pydantic import JsonValue
 from nodes.policy.edits import checked_edit
 from state.approval import POLICY, Answer, Approval, Decision
 
+FREE = "answer"
+"""The action of a question that takes any answer, and the argument, of an edit, whose value is the answer."""
+
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
     **dict.fromkeys(("reject", "rejected", "deny", "denied", "ignore", "no", "n", "false", "response"), "reject"),
@@ -31,7 +34,7 @@ def read_answers(
     pairs, problems = _pairs(raw, open_approvals)
     decisions: dict[str, Decision] = {}
     for approval, answer in pairs:
-        decision, problem = _decision(answer, by)
+        decision, problem = _decision(_free(answer) if is_free(approval) else answer, by, approval.args)
         if decision:
             decision, problem = checked(decision, approval)
         if decision:
@@ -39,6 +42,21 @@ def read_answers(
         else:
             problems.append(f"{approval.id}: {problem}")
     return decisions, problems
+
+
+def is_free(approval: Approval) -> bool:
+    """Whether the question is one of a graph that takes any answer, not only yes or no."""
+    return approval.action == FREE and approval.args_schema is None
+
+
+def _free(answer: JsonValue) -> JsonValue:
+    """An answer to a free question: what is neither yes nor no is the answer itself."""
+    said = answer.get("args") if isinstance(answer, dict) and answer.get("type") == "response" else answer
+    if isinstance(said, str) and said.strip() and said.strip(":,.! ").lower() not in _WORDS:
+        return {"type": "edit", "args": {FREE: said}}
+    if said is not answer and said not in (None, ""):
+        return {"type": "edit", "args": {FREE: said}}
+    return answer
 
 
 def _door(answer: JsonValue) -> str:
@@ -56,6 +74,8 @@ def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, st
     """The decision with its arguments as they are to be used, or what is wrong with them."""
     if decision.type != "edit" or decision.args is None:
         return decision, ""
+    if is_free(approval) and not decision.args:
+        return None, "the answer is empty"
     args, problem = checked_edit(decision.args, approval)
     if problem:
         return None, f"the new arguments cannot be used: {problem}"
@@ -75,8 +95,9 @@ def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Ap
     if isinstance(raw, dict) and isinstance(raw.get("decisions"), list):
         raw = raw["decisions"]
     if isinstance(raw, list):
-        extra = [f"there are {len(raw)} answers to {len(approvals)} questions"] if len(raw) > len(approvals) else []
-        return list(zip(approvals, raw, strict=False)), extra
+        if len(raw) > len(approvals):  # some were decided since: by position, the rest would answer others
+            return [], [f"{len(raw)} answers, but {len(approvals)} open questions: look again, or answer by id"]
+        return list(zip(approvals, raw, strict=False)), []
     if isinstance(raw, dict) and "type" not in raw and "approved" not in raw:
         by_id = {approval.id: approval for approval in approvals}
         unknown = [f"no open question is called {key!r}" for key in raw if key not in by_id]
@@ -86,12 +107,11 @@ def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Ap
     return [(approval, raw) for approval in approvals], []
 
 
-def _decision(answer: JsonValue, by: str) -> tuple[Decision | None, str]:
+def _decision(answer: JsonValue, by: str, asked: dict[str, JsonValue]) -> tuple[Decision | None, str]:
     if isinstance(answer, bool):
         answer = "approve" if answer else "reject"
     if isinstance(answer, str):
-        word, _, message = answer.strip().partition(" ")
-        answer = {"type": word.strip(":,.").lower(), "message": message.strip()}
+        answer = _spoken(answer)
     if not isinstance(answer, dict):
         return None, f"{json.dumps(answer)} is not an answer; say approve, reject or edit"
     if "type" not in answer and isinstance(answer.get("approved"), bool):
@@ -99,15 +119,28 @@ def _decision(answer: JsonValue, by: str) -> tuple[Decision | None, str]:
     kind = _WORDS.get(str(answer.get("type", "")).lower())
     if kind is None:
         return None, f"{str(answer.get('type'))[:80]!r} is not an answer; say approve, reject or edit"
+    if isinstance(answer.get("approved"), bool) and answer["approved"] != (kind != "reject"):
+        return None, "it says both yes and no"
     message = _message(answer)
     who = str(answer.get("by") or answer.get("approver") or by or "human")
     who = "human" if who == POLICY else who  # that name is the policy's own
+    args = _edited(answer)
+    if kind == "approve" and args is not None and args != asked:
+        return None, "an approval takes no other arguments; say edit"
     if kind != "edit":
         return Decision(type=kind, message=message, by=who), ""
-    args = _edited(answer)
     if args is None:
         return None, 'an edit needs the new arguments: {"type": "edit", "args": {...}}'
     return Decision(type="edit", args=args, message=message, by=who), ""
+
+
+def _spoken(text: str) -> dict[str, JsonValue]:
+    """What somebody has typed. A no may come with a message; a yes stands alone: “ok wait, not yet” is none."""
+    word, _, message = text.strip().partition(" ")
+    kind = word.strip(":,.!").lower()
+    if message.strip() and _WORDS.get(kind) == "approve":
+        return {"type": text.strip()}
+    return {"type": kind, "message": message.strip()}
 
 
 def _message(answer: dict[str, JsonValue]) -> str:

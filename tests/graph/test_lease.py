@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import JsonValue
 
-from graph.lease import LEASE_S, PATIENCE_S
+from graph.lease import LATEST_S, LEASE_S, PATIENCE_S
 from graph.supervisor import Supervisor
 from state.brief import Brief
 from state.errors import ThreadBusy
@@ -101,6 +102,12 @@ async def test_the_lease_of_a_dead_process_is_free_at_once() -> None:
 
 async def test_a_process_number_that_was_used_again_is_another_process() -> None:
     assert await started_under_lease(until=1100, now=1000, born="1") == "complete"
+
+
+async def test_a_living_process_that_is_late_keeps_its_lease_but_not_for_ever() -> None:
+    born = Path(f"/proc/{os.getpid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    assert await started_under_lease(until=999, now=1000, born=born) == "busy"
+    assert await started_under_lease(until=999, now=1000 + LATEST_S, born=born) == "complete"
 
 
 async def test_the_lease_of_a_process_elsewhere_counts_until_it_runs_out() -> None:

@@ -56,6 +56,7 @@ def read_one(raw: object) -> tuple[str, str, JsonValue]:
         # Agent Inbox
         ([{"type": "accept", "args": None}], ("approve", "", None)),
         ([{"type": "ignore", "args": None}], ("reject", "", None)),
+        ([{"type": "accept", "args": {"action": "publish", "args": {"name": "x"}}}], ("approve", "", None)),
         ([{"type": "response", "args": "use another name"}], ("reject", "use another name", None)),
         ([{"type": "edit", "args": {"action": "publish", "args": {"name": "y"}}}], ("edit", "", {"name": "y"})),
         # Studio: what a person types
@@ -94,6 +95,15 @@ def test_every_dialect_is_read(raw: object, expected: tuple[str, str, JsonValue]
         ({"type": "edit", "args": "name=y"}, "a: an edit needs the new arguments"),
         ({"decisions": [{"type": "shrug"}]}, "a: 'shrug' is not an answer"),
         ({"z": True}, "no open question is called 'z'"),
+        ("ok wait, not yet", "a: 'ok wait, not yet' is not an answer"),
+        ("approve: false", "a: 'approve: false' is not an answer"),
+        ("go away", "a: 'go away' is not an answer"),
+        ({"type": "approve", "approved": False}, "a: it says both yes and no"),
+        ({"type": "approve", "args": {"name": "evil"}}, "a: an approval takes no other arguments; say edit"),
+        (
+            [{"type": "accept", "args": {"action": "publish", "args": {"name": "evil"}}}],
+            "a: an approval takes no other",
+        ),
         ({"decisions": []}, ""),
         ([], ""),
     ],
@@ -103,6 +113,25 @@ def test_what_cannot_be_read_leaves_the_question_open_and_says_why(raw: object, 
 
     assert decisions == {}
     assert complaint in "; ".join(problems)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ([{"type": "response", "args": "30"}], ("edit", {"answer": "30"})),
+        ({"a": {"type": "response", "args": 30}}, ("edit", {"answer": 30})),
+        ("Ana", ("edit", {"answer": "Ana"})),
+        ("yes", ("approve", None)),
+        ("no", ("reject", None)),
+        ({"type": "reject", "message": "never"}, ("reject", None)),
+        ({"type": "edit", "args": {"answer": [1]}}, ("edit", {"answer": [1]})),
+    ],
+)
+def test_a_question_that_takes_any_answer_takes_it_as_it_is_said(raw: object, expected: tuple[str, JsonValue]) -> None:
+    free = Approval(id="a", task_id="t1", agent="ada", action="answer", args={"question": "Age?"}, reason="it asks")
+    decisions, problems = read_answers(cast(JsonValue, raw), [free])
+    assert problems == []
+    assert (decisions["a"].type, decisions["a"].args) == expected
 
 
 def test_some_answers_are_enough() -> None:
@@ -124,8 +153,8 @@ def test_one_bad_answer_does_not_spoil_the_others() -> None:
 def test_too_many_answers_are_noticed() -> None:
     decisions, problems = read_answers([True, False, True], asked("a", "b"))
 
-    assert {key: decision.type for key, decision in decisions.items()} == {"a": "approve", "b": "reject"}
-    assert problems == ["there are 3 answers to 2 questions"]
+    assert decisions == {}
+    assert problems == ["3 answers, but 2 open questions: look again, or answer by id"]
 
 
 def test_one_word_answers_all_but_one_decision_does_not() -> None:
