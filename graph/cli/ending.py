@@ -8,7 +8,19 @@ from pathlib import Path
 from rich.markdown import Markdown
 
 from graph.cli.codes import FAILED, OF_RUN
-from graph.cli.screen import command, complain, harmless, one_line, out, put, put_json, run_as_json, say, seconds
+from graph.cli.screen import (
+    action_of,
+    command,
+    complain,
+    harmless,
+    one_line,
+    out,
+    put,
+    put_json,
+    run_as_json,
+    say,
+    seconds,
+)
 from state.run import Run
 
 
@@ -96,7 +108,7 @@ def _explained(run: Run, db: Path | None) -> int:
     go_on = command("resume", run.thread_id, db=db)
     if run.status == "waiting":
         for question, how in zip(run.approvals, how_to_answer(run, db), strict=True):
-            say(f"open: {one_line(question.action, 80)} ({question.risk} risk, {one_line(question.agent)}): {how}")
+            say(f"open: {action_of(question)} ({question.risk} risk, {one_line(question.agent)}): {how}")
         say("(or reject, or edit --args JSON)")
     elif run.status == "failed":
         retry = "" if run.phase == "failed" else f"; what was finished is kept: {go_on}"

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from graph.cli.asking import Asker, can_ask
 from graph.cli.ending import end
 from graph.cli.launches import Launch, existing, recall
-from graph.cli.screen import command
+from graph.cli.screen import command, one_line, say
 from graph.cli.watching import watching
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
@@ -74,7 +74,20 @@ class Job:
         return self.asker.ask(run.approvals) if can_ask() and not self.as_json else {}
 
     def _answering(self, answers: dict[str, JsonValue]) -> Verb:
-        return lambda sup, on_event: sup.answer(self.thread_id, answers, by=login(), door=DOOR, on_event=on_event)
+        """Give the answers; of those to questions that were decided in the meantime, say so."""
+
+        async def answering(sup: Supervisor, on_event: OnEvent) -> Run:
+            run = await sup.view(self.thread_id)
+            wanted = {question.id for question in run.approvals}
+            late = [key for key in answers if key not in wanted]
+            if late:
+                say(f"decided meanwhile, your answer came second: {one_line(', '.join(late))}")
+            left = {key: answer for key, answer in answers.items() if key in wanted}
+            if not left:
+                return run
+            return await sup.answer(self.thread_id, left, by=login(), door=DOOR, on_event=on_event)
+
+        return answering
 
 
 def login() -> str:

@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from state.approval import Approval
 from state.run import Run
 
 WIDE = 1000
@@ -70,6 +71,12 @@ def run_as_json(run: Run) -> JsonValue:
 def harmless(text: str) -> str:
     """Text from documents, models and agents, without what would steer a terminal."""
     return _STEERS.sub("\ufffd", text)
+
+
+def action_of(question: Approval, width: int = 100) -> str:
+    """What is asked about, with as much of its arguments as fits: `publish {"name": "a.md", …`."""
+    args = json.dumps(question.args, ensure_ascii=False) if question.args else ""
+    return one_line(f"{question.action} {args}".strip(), width)
 
 
 def one_line(text: str, most: int = 2000) -> str:

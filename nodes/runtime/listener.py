@@ -136,6 +136,9 @@ class Listener:
         if self.steering.control.driving == "cancelled":
             await self._log(item, "refused: the run is cancelled", [])
             return
+        if self.steering.control.driving == "handed_over" and isinstance(signal, Pause):
+            await self._log(item, "refused: the run is in a human's hands", [])
+            return
         control = control_by(signal)
         rows = [self.steering.drive(control), *self._moved(item, "done")]
         await self.run.emit("control_changed", also=rows, **control.model_dump())

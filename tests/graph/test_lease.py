@@ -104,8 +104,12 @@ async def test_a_process_number_that_was_used_again_is_another_process() -> None
     assert await started_under_lease(until=1100, now=1000, born="1") == "complete"
 
 
+def own_birth() -> str:
+    return Path(f"/proc/{os.getpid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+
+
 async def test_a_living_process_that_is_late_keeps_its_lease_but_not_for_ever() -> None:
-    born = Path(f"/proc/{os.getpid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    born = own_birth()
     assert await started_under_lease(until=999, now=1000, born=born) == "busy"
     assert await started_under_lease(until=999, now=1000 + LATEST_S, born=born) == "complete"
 

@@ -14,7 +14,7 @@ from state.agent import AgentSpec
 from state.brief import Brief
 from state.signal import Pause, Resume, Signal, Takeover
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, under_way
-from tests.runs import agent, plan, statuses
+from tests.runs import Turns, agent, opened, plan, statuses
 
 
 async def test_pausing_stops_work_at_its_next_safe_point_and_lets_nothing_new_start() -> None:
@@ -143,3 +143,13 @@ async def both_at_once(sup: Supervisor, *signals: Signal) -> None:
 
 def _config() -> dict[str, dict[str, str]]:
     return {"configurable": {"thread_id": THREAD}}
+
+
+async def test_what_a_human_holds_is_not_paused_from_under_them() -> None:
+    work = Turns("So.")
+    async with opened(agent(work), oversight="in_command") as sup:
+        await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await sup.signal(THREAD, Takeover(by="ana"))
+        run = await sup.signal(THREAD, Pause(by="bob"))
+        assert run.status == "handed_over"
+        assert (await sup.hand_back(THREAD, {"a": "mine"}, by="ana")).status in ("waiting", "complete")

@@ -2,7 +2,7 @@
 
 from graph.cli.looking import look
 from graph.cli.options import AsJson, Db, MaybeThread
-from graph.cli.screen import command, one_line, out, put_json, say, seconds, table
+from graph.cli.screen import action_of, command, one_line, out, put_json, say, seconds, table
 from graph.supervisor import Supervisor
 from nodes.policy.asked import urgency
 from state.approval import Approval
@@ -29,6 +29,6 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
         how = command("answer", where, question.id, "approve", db=db)
         left = seconds(question.expires_at - now) if question.expires_at is not None else ""
         why = one_line(question.reason, 200)
-        listed.add_row(question.priority, question.risk, one_line(question.action), question.agent, why, left, how)
+        listed.add_row(question.priority, question.risk, action_of(question), question.agent, why, left, how)
     out().print(listed)
     return 0

@@ -10,7 +10,7 @@ from graph.cli.ending import show_markdown, summary
 from graph.cli.looking import look
 from graph.cli.options import AsJson, Db, Thread
 from graph.cli.planfile import plan_as_yaml
-from graph.cli.screen import command, one_line, out, put, put_json, run_as_json, seconds, table
+from graph.cli.screen import action_of, command, one_line, out, put, put_json, run_as_json, seconds, table
 from state.errors import BadInput
 from state.run import Run, TaskView
 
@@ -94,11 +94,10 @@ def _next_steps(run: Run, db: Path | None) -> list[str]:
     """What can be done now, as commands."""
     if run.status == "complete":
         return [f"report: {command('status', run.thread_id, '--report', db=db)}"]
-    if run.status == "waiting":
-        ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
-        return [
-            f"open: {one_line(q.action)} ({q.risk} risk): {way}" for q, way in zip(run.approvals, ways, strict=True)
-        ]
+    ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
+    steps = [f"open: {action_of(q)} ({q.risk} risk): {way}" for q, way in zip(run.approvals, ways, strict=True)]
     if run.status == "paused" or (run.status == "failed" and run.phase != "failed"):
-        return [f"go on: {command('resume', run.thread_id, db=db)}"]
-    return []
+        steps.append(f"go on: {command('resume', run.thread_id, db=db)}")
+    if run.status == "handed_over":
+        steps.append(f"give it back: {command('hand-back', run.thread_id, db=db)} [--results FILE] [--plan FILE]")
+    return steps

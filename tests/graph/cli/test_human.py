@@ -1,3 +1,4 @@
+import asyncio
 import io
 import json
 import sys
@@ -6,6 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from graph.cli.asking import Asker
+from graph.cli.job import Job
+from graph.cli.launches import Launch
 from state.approval import Approval
 from tests.graph.cli.conftest import Baton
 
@@ -191,3 +194,31 @@ def test_a_plan_that_waits_is_in_the_inbox_while_the_run_is_paused(baton: Baton,
     assert baton("inbox", "t", "--json").lines == [[]]
     assert baton("resume", "t").code == 3
     assert [asked["subject"] for asked in baton("inbox", "t", "--json").lines[0]] == ["task"]
+
+
+def test_what_is_asked_is_shown_with_its_arguments(baton: Baton, tea: str, publishing: str) -> None:
+    waiting = baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+
+    for shown in (waiting.err, baton("inbox").out, baton("status", "t").out):
+        assert 'publish {"name": ' in shown
+
+
+def test_a_run_that_is_paused_still_shows_what_it_asks(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    baton("pause", "t")
+
+    shown = baton("status", "t").out
+    assert "open: publish" in shown
+    assert "go on: baton resume t" in shown
+
+
+def test_at_the_terminal_only_the_answer_that_came_second_is_lost(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    [asked] = baton("inbox", "t", "--json").lines[0]
+    launch = Launch()
+    answers: dict[str, JsonValue] = {asked["id"]: {"type": "approve"}, "gone": {"type": "approve"}}
+
+    job = Job("t", None, launch)
+    run, _ = asyncio.run(job._go(job._answering(answers)))
+
+    assert run.status == "complete"
