@@ -126,7 +126,8 @@ def _known(role: str, roles: tuple[str, ...], notes: list[str]) -> str:
         return wanted
     best = process.extractOne(wanted.lower(), roles, score_cutoff=80) if wanted else None
     found = str(best[0]) if best else "generalist"
-    notes.append(f"role {role!r} is not in the team; {found!r} is asked")
+    if found != wanted:  # the default role needs nobody of that name
+        notes.append(f"role {role!r} is not in the team; {found!r} is asked")
     return found
 
 

@@ -220,3 +220,8 @@ def test_a_report_on_what_an_analysis_is_about_is_not_the_analysis_given_twice()
     plan, notes = repair(PlanDraft(tasks=tasks), ["analyst", "writer"])
     assert [task.id for task in plan.tasks] == ["a", "b"]
     assert notes == ["left out task 'c': it repeats another"]
+
+
+def test_the_default_role_is_nothing_to_repair_in_a_team_without_it() -> None:
+    _, notes = repair(PlanDraft(tasks=[TaskDraft(id="a", description="Do it.", role="generalist")]), ["clerk"])
+    assert notes == []
