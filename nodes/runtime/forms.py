@@ -32,10 +32,7 @@ def form_of(do: Callable[..., Any], args: Json) -> Json | None:
     names = dict.fromkeys([*(one.name for one in named), *args])
     said = {one.name: made for one in named if (made := _adapter(one, args)) is not None}
     schemas, shared = TypeAdapter.json_schemas([(name, "validation", made) for name, made in said.items()])
-    properties: Json = {
-        name: schemas[name, "validation"] if name in said else _kind(args.get(name))  # type: ignore[dict-item]
-        for name in names
-    }
+    properties: Json = {name: schemas[name, "validation"] if name in said else _kind(args.get(name)) for name in names}
     required: list[JsonValue] = [one.name for one in named if one.default is one.empty]
     takes_more = len(named) < len(signature.parameters)
     closed: Json = {"properties": properties, "required": required, "additionalProperties": takes_more}

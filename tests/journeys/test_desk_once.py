@@ -141,7 +141,7 @@ class Size(BaseModel):
     width: int
 
 
-async def loose(to: int, when: "no such name", one: Outside, more: Any = 1) -> JsonValue:  # type: ignore[valid-type,syntax]  # noqa: F722
+async def loose(to: int, when: "no such name", one: Outside, more: Any = 1) -> JsonValue:  # type: ignore[valid-type]  # noqa: F722
     return [to, when, str(one), more]
 
 

@@ -116,7 +116,7 @@ SET_BACK = """UPDATE store SET value = json_object('count', 1, 'seal', (
         (["UPDATE store SET value = '{\"count\": []}' WHERE prefix = 'audit_head.t'"], "head cannot be read", 2),
         (["UPDATE store SET value = 'x' WHERE prefix = 'audit_head.t'"], "head cannot be read", 2),
         ([HEAD], "record 2 was replaced or added", 2),
-        ([ALL, HEAD], "the record of question F.publish", 0),
+        ([ALL, HEAD], "the record of question tell.publish", 0),
         (["DELETE FROM store WHERE prefix = 'audit.t' AND key LIKE '%2'", SET_BACK], "the record of the answer to", 1),
     ],
 )
