@@ -36,11 +36,14 @@ class Standing(Lookout):
     async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
         """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
 
+        What cannot be read any more is left out, and the record is broken there.
+
         Raises:
             ThreadUnknown: no such thread.
         """
         await self._runs.view(thread_id)
-        return await read_audit(self._runs.database.store, thread_id)
+        decided = await self._runs.decisions(thread_id)
+        return await read_audit(self._runs.database.store, thread_id, decided)
 
     async def due(self, *, by_server: bool = False) -> list[str]:
         """Threads that could go on if somebody resumed them: their process died, or their questions are decided.

@@ -15,7 +15,8 @@ class Effect(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     id: str
-    """The same for the same action, also after a crash and in another try: task, name, arguments, a count."""
+    """The same for the same action, also after a crash and in another try: task, name, arguments, a count.
+    With `#TRIES` behind it: an earlier begin of it that has no end either."""
     number: int = 0
     """Its place in the order in which actions were begun, from 1."""
     task_id: str

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from nodes.policy.failures import failures_in_a_row
 from nodes.policy.limits import time_for_try
-from nodes.policy.oversight import response
+from nodes.policy.oversight import response, risk_asked
 from nodes.policy.scope import marks_of, risk_of, tools_for
 from nodes.policy.triggers import fired, highest
 from nodes.runtime.floor import Floor
@@ -60,7 +60,7 @@ class Gates:
             action=record.task.action or "begin task",
             args={"description": record.task.description},
             args_schema=_DESCRIPTION,
-            risk=risk_of(record.task, policy),
+            risk=risk_asked(risk_of(record.task, policy), mode),
             priority=highest(found),
             triggers=found,
             reason=reasons(found),
@@ -77,9 +77,10 @@ class Gates:
         if known := self.floor.questions.known(key):
             return known if known.expires_at is not None else None
         found = fired(self._signs(record, outcome), self.floor.run.policy)
-        what, found = response(found, await mode_of(self.floor.run, outcome.agent)) if found else ("pass", found)
-        if what == "pass":
+        if not found:
             return None
+        mode = await mode_of(self.floor.run, outcome.agent)
+        what, found = response(found, mode)
         why = f"It failed: {outcome.failure.message}" if outcome.failure else outcome.text[:2000]
         question = Approval(
             id=key,
@@ -89,7 +90,7 @@ class Gates:
             action="accept failure" if outcome.failure else "accept result",
             args={"result": outcome.result},
             args_schema=_RESULT,
-            risk=_RISK_OF.get(found[0].trigger, "medium"),
+            risk=risk_asked(_RISK_OF.get(found[0].trigger, "medium"), mode),
             priority=highest(found),
             triggers=found,
             reason=reasons(found),

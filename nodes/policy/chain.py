@@ -4,8 +4,9 @@ None can be changed, taken out or moved without the rest giving it away.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
+from math import inf
 
 from state.audit import Entry
 
@@ -41,6 +42,24 @@ def break_in(entries: Sequence[Entry], count: int, last: str) -> str:
         return f"record {len(entries) + 1} is missing: {count} were written, {len(entries)} are there"
     if len(entries) > count or before != last:
         return f"record {len(entries)} was replaced or added: the log's head does not know it"
+    return ""
+
+
+def unrecorded(entries: Sequence[Entry], asked: Mapping[str, float], decided: Collection[str]) -> str:
+    """What the log does not have of questions that are known from elsewhere, in words; empty if it has all.
+
+    `asked`: the questions, with the seconds since the epoch when each was asked; what is older is of another run.
+    `decided`: those that were answered.
+    """
+    newest: dict[tuple[bool, str], float] = {}
+    for entry in entries:
+        newest[entry.kind == "answered", entry.approval] = entry.at
+    for question, since in asked.items():
+        if newest.get((False, question), -inf) < since:
+            return f"the record of question {question} is missing"
+    for question in sorted(decided):
+        if newest.get((True, question), -inf) < asked.get(question, -inf) or (True, question) not in newest:
+            return f"the record of the answer to question {question} is missing"
     return ""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from state.policy import Oversight, Policy
-from state.trigger import Fired, TriggerName
+from state.trigger import Fired, Risk, TriggerName
 from state.trust import Level
 
 Closeness = Literal["in_command", "in_the_loop", "on_the_loop"]
@@ -48,6 +48,11 @@ def response(found: Sequence[Fired], mode: Closeness) -> tuple[Response, list[Fi
     if mode == "in_the_loop" or any(one.trigger in EXCEPTIONS for one in found):
         return "ask", list(found)
     return "note", list(found)
+
+
+def risk_asked(risk: Risk, mode: Closeness) -> Risk:
+    """The risk of a question: where every step waits for a human none is low, which silence might approve."""
+    return "medium" if mode == "in_command" and risk == "low" else risk
 
 
 def is_sensitive(action: str, policy: Policy) -> bool:

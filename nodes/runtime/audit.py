@@ -5,17 +5,27 @@ thread's lease.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
 
 from langgraph.store.base import BaseStore, PutOp
+from pydantic import BaseModel
 
-from nodes.policy.chain import break_in, sealed
-from nodes.runtime.rows import read_all, space
+from nodes.policy.chain import break_in, sealed, unrecorded
+from nodes.runtime.rows import Namespace, read_all, read_each, space
 from state.approval import Approval, Decision
 from state.audit import Entry, EntryKind
 
 _HEAD = "head"
+_Row = tuple[str, dict[str, Any] | None]
+"""Key and value; None where the value cannot be read."""
+
+
+class _Head(BaseModel):
+    count: int = 0
+    seal: str = ""
 
 
 class Audit:
@@ -31,11 +41,13 @@ class Audit:
     async def sealing(self, entry: Entry) -> AsyncIterator[list[PutOp]]:
         """The rows that append `entry`, to be written inside with what they record; nobody else appends meanwhile."""
         async with self._lock:
-            count, last = await _head(self._store, self._heads)
-            made = sealed(entry, count + 1, last)
+            head = await _head(self._store, self._heads)
+            if head is None or not head.count:  # it may have been taken away: nothing that is there is written over
+                head = _end(await _rows(self._store, self._log, head))
+            made = sealed(entry, head.count + 1, head.seal)
             yield [
                 PutOp(self._log, f"{made.number:012d}", made.model_dump(mode="json")),
-                PutOp(self._heads, _HEAD, {"count": made.number, "seal": made.seal}),
+                PutOp(self._heads, _HEAD, _Head(count=made.number, seal=made.seal).model_dump()),
             ]
 
 
@@ -61,14 +73,68 @@ def entry_of(kind: EntryKind, approval: Approval, at: float, decision: Decision 
     )
 
 
-async def read_audit(store: BaseStore, thread_id: str) -> tuple[list[Entry], str]:
-    """The log in the order of its keys, and where its chain is broken (see `break_in`); empty if it holds."""
-    rows = await read_all(store, space("audit", thread_id))
-    count, last = await _head(store, space("audit_head", thread_id))
-    entries = [Entry.model_validate(row.value) for row in rows]
-    return entries, break_in(entries, count, last)
+async def read_audit(store: BaseStore, thread_id: str, decided: Collection[str] = ()) -> tuple[list[Entry], str]:
+    """What can be read of the log, in the order of its keys, and where it is broken; empty if it holds.
+
+    It must have what is kept of the latest run elsewhere: its questions, and their answers. `decided`: the questions of
+    which an answer is known from another place than the Store.
+    """
+    asked, answered = await read_each(store, [space("approvals", thread_id), space("decisions", thread_id)])
+    head = await _head(store, space("audit_head", thread_id))
+    rows = await _rows(store, space("audit", thread_id), head)
+    read = [(number, _entry(value)) for number, (_, value) in enumerate(rows, 1)]
+    entries = [entry for _, entry in read if entry]
+    unread = [f"record {number} cannot be read: it was changed" for number, entry in read if entry is None]
+    if head is None:
+        unread.append("the log's head cannot be read: it was changed")
+    if unread or head is None:
+        return entries, unread[0]
+    since = {row.key: float(row.value.get("asked_at") or 0.0) for row in asked}
+    kept = unrecorded(entries, since, {*decided, *(row.key for row in answered)})
+    return entries, break_in(entries, head.count, head.seal) or kept
 
 
-async def _head(store: BaseStore, place: tuple[str, ...]) -> tuple[int, str]:
-    item = await store.aget(place, _HEAD)
-    return (int(item.value["count"]), str(item.value["seal"])) if item else (0, "")
+async def _head(store: BaseStore, place: Namespace) -> _Head | None:
+    """How many were written, and the seal of the last; None where it cannot be read."""
+    try:
+        item = await store.aget(place, _HEAD)
+        return _Head.model_validate(item.value) if item else _Head()
+    except ValueError:
+        return None
+
+
+async def _rows(store: BaseStore, place: Namespace, head: _Head | None) -> list[_Row]:
+    """Every row, in the order of its keys. Where one is not even JSON they are read one by one."""
+    try:
+        return [(row.key, row.value) for row in await read_all(store, place)]
+    except ValueError:
+        return [row async for row in _one_by_one(store, place, head.count if head else 0)]
+
+
+async def _one_by_one(store: BaseStore, place: Namespace, least: int) -> AsyncIterator[_Row]:
+    for number in count(1):
+        key = f"{number:012d}"
+        try:
+            item = await store.aget(place, key)
+        except ValueError:
+            yield key, None
+            continue
+        if item:
+            yield key, item.value
+        elif number > least:
+            return
+
+
+def _end(rows: Sequence[_Row]) -> _Head:
+    """The head as the last row has it."""
+    if not rows:
+        return _Head()
+    key, value = rows[-1]
+    return _Head(count=int(key) if key.isdecimal() else len(rows), seal=str((value or {}).get("seal", "")))
+
+
+def _entry(value: object) -> Entry | None:
+    try:
+        return Entry.model_validate(value)
+    except ValueError:
+        return None

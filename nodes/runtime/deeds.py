@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from pydantic import JsonValue
 
-from nodes.policy.oversight import is_sensitive, response
+from nodes.policy.oversight import is_sensitive, response, risk_asked
 from nodes.policy.rejection import denial
 from nodes.policy.triggers import fired, highest
 from nodes.runtime.floor import Floor
@@ -37,9 +37,9 @@ def mark_of(name: str, args: Mapping[str, object]) -> str:
 def signs_of(
     name: str, policy: Policy, *, risk: Risk | None = None, is_marked: bool = False, cost: float = 0.0
 ) -> Signs:
-    """What triggers look at. What is sensitive is a high risk where nothing else is said, anything else a low one."""
-    usual: Risk = "high" if is_marked or is_sensitive(name, policy) else "low"
-    return Signs(action=name, is_marked=is_marked, risk=risk or usual, cost=cost)
+    """What triggers look at. Where nothing else is said, what is sensitive or costs too much is a high risk."""
+    is_high = is_marked or is_sensitive(name, policy) or cost > policy.cost_limit
+    return Signs(action=name, is_marked=is_marked, risk=risk or ("high" if is_high else "low"), cost=cost)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,8 @@ async def _first(deed: Deed, floor: Floor) -> Approval | None:
     """
     if deed.signs is None:
         return None
-    what, found = response(fired(deed.signs, floor.run.policy), await mode_of(floor.run, deed.agent))
+    mode = await mode_of(floor.run, deed.agent)
+    what, found = response(fired(deed.signs, floor.run.policy), mode)
     if what == "pass" and not deed.must_ask:
         return None
     question = Approval(
@@ -174,7 +175,7 @@ async def _first(deed: Deed, floor: Floor) -> Approval | None:
         args=deed.args,
         args_schema=deed.args_schema,
         choices=list(deed.choices),
-        risk=deed.signs.risk,
+        risk=risk_asked(deed.signs.risk, mode),
         priority=highest(found),
         triggers=found,
         reason="; ".join([*([deed.must_ask] if deed.must_ask else []), *(one.reason for one in found)]),

@@ -8,10 +8,12 @@ from pydantic import JsonValue
 
 from nodes.policy import recruiting
 from nodes.policy.directory import directory
+from nodes.policy.oversight import risk_asked
 from nodes.policy.rejection import denial
 from nodes.runtime.floor import Floor
 from nodes.runtime.leaving import Parked
 from nodes.runtime.once import Once
+from nodes.runtime.trust import mode_of
 from state.approval import Approval, Decision
 from state.brief import Brief, Mail
 from state.directory import Member
@@ -66,7 +68,8 @@ class Desk:
     async def ask(self, action: str, args: dict[str, JsonValue] | None = None, risk: Risk = "medium") -> Decision:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
 
-        Questions are told apart by their order: ask the same ones in the same order each time.
+        Questions are told apart by their order: ask the same ones in the same order each time. Where every step waits
+        for a human (`in_command`) none is a low risk.
 
         Raises:
             AgentFailed: class `denied`, after a no, where the policy's `on_reject` is not `revise`.
@@ -78,6 +81,7 @@ class Desk:
             if why := denial(decision, action, self._floor.run.policy):
                 raise AgentFailed(why, "denied")
             return decision
+        asked = risk_asked(risk, await mode_of(self._floor.run, self._agent))
         raise Parked(
             Approval(
                 id=approval_id,
@@ -85,8 +89,8 @@ class Desk:
                 agent=self._agent,
                 action=action,
                 args=args or {},
-                risk=risk,
-                priority=OF_RISK[risk],
+                risk=asked,
+                priority=OF_RISK[asked],
                 reason=f"{self._agent} asks before it does this",
                 description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
             )

@@ -1,13 +1,14 @@
 """The ledger of side effects: intent written before an action, outcome after it, so that none is repeated silently.
 
 What is recorded as ended is not done again, in whatever try or process. What was begun and has no end may have
-happened: only a human may have it done again (`nodes.runtime.deeds` asks). What agents of nested supervisors do is on
-the ledger of the outermost run, in one order.
+happened: only a human may have it done again (`nodes.runtime.deeds` asks), and what came of it before stays unknown.
+What agents of nested supervisors do is on the ledger of the outermost run, in one order.
 """
 
 import asyncio
+from typing import TypeGuard
 
-from langgraph.store.base import BaseStore
+from langgraph.store.base import BaseStore, PutOp
 
 from nodes.runtime.clock import Clock
 from nodes.runtime.nesting import Nesting
@@ -26,7 +27,7 @@ class Effects:
         self._lock = asyncio.Lock()
 
     async def find(self, effect_id: str) -> Effect | None:
-        """What is known of an action; None if it was never begun."""
+        """What is known of the last time that an action was begun; None if it never was."""
         return (await self._all()).get(effect_id)
 
     async def newest_first(self) -> list[Effect]:
@@ -34,21 +35,33 @@ class Effects:
         return sorted((await self._all()).values(), key=lambda effect: -effect.number)
 
     async def intend(self, effect: Effect) -> Effect:
-        """Write down that an action begins; a second begin of the same one is counted."""
+        """Write down that an action begins; a second begin of the same one is counted.
+
+        A begin that has no end may have happened: it stays on the ledger, as a row of its own (`ID#TRIES`), and the
+        new one comes after it.
+        """
         known = await self._all()
         before = known.get(effect.id)
-        numbered = {"number": before.number if before else len(known) + 1, "tries": before.tries + 1 if before else 1}
-        return await self._write(effect.model_copy(update={**numbered, "status": "intended"}))
+        in_doubt = [before.model_copy(update={"id": f"{before.id}#{before.tries}"})] if _is_open(before) else []
+        number = before.number if before and not in_doubt else len(known) + 1
+        tries = before.tries + 1 if before else 1
+        begun = effect.model_copy(update={"number": number, "tries": tries, "status": "intended"})
+        return await self._write(known, self._stamped(begun), *in_doubt)
 
     async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
         """Write down what came of it."""
-        return await self._write(effect.model_copy(update={**changes, "status": status}))
+        settled = self._stamped(effect.model_copy(update={**changes, "status": status}))
+        return await self._write(await self._all(), settled)
 
-    async def _write(self, effect: Effect) -> Effect:
-        stamped = effect.model_copy(update={"at": self._clock.now()})
-        (await self._all())[effect.id] = stamped
-        await self._store.aput(self._place, effect.id, stamped.model_dump(mode="json"))
-        return stamped
+    def _stamped(self, effect: Effect) -> Effect:
+        return effect.model_copy(update={"at": self._clock.now()})
+
+    async def _write(self, known: dict[str, Effect], effect: Effect, *others: Effect) -> Effect:
+        """Keep them, in one transaction; returns the first."""
+        rows = [effect, *others]
+        known.update({row.id: row for row in rows})
+        await self._store.abatch([PutOp(self._place, row.id, row.model_dump(mode="json")) for row in rows])
+        return effect
 
     async def _all(self) -> dict[str, Effect]:
         async with self._lock:
@@ -56,6 +69,10 @@ class Effects:
                 rows = await read_all(self._store, self._place)
                 self._known = {row.key: Effect.model_validate(row.value) for row in rows}
         return self._known
+
+
+def _is_open(effect: Effect | None) -> TypeGuard[Effect]:
+    return effect is not None and effect.status == "intended"
 
 
 class InnerEffects:

@@ -1,16 +1,16 @@
 """`desk.once`: what a function agent does to the outside world by itself, done once in the run."""
 
-import inspect
 import sys
 from collections.abc import Callable
 from itertools import count
 from typing import Any, get_args
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from nodes.runtime.aside import called
 from nodes.runtime.deeds import Deed, Json, look_into, mark_of, signs_of
 from nodes.runtime.floor import Floor
+from nodes.runtime.forms import form_of
 from nodes.runtime.leaving import HandedOver, Parked
 from nodes.runtime.subthread import plain
 from state.effect import Effect
@@ -22,9 +22,6 @@ LONGEST_REPLY = 50_000
 """Characters of each text in what a function returned that are kept."""
 
 _ARGS: TypeAdapter[Json] = TypeAdapter(Json)
-_KINDS: dict[type, str] = {
-    bool: "boolean", int: "number", float: "number", str: "string", list: "array", dict: "object"
-}  # fmt: skip
 
 
 class Once:
@@ -51,7 +48,7 @@ class Once:
             name=action,
             args=given,
             signs=signs_of(action, self._floor.run.policy, risk=risk),
-            args_schema=_form(do, given),
+            args_schema=form_of(do, given),
             undo=undo,
         )
         try:
@@ -99,26 +96,3 @@ def _checked(action: str, args: Json, risk: str | None) -> Json:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc'][:1]))}: {e['msg']}" for e in error.errors()[:3])
         raise AgentFailed(f"{action}: the arguments are not plain JSON: {wrong}", "permanent") from error
-
-
-def _form(do: Callable[..., Any], args: Json) -> Json | None:
-    """JSON Schema of what `do` can be called with, which an edit has to fit; values stay of the kind that they are.
-
-    Raises:
-        TypeError: it cannot be called with `args` either.
-    """
-    try:
-        signature = inspect.signature(do)
-    except ValueError:  # made in C, and does not say
-        return None
-    signature.bind(**args)
-    named = [one for one in signature.parameters.values() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    names = dict.fromkeys([*(one.name for one in named), *args])
-    properties: Json = {name: _kind(args.get(name)) for name in names}
-    required: list[JsonValue] = [one.name for one in named if one.default is one.empty]
-    takes_more = len(named) < len(signature.parameters)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": takes_more}
-
-
-def _kind(value: JsonValue) -> Json:
-    return {"type": _KINDS[type(value)]} if type(value) in _KINDS else {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool, tool
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from graph.supervisor import Supervisor
 from nodes.runtime.desk import Desk
@@ -133,6 +133,60 @@ async def test_an_edit_that_the_function_cannot_be_called_with_leaves_the_questi
         assert (await sup.view(THREAD)).approvals == waiting.approvals
 
     assert world.log == []
+
+
+class Size(BaseModel):
+    """Of a parcel."""
+
+    width: int
+
+
+async def loose(to: int, when: "no such name", one: Outside, more: Any = 1) -> JsonValue:  # type: ignore[valid-type]  # noqa: F722
+    return [to, when, str(one), more]
+
+
+async def test_an_annotation_that_says_nothing_or_the_wrong_thing_keeps_no_edit_from_being_used() -> None:
+    given: dict[str, JsonValue] = {"to": "bob", "when": "soon", "one": "this"}
+    async with opened(does(lambda desk: desk.once("send", loose, given))) as sup:
+        waiting = await started(sup)
+        run = await answered(sup, waiting, {"type": "edit", "args": {"to": "eve", "more": "x"}})
+
+    assert run.tasks[0].result == {"status": "done", "reply": ["eve", "soon", "this", "x"]}
+
+
+async def pack(to: str, n: int = 1, tags: list[str] | None = None, size: Size | None = None) -> JsonValue:
+    return {"to": to, "n": n, "tags": tags, "size": size}  # type: ignore[dict-item]
+
+
+PACKED: dict[str, JsonValue] = {"to": "bob", "n": 1, "tags": None, "size": None}
+
+
+@pytest.mark.parametrize(
+    ("edit", "packed", "problem"),
+    [
+        ({"n": "3"}, {"n": 3}, ""),
+        ({"tags": "a, b", "n": 2}, {"n": 2, "tags": ["a", "b"]}, ""),
+        ({"size": '{"width": 4}'}, {"size": {"width": 4}}, ""),
+        ({"size": {"width": "4"}}, {"size": {"width": 4}}, ""),
+        ({"n": "abc"}, {}, "n: 'abc' is not of type 'integer'"),
+        ({"n": "3.7"}, {}, "n: '3.7' is not of type 'integer'"),
+        ({"n": None}, {}, "n: None is not of type 'integer'"),
+        ({"tags": [1]}, {}, "tags: "),
+        ({"size": {"height": 4}}, {}, "size: "),
+    ],
+)
+async def test_an_edit_has_to_fit_what_the_functions_parameters_say_that_were_not_given(
+    edit: dict[str, JsonValue], packed: dict[str, JsonValue], problem: str
+) -> None:
+    async with opened(does(lambda desk: desk.once("send", pack, {"to": "bob"}))) as sup:
+        waiting = await started(sup)
+        if problem:
+            with pytest.raises(BadInput, match=problem):
+                await answered(sup, waiting, {"type": "edit", "args": edit})
+            return
+        run = await answered(sup, waiting, {"type": "edit", "args": edit})
+
+    assert run.tasks[0].result == {"status": "done", "reply": {**PACKED, **packed}}
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,23 @@
 """A run is cancelled after it has acted: what it did is undone, newest first; what cannot be is left to a human."""
 
+import asyncio
 from pathlib import Path
 
+import pytest
+from langchain_core.tools import tool
+from pydantic import JsonValue
+
 from graph.supervisor import Supervisor
+from nodes.runtime.desk import Desk
+from state.agent import Limits
+from state.brief import Brief
 from state.run import Run
 from state.signal import Cancel
 from tests.journeys.acts import dies_after_sending, five_actions
+from tests.journeys.below import unit
 from tests.journeys.doom import THREAD, begun_or_resumed, die, in_another_process, live, notes
 from tests.journeys.processes import cancel_with_rollback
-from tests.runs import statuses
+from tests.runs import agent, opened, plan, statuses
 
 SENT = [f"sent hello to n{n}" for n in (1, 2, 3)]
 ROLLBACK = Cancel(rollback=True, reason="the figures are wrong", by="ana")
@@ -106,3 +115,43 @@ async def test_where_nothing_was_done_there_is_nothing_to_undo(tmp_path: Path) -
 
     run = await live(five_actions, tmp_path, onwards=story)
     assert section(run, "Rolled back") == "Nothing had been done to the outside world."
+
+
+@pytest.mark.parametrize("is_nested", [False, True], ids=["in the run", "in a nested run"])
+async def test_every_begin_that_may_have_happened_is_left_to_a_human_although_it_was_done_again(
+    is_nested: bool,
+) -> None:
+    out: list[str] = []
+
+    async def send(to: str) -> str:
+        out.append(f"sent to {to}")
+        return await asyncio.Event().wait() if len(out) < 4 else "sent"  # type: ignore[return-value]
+
+    @tool
+    async def unsend(to: str) -> str:
+        """Take it back."""
+        out.append(f"unsent {to}")
+        return "it is back"
+
+    async def act(brief: Brief, desk: Desk) -> str:
+        await desk.once("send", send, {"to": "n1"}, undo="unsend")
+        return (await desk.ask("wait")).type
+
+    worker = agent(act, tools=[unsend], limits=Limits(timeout_s=0.1))
+    team = unit("mid", worker, tasks=("n",), oversight="on_the_loop") if is_nested else worker
+    tasks = plan({"id": "a", "role": "mid"}) if is_nested else plan("a")
+    answers: list[JsonValue] = [True, {"type": "edit", "args": {"to": "n2"}}, {"type": "edit", "args": {"to": "n1"}}]
+    async with opened(team, oversight="on_the_loop", max_iterations=0) as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=tasks)
+        for answer in answers:
+            run = await sup.answer(THREAD, {run.approvals[0].id: answer}, by="ana")
+        assert (run.status, run.approvals[0].action, len(out)) == ("waiting", "wait", 4)
+        run = await sup.signal(THREAD, ROLLBACK)
+
+    assert out[:3] == ["sent to n1", "sent to n1", "sent to n2"]
+    assert out[4:] == ["unsent n1"]
+    unclear = "may or may not have happened: the work broke off while it was done"
+    assert section(run, "Rolled back").splitlines() == [
+        "- `send` (to: n1) was undone: it is back",
+        *(f"- **Left for a human:** `send` (to: {name}) {unclear}" for name in ("n2", "n1", "n1")),
+    ]

@@ -88,8 +88,9 @@ def is_overseen(deed: Deed, policy: Policy) -> bool:
 
 
 def _signs_of(name: str, marks: Mapping[str, Any], policy: Policy) -> Signs:
-    risk = marks.get("risk")
-    known = cast(Risk, risk if risk in get_args(Risk) else "high") if risk is not None else None
+    """A risk that nobody knows counts as critical: a slip in it never lets more through."""
+    risk = str(marks["risk"]).strip().lower() if marks.get("risk") is not None else None
+    known = cast(Risk, risk if risk in get_args(Risk) else "critical") if risk is not None else None
     cost = float(marks.get("cost", 0.0))
     return signs_of(name, policy, risk=known, is_marked=bool(marks.get("sensitive")), cost=cost)
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,55 @@ def test_a_record_that_was_tampered_with_is_named(
     assert said.code == 1
     assert named in said.err
     assert baton("log", "t", "--approvals").code == 0
+
+
+ALL, HEAD = "DELETE FROM store WHERE prefix = 'audit.t'", "DELETE FROM store WHERE prefix = 'audit_head.t'"
+SET_BACK = """UPDATE store SET value = json_object('count', 1, 'seal', (
+    SELECT json_extract(value, '$.seal') FROM store WHERE prefix = 'audit.t' AND key LIKE '%1'
+)) WHERE prefix = 'audit_head.t'"""
+
+
+@pytest.mark.parametrize(
+    ("sql", "named", "left"),
+    [
+        (["UPDATE store SET value = '{}' WHERE prefix = 'audit.t' AND key LIKE '%2'"], "record 2 cannot be read", 1),
+        (["UPDATE store SET value = 'x' WHERE prefix = 'audit.t' AND key LIKE '%1'"], "record 1 cannot be read", 1),
+        (["UPDATE store SET value = '[]' WHERE prefix = 'audit.t' AND key LIKE '%1'"], "record 1 cannot be read", 1),
+        (["UPDATE store SET value = '{\"count\": []}' WHERE prefix = 'audit_head.t'"], "head cannot be read", 2),
+        (["UPDATE store SET value = 'x' WHERE prefix = 'audit_head.t'"], "head cannot be read", 2),
+        ([HEAD], "record 2 was replaced or added", 2),
+        ([ALL, HEAD], "the record of question tell.publish", 0),
+        (["DELETE FROM store WHERE prefix = 'audit.t' AND key LIKE '%2'", SET_BACK], "the record of the answer to", 1),
+    ],
+)
+def test_what_can_be_read_of_a_broken_record_is_shown_and_what_is_missing_named(
+    baton: Baton, tea: str, publishing: str, sql: list[str], named: str, left: int
+) -> None:
+    asked = ask_to_publish(baton, tea, publishing)
+    baton("answer", "t", str(asked["id"]), "approve", "--by", "ana")
+    with closing(sqlite3.connect("baton.db")) as connection, connection:
+        assert all(connection.execute(one).rowcount for one in sql)
+
+    said = baton("log", "t", "--approvals", "--verify", "--json")
+
+    assert (said.code, len(said.lines)) == (1, left)
+    assert named in said.err
+    assert said.err.startswith("baton: the record of t cannot be trusted")
+
+
+def test_a_record_whose_head_was_taken_away_goes_on_after_its_last_entry(
+    baton: Baton, tea: str, publishing: str
+) -> None:
+    asked = ask_to_publish(baton, tea, publishing)
+    tampered(HEAD)
+    baton("answer", "t", str(asked["id"]), "approve", "--by", "ana")
+
+    said = baton("log", "t", "--approvals", "--verify", "--json")
+
+    assert (said.code, [(line["number"], line["kind"]) for line in said.lines]) == (
+        0,
+        [(1, "requested"), (2, "answered")],
+    )
 
 
 def test_trust_says_what_an_agent_has_done_and_what_is_missing(baton: Baton, tea: str, publishing: str) -> None:

@@ -13,6 +13,7 @@ from state.agent import AgentSpec, Limits
 from state.brief import Brief
 from state.errors import AgentFailed
 from state.run import Run
+from tests.clock import HeldClock
 from tests.runs import Turns, agent, all_approved, opened, plan, statuses
 
 UNSURE: dict[str, Any] = {"result": "Perhaps.", "confidence": 0.4}
@@ -302,3 +303,63 @@ async def test_on_the_loop_failures_in_a_row_still_call_a_human() -> None:
         waiting = await sup.start("Q", plan=plan("a"))
 
     assert waiting.approvals[0].action == "accept failure"
+
+
+HALF_AN_HOUR = 1800.0
+
+
+@pytest.mark.parametrize(
+    ("oversight", "metadata", "risk"),
+    [
+        ("in_the_loop", {"cost": 9.0}, "high"),
+        ("in_the_loop", {"cost": 9.0, "risk": "medium"}, "medium"),
+        ("in_command", {}, "medium"),
+        ("in_command", {"risk": "low"}, "medium"),
+        ("in_command", {"sensitive": True}, "high"),
+        ("in_the_loop", {"risk": " CRITICAL"}, "critical"),
+        ("in_the_loop", {"risk": "severe"}, "critical"),
+        ("on_the_loop", {"risk": 9}, "critical"),
+        ("in_command", {"risk": "High"}, "high"),
+    ],
+)
+async def test_what_a_tool_costs_or_says_of_its_risk_is_not_done_when_nobody_answers(
+    oversight: str, metadata: dict[str, Any], risk: str
+) -> None:
+    sent: list[str] = []
+    clock = HeldClock()
+    spec = AgentSpec(name="ada", role="generalist", tools=[mailer(sent, **metadata)])
+    model = ScriptedModel([MAIL, "Done."])
+    async with opened(spec, model=model, clock=clock, max_iterations=0, oversight=oversight) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+        while run.approvals[0].subject != "action":  # in command the plan and the task wait, too
+            run = await answered(sup, run, True)
+        clock.time += HALF_AN_HOUR
+        ended = await sup.resume(run.thread_id)
+
+    assert ([question.risk for question in run.approvals], ended.approvals) == ([risk], [])
+    assert sent == []
+
+
+async def test_in_command_silence_is_a_no_at_every_step() -> None:
+    clock, work = HeldClock(), Turns(UNSURE)
+
+    async def asks(brief: Brief, desk: Any) -> str:
+        return str((await desk.ask("launch", risk="low")).type)
+
+    team = [agent(work), agent(asks, "bob", "asker")]
+    tasks = plan("a", {"id": "b", "role": "asker"}, "c")
+    async with opened(*team, clock=clock, max_iterations=0, oversight="in_command") as sup:
+        begin = await answered(sup, await sup.start("Q", plan=tasks), True)
+        go = {question.id: True for question in begin.approvals if question.task_id != "c"}
+        run = await sup.answer(begin.thread_id, go, by="ana")
+        clock.time += HALF_AN_HOUR
+        ended = await sup.resume(run.thread_id)
+
+    assert {(question.action, question.risk) for question in [*begin.approvals, *run.approvals]} == {
+        ("begin task", "medium"),
+        ("accept result", "medium"),
+        ("launch", "medium"),
+    }
+    assert ended.approvals == []
+    assert (statuses(ended)["a"], statuses(ended)["c"]) == ("failed", "failed")
+    assert ended.tasks[1].result == "reject"

@@ -36,14 +36,33 @@ async def test_what_came_of_it_takes_its_place() -> None:
     assert (found.status, found.reply) == ("done", "sent")
 
 
-async def test_a_second_begin_is_counted_and_keeps_its_number() -> None:
+async def test_a_second_begin_of_what_has_an_end_takes_its_place() -> None:
     store = InMemoryStore()
     first = ledger(store)
-    await first.intend(effect("a"))
+    await first.settle(await first.intend(effect("a")), "failed")
     await first.intend(effect("b"))
     again = await ledger(store).intend(effect("a"))
 
     assert (again.number, again.tries) == (1, 2)
+    assert [found.id for found in await ledger(store).newest_first()] == ["b", "a"]
+
+
+async def test_a_begin_that_has_no_end_stays_on_the_ledger_when_it_is_begun_again() -> None:
+    store = InMemoryStore()
+    await ledger(store).intend(effect("a"))
+    await ledger(store).intend(effect("b"))
+    for name in ("eve", "zoe"):
+        await ledger(store).intend(effect("a").model_copy(update={"args": {"to": name}}))
+    found = await ledger(store).newest_first()
+
+    assert [(one.id, one.number, one.tries, one.args["to"]) for one in found] == [
+        ("a", 4, 3, "zoe"),
+        ("a#2", 3, 2, "eve"),
+        ("b", 2, 1, "bob"),
+        ("a#1", 1, 1, "bob"),
+    ]
+    assert {one.status for one in found} == {"intended"}
+    assert await ledger(store).find("a") == found[0]
 
 
 async def test_effects_are_listed_newest_first() -> None:
