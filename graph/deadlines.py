@@ -5,23 +5,19 @@ a human has paused or holds stays where it is; the decision counts when it is le
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import cast
 
+from graph import resting
 from graph.runs import Runs
-from graph.views import at_rest, waits
 from nodes.approve import open_questions
 from nodes.policy.deadlines import is_expired
-from nodes.runtime.context import RunContext
-from nodes.runtime.journal import Journal, asked_on, read_board
-from nodes.runtime.questions import Questions
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.signals import waiting
-from nodes.runtime.steering import Steering
 from state.approval import Approval
 from state.errors import ThreadBusy
-from state.phase import ENDS, Phase
 from state.run import Run
-from state.supervisor import SupervisorState, Terms
+from state.supervisor import SupervisorState
 
 _STILL = ("waiting", "paused", "handed_over")
 ANSWERED = "its questions are answered; it goes on with"
@@ -35,7 +31,8 @@ async def view(runs: Runs, thread_id: str) -> Run:
     """
     run = await _dated(runs, await runs.view(thread_id))
     if run.status in _STILL and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
-        await _expire(runs, thread_id)
+        with suppress(ThreadBusy):  # whoever runs it by now does it himself
+            await resting.expire(runs, thread_id)
         run = await _dated(runs, await runs.view(thread_id))
     if run.status == "waiting" and not run.approvals and await can_go_on(runs, run):
         return run.model_copy(update={"status": "paused", "error": ANSWERED})
@@ -56,42 +53,6 @@ async def can_go_on(runs: Runs, run: Run) -> bool:
 async def is_due(runs: Runs, run: Run) -> bool:
     """Whether nobody runs it and it could go on; one that somebody paused stays paused."""
     return (run.status == "paused" and run.error is not None) or await can_go_on(runs, run)
-
-
-async def _expire(runs: Runs, thread_id: str) -> None:
-    """Let the policy decide; somebody who runs the thread by now does it himself."""
-    try:
-        async with runs.leases.hold(thread_id, patience_s=0):
-            snapshot = await runs.snapshot(thread_id)
-            state = cast(SupervisorState, snapshot.values)
-            if state["phase"] in ENDS:
-                return
-            steering = Steering(runs.database.store, thread_id)
-            await steering.load(state.get("decisions") or {})
-            asked = Questions(_context(runs, thread_id, state))
-            await asked.load()
-            board = await read_board(runs.database.store, thread_id)
-            questions = at_rest(state, board) if waits(snapshot) else asked_on(board)  # what a dead process asked
-            await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
-            await asked.announced()
-    except ThreadBusy:
-        return
-
-
-def _context(runs: Runs, thread_id: str, state: SupervisorState) -> RunContext:
-    """The run as a door sees it that does not execute it."""
-    store, terms = runs.database.store, Terms.model_validate(state.get("terms") or {})
-    journal = Journal(store, thread_id, runs.services.clock)
-    return RunContext(
-        services=runs.services,
-        store=store,
-        thread_id=thread_id,
-        scope="",
-        policy=terms.policy,
-        phase=Phase(state["phase"]),
-        paths=[],
-        journal=journal,
-    )
 
 
 async def _state(runs: Runs, thread_id: str) -> SupervisorState:

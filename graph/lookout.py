@@ -41,6 +41,14 @@ class Lookout:
         """
         return await deadlines.view(self._runs, thread_id)
 
+    async def check_team(self, thread_id: str) -> None:
+        """Whether the thread's run could go on from here.
+
+        Raises:
+            AgentsMissing: it needs agents that are not in the team.
+        """
+        await self._runs.check_team(thread_id)
+
     async def team(self, thread_id: str) -> list[Member]:
         """The directory of a run: every agent, what it is doing, and whether it was recruited.
 

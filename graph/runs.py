@@ -14,6 +14,7 @@ from graph.lease import Leases
 from graph.persistence import Database, explained
 from graph.views import has_ended, view_of
 from nodes.control import LOOK
+from nodes.policy.needed import needed
 from nodes.runtime.index import Listed, listing, note_end, read_index
 from nodes.runtime.journal import Json, read_board, read_events
 from nodes.runtime.meter import RUN, read_ledger
@@ -22,10 +23,13 @@ from nodes.runtime.signals import read_log, send, waiting
 from nodes.runtime.steering import Steering, read_recruits
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.errors import ModelFailed, ThreadBusy
+from state.errors import AgentsMissing, ModelFailed, ThreadBusy
 from state.event import Event
+from state.phase import ENDS
+from state.record import TaskRecord
 from state.run import Run
 from state.signal import Signal
+from state.supervisor import Terms
 from state.usage import Usage
 
 SERVER = "server"
@@ -53,6 +57,7 @@ class Runs:
 
         Raises:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
+            AgentsMissing: the run needs agents that are not in the team.
             DatabaseUnusable: the database failed; what was finished is kept.
         """
         with explained(self.database.path):
@@ -75,6 +80,8 @@ class Runs:
         async with self.leases.hold(thread_id):
             if isinstance(given, dict):
                 await self._prepare(thread_id, given)
+            else:
+                await self.check_team(thread_id)
             if check:
                 await check()
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
@@ -159,6 +166,30 @@ class Runs:
         """Whether a living process runs the thread."""
         holder = await self.leases.holder(thread_id)
         return holder is not None and holder.is_running
+
+    async def missing(self, thread_id: str) -> list[str]:
+        """The agents that the thread's run needs to go on, and that the team does not have."""
+        state = (await self.snapshot(thread_id)).values
+        if not state.get("terms") or state["phase"] in ENDS:
+            return []
+        records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+        known = {record.id for record in records}
+        recruits = await read_recruits(self.database.store, thread_id)
+        records += [record for record in recruits if record.id not in known]
+        names = needed(records, Terms.model_validate(state["terms"]).team)
+        return [name for name in names if name not in self.services.team]
+
+    async def check_team(self, thread_id: str) -> None:
+        """Refuse to go on with a run of other agents: its tasks would be taken from them.
+
+        Raises:
+            AgentsMissing: names the agents.
+        """
+        if names := await self.missing(thread_id):
+            raise AgentsMissing(
+                f"thread {thread_id} needs agents that are not in this team: {', '.join(names)}; "
+                "go on with the program that started it, or set BATON_TEAM to its team file"
+            )
 
     async def _prepare(self, thread_id: str, given: Json) -> None:
         """Refuse what cannot be started before anything is written."""

@@ -5,12 +5,13 @@ A run that executes takes a signal up at once, in whichever process; one that wa
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, cast
 
 from langgraph.types import Command
 from pydantic import JsonValue
 
+from graph import deadlines, resting
 from graph.runs import Runs
 from graph.views import has_ended, waits
 from nodes.approve import open_questions
@@ -20,7 +21,7 @@ from nodes.policy.handback import hand_back_faults
 from nodes.policy.plans import parse_plan
 from nodes.runtime.journal import Json
 from state.approval import Decision
-from state.errors import BadInput, ThreadBusy
+from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
 from state.record import TaskRecord
 from state.run import Run
@@ -54,11 +55,12 @@ async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | N
 
     Raises:
         ThreadUnknown: no such thread.
-        BadInput: the run has ended.
+        BadInput: the run has ended, or nobody runs it and it needs agents that are not in the team.
     """
     run = await runs.view(thread_id)
     if has_ended(run):
         raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
+    await _refuse_strangers(runs, thread_id)
     await runs.signal(thread_id, sent)
     return await _take_up(runs, thread_id, on_event)
 
@@ -72,7 +74,7 @@ async def answer(
     *,
     door: str = "python",
 ) -> Run:
-    """Answer open questions, all or some, and go on.
+    """Answer open questions, all or some, and go on; where the run's agents are not in the team, only answer.
 
     Raises:
         BadInput: nothing is open, somebody was faster, or an answer cannot be read; the questions stay as they are.
@@ -87,11 +89,12 @@ async def answer(
         raise BadInput("; ".join(problems))
     if not decisions:
         raise BadInput(f"there was no answer; {len(run.approvals)} questions are open, see `baton inbox {thread_id}`")
-    if run.status == "waiting":
-        try:
+    with suppress(ThreadBusy):  # somebody took it up in the meantime; what is still open there can be answered there
+        if not await runs.is_held(thread_id) and await runs.missing(thread_id):
+            await resting.decide(runs, thread_id, decisions)
+            return await deadlines.view(runs, thread_id)
+        if run.status == "waiting":
             return await resume_with(runs, thread_id, decisions, on_event)
-        except ThreadBusy:  # somebody took it up in the meantime; what is still open there can be answered there
-            pass
     return await _told(runs, thread_id, [Decide(approval=k, decision=d, by=by) for k, d in decisions.items()], on_event)
 
 
@@ -111,6 +114,7 @@ async def hand_back(
     run = await runs.view(thread_id)
     if run.status != "handed_over":
         raise BadInput(f"thread {thread_id} is not in a human's hands (it is {run.status}); `baton takeover` first")
+    await _refuse_strangers(runs, thread_id)
     made = parse_plan(plan) if plan is not None else None
     state = (await runs.snapshot(thread_id)).values
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
@@ -127,10 +131,16 @@ async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decisi
         wanted = {question.id for question in open_questions(state)}
         if gone := [key for key in decisions if key not in wanted]:
             await _refuse_answered(runs, thread_id, gone)
-            raise BadInput(f"no open question is called {gone[0]!r} any more; see `baton inbox {thread_id}`")
+            raise resting.no_longer_open(thread_id, gone[0])
 
     resume = {key: decision.model_dump(mode="json") for key, decision in decisions.items()}
     return await last(runs.drive(thread_id, Command(resume=resume), still_open), on_event)
+
+
+async def _refuse_strangers(runs: Runs, thread_id: str) -> None:
+    """Refuse what would have to be taken up from here, without the agents for it."""
+    if not await runs.is_held(thread_id):
+        await runs.check_team(thread_id)
 
 
 async def _refuse_answered(runs: Runs, thread_id: str, keys: Sequence[str] | Mapping[str, Any]) -> None:
@@ -173,5 +183,5 @@ async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
     is_waiting = waits(await runs.snapshot(thread_id))
     try:
         return await last(runs.drive(thread_id, Command(resume=LOOK) if is_waiting else None), on_event)
-    except ThreadBusy:  # somebody took it up in the meantime, and the signal with it
+    except (ThreadBusy, AgentsMissing):  # whoever took it up in the meantime, or does next, looks at the signal
         return await runs.view(thread_id)

@@ -92,6 +92,7 @@ class Upkeep:
         run = await self._sup.view(thread_id)
         if not await deadlines.is_due(self._runs, run) or not await self._is_ours(run):
             return
+        await self._sup.check_team(thread_id)
         command: Command | None = {"resume": LOOK} if waits(snapshot) else None
         with suppress(ConflictError):  # the server is at work on it by now
             await self._client.runs.create(

@@ -6,6 +6,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
+from state.errors import AgentsMissing
+
 Due = Callable[[], Awaitable[Sequence[str]]]
 """Applies deadlines, and gives the threads whose runs could go on."""
 TakeUp = Callable[[str], Awaitable[None]]
@@ -24,6 +26,8 @@ class Watchman:
         self._complain = complain
         self._sleep = sleep
         self._at_work: dict[str, asyncio.Task[None]] = {}
+        self._left_alone: set[str] = set()
+        """Threads whose runs need agents that are not here: said once, not at every look."""
 
     async def look(self) -> None:
         """Look once; what is due is begun to be taken up, unless it is at work already."""
@@ -57,5 +61,9 @@ class Watchman:
     async def _work(self, thread_id: str) -> None:
         try:
             await self._take_up(thread_id)
+        except AgentsMissing as error:  # it stays so until somebody else goes on with it
+            if thread_id not in self._left_alone:
+                self._left_alone.add(thread_id)
+                self._complain(thread_id, error)
         except Exception as error:  # noqa: BLE001 # one run's failure is no reason to leave the others alone
             self._complain(thread_id, error)

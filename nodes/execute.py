@@ -25,6 +25,7 @@ from nodes.runtime.context import RunContext, open_context
 from nodes.runtime.floor import Floor, forget, open_floor
 from nodes.runtime.node import Node
 from nodes.runtime.services import Services
+from state.approval import Decision
 from state.control import phase_of
 from state.mode import Mode
 from state.phase import Phase
@@ -33,6 +34,9 @@ from state.supervisor import SupervisorState, Update
 from state.usage import Usage
 
 Goto = Command[Literal["approve", "control", "decompose", "route", "execute", "review", "assemble"]]
+
+HAND_BACK = "hand-back"
+"""The door of an approval that a human gave by handing back."""
 
 
 def make_execute(services: Services, worker: Worker) -> Node:
@@ -100,7 +104,7 @@ async def _looked(floor: Floor, state: SupervisorState) -> Goto | None:
 async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
     """The run with what humans have handed back: their results, their plan, and what that makes stale."""
     at, taken = floor.run.services.clock.now(), floor.steering.hand_backs[state.get("handed_back", 0) :]
-    records, draft = list(floor.records.values()), state.get("draft")
+    records, draft, plan = list(floor.records.values()), state.get("draft"), plan_in_question(state)
     for signal in taken:
         before = records
         round_ = state.get("iteration", 0)
@@ -113,7 +117,10 @@ async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
         "mode": choose_mode(parse_plan(draft), floor.run.policy).model_dump(mode="json"),
         "handed_back": len(floor.steering.hand_backs),
     }
-    if not any(signal.plan for signal in taken) and (state.get("asked") or not is_routed(records)):
+    if not any(signal.plan for signal in taken) and (plan or not is_routed(records)):
+        if plan and plan.id not in floor.steering.decisions:  # who works by a plan has accepted it
+            said = Decision(type="approve", by=taken[-1].by, message="handed back", door=HAND_BACK)
+            await floor.questions.answer(plan, said, floor.steering.decide)
         return Command(update={**update, "phase": Phase.executing.value}, goto="execute")
     return Command(update={**update, "asked": None, "phase": Phase.routing.value}, goto="route")
 

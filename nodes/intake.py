@@ -68,6 +68,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         policy=merged_policy(services.policy, state.get("policy")),
         sources=list(state.get("sources") or []),
         model=services.models.name,
+        team=[agent.name for agent in services.team],
     )
     goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
     said = [HumanMessage(goal)] if state.get("query") else []

@@ -8,6 +8,7 @@
     |   +-- SourcesInvalid                sources that are missing, empty or unreadable
     |   +-- ThreadUnknown                 no run of that name in this database
     |   +-- ThreadBusy                    another process runs that thread, or work is in flight on it
+    |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
     |   +-- DatabaseUnusable              not a database, read-only, locked or full
     |   +-- SettingsInvalid               an environment variable that cannot be understood
     +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
@@ -67,6 +68,10 @@ class ThreadUnknown(BadInput):
 
 class ThreadBusy(BadInput):
     """Another process runs that thread, or work is in flight on it."""
+
+
+class AgentsMissing(BadInput):
+    """This process lacks agents that the thread's run needs."""
 
 
 class DatabaseUnusable(BadInput):

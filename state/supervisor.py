@@ -24,6 +24,8 @@ class Terms(BaseModel):
     policy: Policy = Policy()
     sources: list[str] = []
     model: str = ""
+    team: list[str] = []
+    """Names of the agents it was started with; empty in runs that did not keep them."""
 
 
 class SupervisorInput(TypedDict, total=False):
@@ -56,7 +58,7 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     goal: str
     """The request being worked on: from `query` or from `messages`."""
     terms: Json
-    """Frozen at intake: the run's policy, sources and model (see `Terms`)."""
+    """Frozen at intake: the run's policy, sources, model and team (see `Terms`)."""
     draft: Json | None
     """The validated plan that `tasks` were made from."""
     mode: Json | None

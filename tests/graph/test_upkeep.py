@@ -23,10 +23,10 @@ from graph.upkeep import AGAIN_S, Upkeep, looked_after
 from nodes.control import LOOK
 from nodes.runtime.clock import Clock, SystemClock
 from state.brief import Brief
-from state.errors import SettingsInvalid, ThreadBusy
+from state.errors import AgentsMissing, SettingsInvalid, ThreadBusy
 from state.signal import Pause
 from tests.clock import HeldClock
-from tests.runs import agent, plan
+from tests.runs import agent, opened, plan
 from tests.served import THREAD, Two, config, two
 
 HALF_AN_HOUR = 1800.0
@@ -184,6 +184,15 @@ async def test_a_run_of_a_server_that_was_killed_goes_on_whatever_the_server_sti
 
     assert (told, run.status, work.tries) == ([None], "complete", 2)
     assert THREAD in server.threads.status
+
+
+async def test_a_run_whose_agents_the_server_no_longer_has_is_left_alone() -> None:
+    async with serving(work := Once()) as server, opened(agent(name="zoe"), clock=server.both.clock) as stranger:
+        await dies_at_work(server, work)
+        with pytest.raises(AgentsMissing, match="ada"):
+            await server.look(Upkeep(stranger._runs, cast(LangGraphClient, server)))
+
+    assert (server.runs.commands, work.tries) == ([], 1)
 
 
 async def test_what_somebody_stopped_through_the_server_stays_stopped() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from graph.watchman import Watchman
+from state.errors import AgentsMissing
 from tests.clock import HeldClock
 
 
@@ -32,6 +33,8 @@ class Town:
 
     async def take_up(self, thread: str) -> None:
         self.taken_up.append(thread)
+        if thread == "foreign":
+            raise AgentsMissing("not our agents")
         if thread in self.failing:
             raise ValueError("no such team")
         try:
@@ -98,3 +101,11 @@ async def test_when_the_watch_ends_what_it_took_up_is_stopped_with_it() -> None:
     await town.watched(looks=2)
 
     assert town.stopped == ["long"]
+
+
+async def test_a_run_of_another_team_is_complained_about_once_and_not_at_every_look() -> None:
+    town = Town("foreign", "broken", failing=["broken"])
+    await town.watched(4)
+
+    assert town.complaints.count(("foreign", "not our agents")) == 1
+    assert town.complaints.count(("broken", "no such team")) > 1

@@ -117,6 +117,41 @@ async def test_a_plan_that_was_approved_in_a_humans_hands_is_carried_out_with_hi
     assert (run.status, [task.agent for task in run.tasks]) == ("complete", ["human", "ada"])
 
 
+async def test_who_hands_back_without_another_plan_has_accepted_the_one_that_waits() -> None:
+    async with in_command() as sup:
+        await asked(sup)
+        await sup.signal(THREAD, Takeover(by="bob"))
+        back = await sup.hand_back(THREAD, {"a": "A by hand"}, by="bob")
+        entries = await record(sup)
+        run = await all_approved(sup, back)
+
+    assert [(question.subject, question.task_id) for question in back.approvals] == [("task", "b")]
+    assert [line for line in entries if line[1] == "plan.0"][1:] == [
+        ("answered", "plan.0", "approve", "bob", "handed back", "None")
+    ]
+    assert (run.status, [task.agent for task in run.tasks]) == ("complete", ["human", "ada"])
+    assert run.tasks[0].result == "A by hand"
+
+
+async def test_a_plan_whose_tasks_a_human_has_all_done_by_hand_is_complete() -> None:
+    async with in_command() as sup:
+        await asked(sup)
+        await sup.signal(THREAD, Takeover(by="bob"))
+        run = await sup.hand_back(THREAD, {"a": "A by hand", "b": "B by hand"}, by="bob")
+
+    assert (run.status, [task.result for task in run.tasks]) == ("complete", ["A by hand", "B by hand"])
+
+
+async def test_a_plan_that_was_rejected_in_a_humans_hands_is_not_accepted_by_handing_back() -> None:
+    async with in_command() as sup:
+        await asked(sup)
+        await sup.signal(THREAD, Takeover(by="bob"))
+        await sup.signal(THREAD, decide({"type": "reject"}))
+        back = await sup.hand_back(THREAD, {"a": "A by hand"}, by="bob")
+
+    assert statuses(back).keys() == {"new"}
+
+
 @pytest.mark.parametrize("stop", [Pause(), Takeover()], ids=["paused", "taken"])
 async def test_a_plan_that_is_the_same_as_before_still_waits_when_the_run_goes_on(stop: Pause | Takeover) -> None:
     async def work(brief: Brief, desk: Any) -> str:
@@ -131,7 +166,7 @@ async def test_a_plan_that_is_the_same_as_before_still_waits_when_the_run_goes_o
         waiting = await sup.answer(THREAD, {run.approvals[0].id: False})
         assert [question.id for question in waiting.approvals] == ["plan.1"]
         await sup.signal(THREAD, stop)
-        again = await (sup.resume(THREAD) if stop.kind == "pause" else sup.hand_back(THREAD, {"b": "B by hand"}))
+        again = await sup.resume(THREAD)
 
     assert (again.status, again.approvals) == ("waiting", waiting.approvals)
 

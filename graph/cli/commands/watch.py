@@ -45,9 +45,10 @@ async def _watch(db: Path, every: float, *, once: bool, as_json: bool) -> None:
 
 async def _take_up(db: Path, thread: str, *, as_json: bool) -> None:
     """Go on with a run, with what it was started with."""
-    say(f"taking up {one_line(thread)}")
     launch = await recall(db, thread)
     async with open_supervisor(db, team=launch.team, model=launch.model) as sup:
+        await sup.check_team(thread)
+        say(f"taking up {one_line(thread)}")
         run = await sup.resume(thread)
     if as_json:
         put_json(run_as_json(run))
