@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
@@ -18,7 +18,7 @@ from state.effect import Effect, EffectStatus
 from state.errors import AgentFailed, ToolRefused
 from state.outcome import as_text
 from state.policy import Policy
-from state.text import in_words
+from state.text import all_unicode, in_words
 
 LONGEST_REPLY = 50_000
 """Characters of a tool's answer that go into the conversation."""
@@ -98,6 +98,7 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
         if is_an_end(error):
             raise
         return failed(call, f"{tool.name} failed: {_why(error)}"), "failed"
+    reply.content = cast(str, all_unicode(cast(JsonValue, reply.content)))
     if len(reply.text) > LONGEST_REPLY:
         reply.content = reply.text[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
     return reply, "failed" if reply.status == "error" else "done"
