@@ -62,6 +62,8 @@ def faults(specs: Sequence[AgentSpec], also: Collection[str] = ()) -> Iterator[t
 
 
 def _own_faults(spec: AgentSpec, names: Collection[str]) -> Iterator[str]:
+    if spec.name == HUMAN:
+        yield f"no agent can be called {HUMAN!r}, that is whoever answers; give it another name"
     for what, name in _named(spec):
         if name not in names:
             yield f"{what} {name!r} is not in the team"

@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from nodes.agents.escalation import asked_human, briefed, is_cut_short
+from nodes.agents.escalation import asked_human, briefed, is_cut_short, relief
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.agents.working import Working
@@ -70,6 +70,8 @@ class Attempts:
             agent = todo.pop(0)
             if self._is_hopeless(outcome, agent):
                 continue
+            if tally.tries:
+                await self._relieve(outcome, agent, tally.tries + 1)
             outcome = await self._tries(agent, leg, brief, self._opening(agent, start), tally)
             if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
                 break
@@ -153,6 +155,18 @@ class Attempts:
             "task_retried", task_id=outcome.task_id, agent=outcome.agent, attempt=number + 1, reason=why, delay_s=left
         )
         await clock.sleep(left)
+
+    async def _relieve(self, outcome: Outcome, agent: str, attempt: int) -> None:
+        """Say that another agent takes over, and why."""
+        note = f": {outcome.text[:500]}" if outcome.handed_to and outcome.text else ""
+        await self.run.emit(
+            "task_retried",
+            task_id=outcome.task_id,
+            agent=agent,
+            attempt=attempt,
+            reason=relief(outcome) + note,
+            delay_s=0.0,
+        )
 
     async def _try(
         self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue], tried: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Control always comes back: whatever an agent does, its try ends in an outcome.
 
-Normal end, exception (its stack goes to the log `baton.agents`), time-out, a question, a hand-over, even `sys.exit`:
-only cancellation and what LangGraph itself needs pass through.
+Normal end, exception (its stack goes to the log `baton.agents`), time-out, a question, a hand-over, even `sys.exit` or
+the panic of an extension: only cancellation and what LangGraph itself needs pass through.
 """
 
 import asyncio
@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable
 
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
-from nodes.agents.exits import ENDED, no_exit
+from nodes.agents.exits import CANCELLED, ENDED, is_an_end, no_exit
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.runtime.leaving import HandedOver, Parked, ungrouped
 from state.errors import AgentFailed, FailureClass, ToolRefused
 from state.outcome import Failure, Outcome
+from state.text import as_unicode, in_words
 
 LOG = logging.getLogger("baton.agents")
 LOG.addHandler(logging.NullHandler())  # silent unless somebody listens: stacks are for logs, not for terminals
@@ -35,9 +36,10 @@ async def contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outc
 
 
 async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outcome:
+    limit = asyncio.timeout(job.spec.limits.timeout_s)
     try:
         with no_exit():
-            async with asyncio.timeout(job.spec.limits.timeout_s):
+            async with limit:
                 return await ungrouped(work(job))
     except Parked as parked:
         asked = [one.model_copy(update={"path": one.path or job.path}) for one in parked.approvals]
@@ -48,19 +50,28 @@ async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Out
         return failed(job, "declared", f"handed over to {handed.to}").model_copy(update=said)
     except GraphBubbleUp:
         raise
-    except TimeoutError:
-        return failed(job, "timeout", f"no result within {job.spec.limits.timeout_s:g} seconds")
-    except AgentFailed as error:
-        return failed(job, error.failure, str(error), error.__cause__)
-    except ToolRefused as error:
-        return failed(job, "permanent", str(error))
-    except GraphRecursionError as error:
-        return failed(job, "limit", f"its graph went on without end: {error}", error)
-    except SystemExit as error:
-        return failed(job, "permanent", ENDED, error)
-    except Exception as error:  # noqa: BLE001 - the agent boundary: a defect of one agent is no defect of the run
-        kind: FailureClass = "permanent" if isinstance(error, DEFECTS) else "transient"
-        return failed(job, kind, f"{type(error).__name__}: {error}", error)
+    except BaseException as error:
+        if is_an_end(error):
+            raise
+        if isinstance(error, TimeoutError) and limit.expired():
+            return failed(job, "timeout", f"no result within {job.spec.limits.timeout_s:g} seconds")
+        return _defeated(job, error)
+
+
+def _defeated(job: Job, error: BaseException) -> Outcome:
+    """The outcome of a try that raised `error`: a defect of one agent is no defect of the run."""
+    match error:
+        case AgentFailed():
+            return failed(job, error.failure, str(error), error.__cause__)
+        case ToolRefused():
+            return failed(job, "permanent", str(error))
+        case GraphRecursionError():
+            return failed(job, "limit", f"its graph went on without end: {error}", error)
+        case SystemExit():
+            return failed(job, "permanent", ENDED, error)
+        case asyncio.CancelledError():
+            return failed(job, "transient", CANCELLED, error)
+    return failed(job, "permanent" if isinstance(error, DEFECTS) else "transient", in_words(error), error)
 
 
 def failed(job: Job, kind: FailureClass, message: str, cause: BaseException | None = None) -> Outcome:
@@ -71,7 +82,7 @@ def failed(job: Job, kind: FailureClass, message: str, cause: BaseException | No
     resumes = kind in RESUMED and kind_of(job.spec.run) in ("graph", "supervisor", "remote")
     changes = {
         "status": "failed",
-        "failure": Failure(kind=kind, message=message[:2000]),
+        "failure": Failure(kind=kind, message=as_unicode(message)[:2000]),
         "conversation": job.place if resumes else [],
     }
     return blank(job).model_copy(update=changes)

@@ -68,23 +68,30 @@ class Delegations:
         if row is None:
             if why := await self._refusal(worker, task):
                 raise ToolRefused(f"not delegated: {why}")
-            if not is_allowed:
-                task, constraints = self._permitted(worker, task, constraints, key)
         elif row.outcome and self._stands(row, row.outcome):
             return row.outcome
+        if not is_allowed:
+            asked = worker
+            worker, task, constraints = self._permitted(worker, task, constraints, key)
+            if worker != asked and row is None and (why := await self._refusal(worker, task)):
+                raise ToolRefused(f"not delegated: {why}")
         return await self._done(self._run.services.team.agent(worker), task, constraints, key, row)
 
     def transfer(self, to: str, note: str) -> NoReturn:
         """End here, for `to` to finish the task; there is no way back.
 
         Raises:
-            ToolRefused: `to` is not among the agent's handoffs, or had the task before.
+            ToolRefused: `to` is not among the agent's handoffs, or had the task before, or it is not the agent's own
+                task: another one has delegated it and waits.
         """
+        if self._job.chain:
+            waits = self._job.chain[-1]
+            raise ToolRefused(f"the task is not yours to hand over: {waits} waits for your result; finish it yourself")
         spec, tried = self._job.spec, self._job.tried
         roster = ", ".join(spec.handoffs) or "none"
         if to not in spec.handoffs:
             raise ToolRefused(f"{to!r} cannot take your task over; these can: {roster}")
-        if to in tried or to in self._job.chain or not may_transfer(tried, self._run.ceiling):
+        if to in tried or not may_transfer(tried, self._run.ceiling):
             raise ToolRefused(
                 f"{to} cannot take it over: the task was handed on {len(tried)} times; finish it yourself"
             )
@@ -131,10 +138,10 @@ class Delegations:
         )
         return why or await job.floor.meter.room(len(task))
 
-    def _permitted(self, worker: str, task: str, constraints: str, key: str) -> tuple[str, str]:
-        """Task and constraints as a human allows them, where the policy wants one asked."""
+    def _permitted(self, worker: str, task: str, constraints: str, key: str) -> tuple[str, str, str]:
+        """Worker, task and constraints as a human allows them, where the policy wants one asked."""
         if self._run.policy.delegation != "needs_approval":
-            return task, constraints
+            return worker, task, constraints
         job = self._job
         asked = f"{self._base}:{key}"
         said = job.floor.steering.decisions.get(asked)
@@ -154,7 +161,8 @@ class Delegations:
         if said.type == "reject":
             raise ToolRefused(f"not delegated: {said.by} did not allow it {said.message}".strip())
         args = said.args or {}
-        return str(args.get("task", task)), str(args.get("constraints", constraints))
+        given = {"worker_agent": worker, "task": task, "constraints": constraints, **args}
+        return str(given["worker_agent"]), str(given["task"]), str(given["constraints"])
 
     async def _done(self, worker: AgentSpec, task: str, constraints: str, key: str, row: Row | None) -> Outcome:
         """The worker's part, with its events; the delegating agent makes room for it meanwhile."""

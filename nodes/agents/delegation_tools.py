@@ -11,16 +11,22 @@ from nodes.agents.delegation import NEEDS_APPROVAL, Delegations
 from nodes.agents.job import Job
 from nodes.policy.delegating import may_delegate, may_transfer
 from state.agent import AgentSpec
+from state.errors import ToolRefused
+
+DELEGATE = "delegate_to_agent"
 
 
 def delegation_tools(job: Job, delegations: Delegations) -> list[BaseTool]:
-    """What the agent gets of both: as far as it names others, the policy allows it, and there is depth left."""
+    """What the agent gets of both: as far as it names others, the policy allows it, and there is depth left.
+
+    Who works for another agent hands nothing over: that one waits for the result.
+    """
     run = job.floor.run
     tools: list[BaseTool] = []
     if may_delegate(job.spec, job.chain, run.ceiling, run.policy):
         workers = [run.services.team.agent(name) for name in job.spec.workers]
         tools.append(_delegate_tool(workers, delegations, asks=run.policy.delegation == "needs_approval"))
-    if job.spec.handoffs and may_transfer(job.tried, run.ceiling):
+    if job.spec.handoffs and not job.chain and may_transfer(job.tried, run.ceiling):
         tools.append(_transfer_tool([run.services.team.agent(name) for name in job.spec.handoffs], delegations))
     return tools
 
@@ -28,7 +34,9 @@ def delegation_tools(job: Job, delegations: Delegations) -> list[BaseTool]:
 def _delegate_tool(workers: Sequence[AgentSpec], delegations: Delegations, *, asks: bool) -> BaseTool:
     async def delegate(worker_agent: str, task: str, tool_call_id: str, constraints: str = "") -> str:
         made = await delegations.delegate(worker_agent, task, constraints, tool_call_id, is_allowed=asks)
-        return described(made) if made.status == "done" else f"{worker_agent} did not deliver: {described(made)}"
+        if made.status != "done":
+            raise ToolRefused(f"{worker_agent} did not deliver: {described(made)}")
+        return described(made)
 
     schema = create_model(
         "DelegateToAgent",
@@ -39,7 +47,7 @@ def _delegate_tool(workers: Sequence[AgentSpec], delegations: Delegations, *, as
     )
     return StructuredTool.from_function(
         coroutine=delegate,
-        name="delegate_to_agent",
+        name=DELEGATE,
         description=(
             "Have one of your workers do a part of your task and get its result; you keep the task. Call it several "
             f"times in one turn to have parts done in parallel. Your workers:\n{_roster(workers)}"

@@ -29,10 +29,16 @@ def why(outcome: Outcome) -> str:
     return outcome.limited or (outcome.failure.message if outcome.failure else "it did not deliver")
 
 
+def relief(outcome: Outcome) -> str:
+    """Why somebody else does the task now."""
+    return f"{outcome.agent} handed this over" if outcome.handed_to else f"{outcome.agent} stopped: {why(outcome)}"
+
+
 def briefed(brief: Brief, outcome: Outcome) -> Brief:
     """The brief of whoever takes over: what there is so far, and why it is theirs now."""
-    reason = f"{outcome.agent} handed this over" if outcome.handed_to else f"{outcome.agent} stopped: {why(outcome)}"
-    return brief.model_copy(update={"previous": outcome.result, "feedback": f"{reason}; finish it in its place"})
+    return brief.model_copy(
+        update={"previous": outcome.result, "feedback": f"{relief(outcome)}; finish it in its place"}
+    )
 
 
 def asked_human(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from state.errors import AgentFailed
 
 ENDED = "it tried to end the process"
+CANCELLED = "what it waited for was cancelled"
 
 Factory = Callable[..., Any]
 AnyCoroutine = Coroutine[Any, Any, Any]
@@ -34,6 +35,17 @@ class _Watch:
 
 _inside: ContextVar[bool] = ContextVar("inside an agent", default=False)
 _watches: WeakKeyDictionary[AbstractEventLoop, _Watch] = WeakKeyDictionary()
+
+
+def is_an_end(error: BaseException) -> bool:
+    """Whether `error` ends whoever is at work here, and is not the agent's or tool's that raised it.
+
+    What an agent waits for may be cancelled without anybody having cancelled the agent.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
 
 
 @contextmanager

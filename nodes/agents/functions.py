@@ -1,6 +1,7 @@
 """Plain async functions as agents: `async def run(brief, desk) -> str | dict`."""
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any, cast
 
 from langgraph.config import get_config
@@ -16,6 +17,7 @@ from nodes.runtime.desk import Desk
 from state.brief import Brief
 from state.errors import AgentFailed
 from state.outcome import Outcome
+from state.text import all_unicode
 from state.usage import Usage
 
 OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
@@ -48,7 +50,8 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     """What a function returned, as an outcome.
 
     Raises:
-        AgentFailed: it declared failure, returned nothing, or something that is not plain JSON.
+        AgentFailed: it declared failure, returned nothing, or something that is not plain JSON,
+            or a cost that is none.
     """
     is_outcome = isinstance(returned, Mapping) and OUTCOME_KEYS & set(returned)
     fields: Mapping[str, Any] = cast(Mapping[str, Any], returned) if is_outcome else {"result": returned}
@@ -59,7 +62,10 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     if is_nothing and not fields.get("artifacts"):
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
-        plain = _JSON.validate_python(result if result is not None else "", strict=True)
+        used = Usage(cost=fields.get("cost") or 0.0)
+        plain = all_unicode(_JSON.validate_python(result if result is not None else "", strict=True))
+        if not 0 <= used.cost < inf:
+            raise AgentFailed(f"the agent returned what is not an outcome: cost: {used.cost} is no price", "invalid")
         return Outcome(
             task_id=brief.task.id,
             agent=agent,
@@ -67,7 +73,7 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
             result=plain,
             confidence=fields.get("confidence"),
             artifacts=fields.get("artifacts") or [],
-            usage=Usage(cost=fields.get("cost") or 0.0),
+            usage=used,
             iteration=brief.iteration,
         )
     except ValidationError as error:

@@ -1,10 +1,11 @@
 """What Runnables and graphs are given, and what of their answer is the result."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from types import NoneType
+from typing import Any, cast, get_args, get_type_hints
 
 from langchain_core.messages import BaseMessage, HumanMessage
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, PydanticUserError
 
 from nodes.agents.job import Job
 from nodes.agents.worker.brief import task_prompt
@@ -24,6 +25,24 @@ def given_to(job: Job) -> dict[str, Any]:
         "feedback": brief.feedback,
     }
     return {"messages": [HumanMessage(task_prompt(brief))], "task": task}
+
+
+def input_schema(graph: Any) -> Mapping[str, Any]:
+    """JSON Schema of what a graph takes.
+
+    Where there is none to be had, as for a `typing.TypedDict` on Python 3.11, what its type hints say: which fields
+    are text.
+    """
+    try:
+        return cast(Mapping[str, Any], graph.get_input_jsonschema())
+    except PydanticUserError:
+        hints = get_type_hints(graph.builder.input_schema)
+        return {"properties": {name: _hinted(hint) for name, hint in hints.items()}}
+
+
+def _hinted(hint: Any) -> dict[str, Any]:
+    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
+    return {"type": "string"} if kinds == [str] else {}
 
 
 def fitted(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

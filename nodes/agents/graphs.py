@@ -6,8 +6,9 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
+from nodes.agents.breakpoints import held_after, held_before, kept_place
 from nodes.agents.functions import outcome_of
-from nodes.agents.given import fitted, given_to, result_of
+from nodes.agents.given import fitted, given_to, input_schema, result_of
 from nodes.agents.internals import guarded
 from nodes.agents.job import Job
 from nodes.agents.metered import Metered
@@ -17,6 +18,7 @@ from nodes.agents.toolnodes import Turns
 from nodes.agents.tooluse import ToolUse
 from nodes.runtime.leaving import Parked
 from nodes.runtime.subthread import Stand, SubThread, open_subthread, plain
+from state.approval import Approval
 from state.errors import AgentFailed
 from state.outcome import Outcome
 
@@ -33,7 +35,7 @@ async def run_graph(job: Job) -> Outcome:
     used = ToolUse(gate, goes_on=True)
     graph = guarded(job.spec.run, Turns(gate).guard)
     thread = open_subthread(job.floor, graph, job.thread, callbacks=(*metered.handlers, *used.handlers))
-    given = fitted(given_to(job), job.spec.run.get_input_jsonschema())
+    given = fitted(given_to(job), input_schema(job.spec.run))
     try:
         stand = await onwards(job, thread, given, gate)
     finally:
@@ -45,26 +47,38 @@ async def run_graph(job: Job) -> Outcome:
 
 
 async def onwards(job: Job, thread: SubThread, given: object, gate: ToolGate | None = None) -> Stand:
-    """Run a graph to its end, answering what is answered; Parked where it asks, or where its `gate` does."""
+    """Run a graph to its end, answering what is answered; Parked where it asks, at a breakpoint, or where its `gate` asks."""
     decisions = job.floor.steering.decisions
     before = await thread.stand()
     asked = questions_of(before.questions, job) if before else []
+    held = held_before(job, thread, before) if before and not asked else None
     is_open = any(not question.is_answered(decisions) for question in asked) or bool(gate and gate.waiting())
-    if job.floor.steering.is_stopping or is_open:
-        _park(job, asked, gate)
+    if job.floor.steering.is_stopping or is_open or held:
+        _park(job, asked, gate, before, held)
     if gate and (why := gate.denied()):
         raise AgentFailed(why, "denied")
     answers = {question.interrupt.id: question.answer(decisions, job.asks) for question in asked}
     stand = await thread.run(given, answers, hear=lambda said: _report(job, said))
     if stand.questions or (gate and gate.asked and not stand.has_ended):
         _park(job, questions_of(stand.questions, job), gate)
+    if held := held_after(job, thread, stand):
+        _park(job, [], gate, stand, held)
     return stand
 
 
-def _park(job: Job, asked: Sequence[Question], gate: ToolGate | None) -> NoReturn:
+def _park(
+    job: Job,
+    asked: Sequence[Question],
+    gate: ToolGate | None,
+    stand: Stand | None = None,
+    held: Approval | None = None,
+) -> NoReturn:
     known = job.floor.steering.decisions
     still_open = [approval for question in asked for approval in question.approvals if approval.id not in known]
     kept: dict[str, JsonValue] = {"thread": job.thread}
+    if stand and held:
+        still_open.append(held)
+        kept |= kept_place(stand)
     if gate:
         still_open += gate.waiting()
         kept |= gate.kept([one for question in asked for one in question.approvals if question.is_about_tools])

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.tools import BaseTool, tool
 
 from state.errors import TeamInvalid
+from state.text import in_words
 
 
 def imported(where: Any, folder: Path | None) -> Any:
@@ -24,8 +25,10 @@ def imported(where: Any, folder: Path | None) -> Any:
         sys.path.append(beside)
     try:
         found = import_module(module)
+    except SystemExit as error:
+        raise TeamInvalid(f"{module} cannot be imported: it ends the process when it is imported") from error
     except Exception as error:
-        raise TeamInvalid(f"{module} cannot be imported: {type(error).__name__}: {error}") from error
+        raise TeamInvalid(f"{module} cannot be imported: {in_words(error)}") from error
     for part in name.split("."):
         found = getattr(found, part, None)  # type: ignore[assignment]
     if found is None:

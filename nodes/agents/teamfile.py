@@ -109,7 +109,10 @@ class _File:
             yield self._line("agents", last), fault
 
     def _strays(self) -> Iterator[Problem]:
-        """Keys that are there twice: YAML itself would take the last one and say nothing."""
+        """Keys that mean nothing, and keys that are there twice: YAML itself would take the last and say nothing."""
+        for key, _ in self.root.value:
+            if key.value != "agents":
+                yield key.start_mark.line + 1, f"{key.value} is no part of a team file, which has only `agents:`"
         todo = [self.root]
         while todo:
             node = todo.pop()

@@ -22,6 +22,7 @@ from nodes.agents.worker.perform import changes_the_world, charged, failed, reco
 from nodes.runtime.deeds import Case, mark_of
 from nodes.runtime.subthread import plain
 from state.outcome import as_text
+from state.text import in_words
 
 
 class Turns:
@@ -93,7 +94,7 @@ class Turns:
             await effects.settle(effect, "refused", reply="")
             raise
         except Exception as error:
-            await effects.settle(effect, "failed", reply=f"{call['name']} failed: {type(error).__name__}: {error}")
+            await effects.settle(effect, "failed", reply=f"{call['name']} failed: {in_words(error)}")
             raise
         is_error = isinstance(reply, ToolMessage) and reply.status == "error"
         said = reply.text if isinstance(reply, ToolMessage) else "it was done"

@@ -10,7 +10,11 @@ from langchain_openai import ChatOpenAI
 
 from nodes.llm.failures import explained, name_of
 from state.errors import ModelUnavailable
+from state.text import all_unicode
 from state.usage import Usage
+
+SAID = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
+"""The parts of a reply that hold what the model has written."""
 
 
 async def ask(
@@ -30,7 +34,7 @@ async def ask(
 
 
 def whole(reply: object, model: BaseChatModel) -> AIMessage:
-    """`reply`, if it is a message that arrived to its end.
+    """`reply`, if it is a message that arrived to its end; what in it is no text is replaced.
 
     Raises:
         ModelUnavailable: it is no message, or the stream broke off before the finish reason.
@@ -40,7 +44,9 @@ def whole(reply: object, model: BaseChatModel) -> AIMessage:
         raise ModelUnavailable(f"{name_of(model)} returned {type(reply).__name__}, not a message; use another model")
     if isinstance(model, ChatOpenAI) and not {"finish_reason", "status"} & reply.response_metadata.keys():
         raise ModelUnavailable(f"{name_of(model)} stopped in the middle of its answer; try again")
-    return reply
+    said = {field: all_unicode(getattr(reply, field)) for field in SAID}
+    changed = {field: value for field, value in said.items() if value != getattr(reply, field)}
+    return reply.model_copy(update=changed) if changed else reply
 
 
 def usage_of(message: AIMessage) -> Usage:

@@ -27,11 +27,15 @@ DEEPEST = 20
 
 @dataclass(frozen=True)
 class Stand:
-    """Where a graph stands: at its end, or at what it asks."""
+    """Where a graph stands: at its end, at what it asks, or at a breakpoint."""
 
     values: Mapping[str, Any]
     questions: tuple[Interrupt, ...]
     has_ended: bool
+    upcoming: tuple[str, ...] = ()
+    """The steps that come next."""
+    checkpoint: str = ""
+    """The same as long as it stands there."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,13 @@ def _entry(snapshot: StateSnapshot, given: object, answers: Mapping[str, object]
 
 def _stand(snapshot: StateSnapshot) -> Stand:
     values = cast(Mapping[str, Any], snapshot.values or {})
-    return Stand(values, tuple(snapshot.interrupts), has_ended=not snapshot.tasks)
+    return Stand(
+        values,
+        tuple(snapshot.interrupts),
+        has_ended=not snapshot.tasks,
+        upcoming=tuple(snapshot.next),
+        checkpoint=str(snapshot.config["configurable"].get("checkpoint_id", "")),
+    )
 
 
 def _tracers() -> Callbacks:

@@ -9,6 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
 from nodes.agents.claims import claims_in
+from nodes.agents.delegation_tools import DELEGATE
 from nodes.agents.worker.bench import Bench, WorkerState
 from state.approval import Approval
 from state.artifact import Artifact
@@ -43,8 +44,11 @@ async def conclude(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
+        if failure.kind == "limit" and bench.floor.meter.exhausted and (delivered := _by_workers(state)):
+            changes = await _delivered({**state, "limited": failure.message}, bench, delivered)
+            changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
-        changes = await _delivered(state, bench)
+        changes = await _delivered(state, bench, state["messages"][-1].text)
     return {"outcome": outcome.model_copy(update=changes).model_dump(mode="json")}
 
 
@@ -53,8 +57,18 @@ def conversation(state: WorkerState) -> list[JsonValue]:
     return cast(list[JsonValue], messages_to_dict(state["messages"]))
 
 
-async def _delivered(state: WorkerState, bench: Bench) -> dict[str, object]:
-    text, confidence = split_confidence(state["messages"][-1].text)
+def _by_workers(state: WorkerState) -> str:
+    """What others have delivered to it: all there is where the run ends before it can say something itself."""
+    return "\n\n".join(
+        message.text
+        for message in state["messages"]
+        if isinstance(message, ToolMessage) and message.name == DELEGATE and message.status != "error"
+    )
+
+
+async def _delivered(state: WorkerState, bench: Bench, said: str) -> dict[str, object]:
+    """The outcome of what was `said` last."""
+    text, confidence = split_confidence(said)
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
     if not text and not _artifacts(state, bench.brief.task.id):

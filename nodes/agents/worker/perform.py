@@ -1,13 +1,14 @@
 """Run one tool call. What changes the outside world goes through the ledger of side effects, and happens once."""
 
+import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from nodes.agents.exits import ENDED
+from nodes.agents.exits import CANCELLED, ENDED, is_an_end
 from nodes.agents.worker.bench import Bench
 from nodes.agents.worker.overseeing import Place
 from nodes.policy.oversight import is_sensitive
@@ -17,6 +18,7 @@ from state.effect import Effect, EffectStatus
 from state.errors import AgentFailed, ToolRefused
 from state.outcome import as_text
 from state.policy import Policy
+from state.text import all_unicode, in_words
 
 LONGEST_REPLY = 50_000
 """Characters of a tool's answer that go into the conversation."""
@@ -92,11 +94,22 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         return failed(call, f"{tool.name} cannot take these arguments: {wrong}"), "refused"
-    except (AgentFailed, SystemExit) as error:
-        why = ENDED if isinstance(error, SystemExit) else str(error)
-        return failed(call, f"{tool.name} failed: {why}"), "failed"
-    except Exception as error:  # noqa: BLE001 - the tool boundary: whatever a tool raises is for its caller to read
-        return failed(call, f"{tool.name} failed: {type(error).__name__}: {error}"), "failed"
+    except BaseException as error:
+        if is_an_end(error):
+            raise
+        return failed(call, f"{tool.name} failed: {_why(error)}"), "failed"
+    reply.content = cast(str, all_unicode(cast(JsonValue, reply.content)))
     if len(reply.text) > LONGEST_REPLY:
         reply.content = reply.text[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
     return reply, "failed" if reply.status == "error" else "done"
+
+
+def _why(error: BaseException) -> str:
+    match error:
+        case SystemExit():
+            return ENDED
+        case AgentFailed():
+            return str(error)
+        case asyncio.CancelledError():
+            return CANCELLED
+    return in_words(error)

@@ -59,7 +59,10 @@ async def test_after_three_failures_the_next_best_agent_takes_over() -> None:
     ]
     async with opened(*team) as sup:
         run = await sup.start("Q", plan=plan("a"))
+        events = await sup.events(run.thread_id)
 
+    last = [event for event in events if event.kind == "task_retried"][-1]
+    assert (last.agent, last.data["attempt"], last.data["reason"]) == ("bo", 4, "ada stopped: RuntimeError: broke")
     assert (run.status, run.tasks[0].agent, run.tasks[0].result) == ("complete", "bo", "Done by bo.")
     assert (len(first.briefs), len(second.briefs), len(third.briefs), run.tasks[0].attempts) == (3, 1, 0, 4)
 

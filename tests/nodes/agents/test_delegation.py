@@ -9,6 +9,7 @@ from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk, Refusal
 from state.agent import AgentSpec
 from state.brief import Brief
+from state.errors import ToolRefused
 from state.event import Event
 from tests.runs import agent, opened, plan
 
@@ -286,3 +287,94 @@ async def test_a_worker_that_fails_is_an_event_and_a_reply_and_not_the_end() -> 
     assert "KeyError: 'ships'" in told(model)[0]
     [ended] = [event for event in events if event.kind == "delegation_completed"]
     assert (ended.data["status"], ended.data["reason"]) == ("failed", "KeyError: 'ships'")
+
+
+@pytest.mark.parametrize(
+    ("to", "result"),
+    [
+        ("bob", "By bob: Count again."),
+        ("zoe", "not delegated: 'zoe' is not among your workers; they are: eve, bob"),
+        ("lead", "not delegated: lead is yourself; do it, or give it to one of: eve, bob"),
+    ],
+)
+async def test_a_human_may_give_it_to_another_worker_and_to_nobody_else(to: str, result: str) -> None:
+    async def passes(brief: Brief, desk: Desk) -> str:
+        return str(await desk.delegate("eve", "Count."))
+
+    def works(name: str) -> Any:
+        async def work(brief: Brief, desk: Desk) -> str:
+            return f"By {name}: {brief.task.description}"
+
+        return work
+
+    team = [agent(passes, "lead", workers=["eve", "bob"]), *(agent(works(n), n, "other") for n in ("eve", "bob"))]
+    async with opened(*team, worker("zoe"), delegation="needs_approval") as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        edit: Any = {"type": "edit", "args": {"worker_agent": to, "task": "Count again."}}
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: edit})
+
+    assert run.tasks[0].result == result
+
+
+async def test_a_worker_that_a_human_chose_goes_on_when_it_was_answered() -> None:
+    async def passes(brief: Brief, desk: Desk) -> str:
+        return str(await desk.delegate("eve", "Count."))
+
+    async def asks(brief: Brief, desk: Desk) -> str:
+        return f"Bob may: {(await desk.ask('count')).type}"
+
+    team = [agent(passes, "lead", workers=["eve", "bob"]), agent(name="eve", role="other"), agent(asks, "bob", "other")]
+    async with opened(*team, delegation="needs_approval") as sup:
+        first = await sup.start("Q", plan=plan("a"))
+        edit: Any = {"type": "edit", "args": {"worker_agent": "bob"}}
+        second = await sup.answer(first.thread_id, {first.approvals[0].id: edit})
+        assert [question.action for question in second.approvals] == ["count"]
+        run = await sup.answer(first.thread_id, {second.approvals[0].id: "approve"})
+
+    assert run.tasks[0].result == "Bob may: approve"
+
+
+async def test_who_works_for_another_agent_gets_no_tool_to_hand_over() -> None:
+    model = script(lead=[delegate("eve"), "Done."], eve=["Seen."])
+    team = [lead("eve", handoffs=["bob"]), worker("eve", handoffs=["bob"]), worker("bob")]
+    async with opened(*team, model=model, max_iterations=0) as sup:
+        await sup.start("Q", plan=plan("a"))
+
+    assert [call.tools for call in model.calls] == [
+        ["delegate_to_agent", "transfer_to_agent"],
+        [],
+        ["delegate_to_agent", "transfer_to_agent"],
+    ]
+
+
+async def test_a_function_that_works_for_another_agent_cannot_hand_over_and_reads_why() -> None:
+    async def work(brief: Brief, desk: Desk) -> str:
+        try:
+            desk.transfer("bob")
+        except ToolRefused as error:
+            return str(error)
+
+    model = script(lead=[delegate("eve"), "Done."])
+    team = [lead("eve"), agent(work, "eve", "other", handoffs=["bob"]), worker("bob")]
+    async with opened(*team, model=model, max_iterations=0) as sup:
+        await sup.start("Q", plan=plan("a"))
+
+    assert told(model) == ["the task is not yours to hand over: lead waits for your result; finish it yourself"]
+
+
+async def test_what_workers_delivered_is_in_the_report_of_a_run_whose_limit_stops_their_lead() -> None:
+    async def breaks(brief: Brief, desk: Desk) -> str:
+        raise KeyError("ships")
+
+    calls = [delegate("eve", "one", call="x"), delegate("bob", "two", call="y"), delegate("eve", "three", call="z")]
+    model = script(lead=[calls, "Never said."], eve=["3 ships.", "4 boats."])
+    team = [lead("eve", "bob"), worker("eve"), agent(breaks, "bob", "other")]
+    async with opened(*team, model=model, max_iterations=0, max_agent_iterations=3) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert run.status == "failed"
+    assert "(max_agent_iterations) is reached" in str(run.error)
+    assert str(run.tasks[0].result).startswith("3 ships.\n\n4 boats.\n\n(The agent stopped early: the run's limit of 3")
+    assert "3 ships." in str(run.report)
+    assert "4 boats." in str(run.report)
+    assert "did not deliver" not in str(run.tasks[0].result)

@@ -129,7 +129,9 @@ async def test_who_takes_a_task_over_finishes_it_in_the_others_place() -> None:
     team = [thinker(handoffs=["eve"]), agent(helper, "eve", "other")]
     async with opened(*team, model=model, max_iterations=0) as sup:
         run = await sup.start("Q", plan=plan("a"))
+        [taken] = [event for event in await sup.events(run.thread_id) if event.kind == "task_retried"]
 
+    assert (taken.agent, taken.data["reason"]) == ("eve", "ada handed this over: I counted 3.")
     assert (run.tasks[0].result, run.tasks[0].agent) == ("helped", "eve")
     assert helper.briefs[0].previous == "I counted 3."
     assert helper.briefs[0].feedback == "ada handed this over; finish it in its place"

@@ -26,6 +26,20 @@ async def test_any_plain_json_is_a_result(returned: Any) -> None:
     assert (run.status, task.result) == ("complete", expected)
 
 
+@pytest.mark.parametrize(
+    ("returned", "result"),
+    [
+        ("caf\udce9", "caf\ufffd"),
+        ({"caf\udce9": ["a\ud800b", 1]}, {"caf\ufffd": ["a\ufffdb", 1]}),
+        ("\ud83d\ude00", "\U0001f600"),
+    ],
+)
+async def test_what_is_no_text_in_a_result_is_replaced(returned: Any, result: Any) -> None:
+    run, task = await run_of(returned)
+
+    assert (run.status, task.result) == ("complete", result)
+
+
 async def test_a_mapping_with_an_outcomes_keys_is_an_outcome() -> None:
     run, task = await run_of({"result": "So.", "confidence": 0.7, "cost": 0.25})
 
@@ -43,7 +57,11 @@ async def test_a_mapping_with_an_outcomes_keys_is_an_outcome() -> None:
         ({"result": "So.", "confidence": 7.0}, "confidence: Input should be less than or equal to 1"),
         ({"result": "So.", "confidence": "sure"}, "confidence"),
         ({"result": "So.", "artifacts": ["a.txt"]}, "artifacts"),
+        ({"result": "So.", "cost": -5}, "cost: -5.0 is no price"),
+        ({"result": "So.", "cost": "-5"}, "cost: -5.0 is no price"),
+        ({"result": "So.", "cost": float("nan")}, "cost: nan is no price"),
         ({"failed": "no data"}, "no data"),
+        ({"failed": "caf\udce9"}, "caf\ufffd"),
         ({"failed": "no data", "result": "half"}, "no data"),
     ],
 )

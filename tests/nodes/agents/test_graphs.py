@@ -1,5 +1,7 @@
 """Compiled graphs as agents: their questions, their answers, their results."""
 
+import typing
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -161,3 +163,77 @@ async def test_what_a_graph_tells_about_itself_is_an_event_with_its_path() -> No
 
     [told] = [event for event in events if event.kind == "agent_reported"]
     assert (told.agent, told.path, told.task_id, told.data) == ("own", ["own"], "a", {"said": {"step": 1}})
+
+
+class Plain(typing.TypedDict, total=False):
+    """State as LangGraph's documentation declares it."""
+
+    notes: list[str]
+    topic: typing.Required[str | None]
+    joke: str
+
+
+async def test_a_graph_whose_state_is_a_typed_dict_of_the_standard_library_is_an_agent_as_it_is() -> None:
+    def write(state: Plain) -> dict[str, str]:
+        return {"joke": f"A joke about: {state['topic']}"}
+
+    builder = StateGraph(Plain)
+    builder.add_node("write", write)
+    builder.add_edge(START, "write")
+    run = await one(builder.compile())
+
+    assert run.tasks[0].result == {"topic": "Do a.", "joke": "A joke about: Do a."}
+
+
+def stops(ran: list[str], **breakpoints: Any) -> Any:
+    """A graph of two steps that is held between them."""
+
+    def first(state: Branches) -> dict[str, str]:
+        ran.append("first")
+        return {"left": "drafted"}
+
+    def second(state: Branches) -> dict[str, str]:
+        ran.append("second")
+        return {"result": f"{state['left']} and sent"}
+
+    builder = StateGraph(Branches)
+    builder.add_node("first", first)
+    builder.add_node("second", second)
+    builder.add_edge(START, "first")
+    builder.add_edge("first", "second")
+    return builder.compile(**breakpoints)
+
+
+@pytest.mark.parametrize("where", [{"interrupt_before": ["second"]}, {"interrupt_after": ["first"]}])
+@pytest.mark.parametrize("answer", ["approve", "reject"])
+async def test_a_graph_at_its_breakpoint_waits_for_a_human(answer: str, where: dict[str, Any], tmp_path: Path) -> None:
+    ran: list[str] = []
+    team = AgentSpec(name="own", role="generalist", run=stops(ran, **where))
+    async with opened(team, max_iterations=0, max_attempts=2, db=tmp_path / "runs.db") as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+    assert (waiting.status, ran) == ("waiting", ["first"])
+    [question] = waiting.approvals
+    assert (question.action, question.args, question.choices) == ("go on", {"next": ["second"]}, ["approve", "reject"])
+
+    async with opened(team, max_iterations=0, max_attempts=2, db=tmp_path / "runs.db") as sup:
+        run = await sup.answer(waiting.thread_id, {question.id: answer}, by="ana")
+
+    if answer == "approve":
+        assert (run.status, run.tasks[0].result, ran) == ("complete", "drafted and sent", ["first", "second"])
+    else:
+        assert (run.status, run.tasks[0].status, ran) == ("failed", "failed", ["first"])
+        assert run.tasks[0].error == "ana did not allow it to go on"
+        assert run.tasks[0].attempts == 1
+
+
+async def test_a_graph_is_held_at_each_of_its_breakpoints() -> None:
+    ran: list[str] = []
+    team = AgentSpec(name="own", role="generalist", run=stops(ran, interrupt_before="*"))
+    async with opened(team, max_iterations=0) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        assert (waiting.approvals[0].args, ran) == ({"next": ["first"]}, [])
+        waiting = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: "approve"})
+        assert (waiting.approvals[0].args, ran) == ({"next": ["second"]}, ["first"])
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: "approve"})
+
+    assert (run.tasks[0].result, ran) == ("drafted and sent", ["first", "second"])

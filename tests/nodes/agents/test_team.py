@@ -95,6 +95,11 @@ def test_a_team_may_be_python() -> None:
             "agents: [{name: bo, role: x, run: print}]",
             ["line 1: bo: run: 'print' is not of the form package.module:name"],
         ),
+        ("agents: [{name: human, role: x}]", ["line 1: human: no agent can be called 'human'"]),
+        (
+            "agents: [{name: bo, role: x}]\nworkers: [bo]\n",
+            ["line 2: workers is no part of a team file, which has only `agents:`"],
+        ),
         ("agents: [{name: bo}, {name: cy, role: ''}]", ["bo: role", "cy: role"]),
     ],
 )
@@ -174,6 +179,18 @@ def test_anything_that_can_be_imported_is_an_agent(tmp_path: Path, monkeypatch: 
     team = open_team(tmp_path / "team.yaml")
 
     assert team.agent("bo").run.__name__ == "dive"
+
+
+def test_a_module_that_ends_the_process_on_import_is_a_problem_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "script_of_mine.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "team.yaml").write_text("agents:\n  - {name: bo, role: x, run: script_of_mine:dive}\n")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    said = refusal_of(tmp_path / "team.yaml")
+
+    assert "line 2: bo: run: script_of_mine cannot be imported: it ends the process when it is imported" in said
 
 
 def test_anything_that_can_be_imported_is_a_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,3 +201,18 @@ async def test_beside_models_functions_do_their_part() -> None:
         run = await sup.start("Q", plan=plan("a", {"id": "b", "role": "machine", "depends_on": ["a"]}))
 
     assert [(task.agent, task.result) for task in run.tasks] == [("ada", "Thought."), ("fn", "b is done")]
+
+
+async def test_what_is_no_text_in_a_models_replies_and_in_what_tools_return_is_replaced() -> None:
+    @tool
+    def look(place: str) -> str:
+        """Look."""
+        return f"{place}: \udce9"
+
+    model = ScriptedModel([{"name": "look", "args": {"place": "\ud800"}, "id": "c1"}, "So \ud800."])
+    team = AgentSpec(name="ada", role="generalist", tools=[look])
+    async with opened(team, model=model, max_iterations=0) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert (run.status, run.tasks[0].result) == ("complete", "So \ufffd.")
+    assert model.calls[-1].messages[-1].text == "\ufffd: \ufffd"
