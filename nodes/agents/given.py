@@ -1,8 +1,7 @@
 """What Runnables and graphs are given, and what of their answer is the result."""
 
 from collections.abc import Mapping, Sequence
-from types import NoneType
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import BaseModel, JsonValue, PydanticUserError
@@ -41,8 +40,8 @@ def input_schema(graph: Any) -> Mapping[str, Any]:
 
 
 def _hinted(hint: Any) -> dict[str, Any]:
-    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
-    return {"type": "string"} if kinds == [str] else {}
+    is_text = hint is str or hint == str | None
+    return {"type": "string"} if is_text else {}
 
 
 def fitted(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ async def run_graph(job: Job) -> Outcome:
 
 
 async def onwards(job: Job, thread: SubThread, given: object, gate: ToolGate | None = None) -> Stand:
-    """Run a graph to its end, answering what is answered; Parked where it asks, at a breakpoint, or where its `gate` asks."""
+    """Run a graph to its end, answering what is answered; Parked where it or its `gate` asks, or at a breakpoint."""
     decisions = job.floor.steering.decisions
     before = await thread.stand()
     asked = questions_of(before.questions, job) if before else []

@@ -165,24 +165,24 @@ async def test_what_a_graph_tells_about_itself_is_an_event_with_its_path() -> No
     assert (told.agent, told.path, told.task_id, told.data) == ("own", ["own"], "a", {"said": {"step": 1}})
 
 
-class Plain(typing.TypedDict, total=False):
+class Plain(typing.TypedDict, total=False):  # noqa: TID251 - what users bring
     """State as LangGraph's documentation declares it."""
 
     notes: list[str]
-    topic: typing.Required[str | None]
+    subject: typing.Required[str | None]
     joke: str
 
 
 async def test_a_graph_whose_state_is_a_typed_dict_of_the_standard_library_is_an_agent_as_it_is() -> None:
     def write(state: Plain) -> dict[str, str]:
-        return {"joke": f"A joke about: {state['topic']}"}
+        return {"joke": f"A joke about: {state['subject']}"}
 
     builder = StateGraph(Plain)
     builder.add_node("write", write)
     builder.add_edge(START, "write")
     run = await one(builder.compile())
 
-    assert run.tasks[0].result == {"topic": "Do a.", "joke": "A joke about: Do a."}
+    assert run.tasks[0].result == {"subject": "Do a.", "joke": "A joke about: Do a."}
 
 
 def stops(ran: list[str], **breakpoints: Any) -> Any:
