@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
-from nodes.agents.exits import ENDED, no_exit
+from nodes.agents.confines import ENDED, confined
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.runtime.leaving import HandedOver, Parked, ungrouped
@@ -36,7 +36,7 @@ async def contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outc
 
 async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outcome:
     try:
-        with no_exit():
+        with confined():
             async with asyncio.timeout(job.spec.limits.timeout_s):
                 return await ungrouped(work(job))
     except Parked as parked:

@@ -7,7 +7,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from nodes.agents.exits import ENDED
+from nodes.agents.confines import ENDED
 from nodes.agents.worker.bench import Bench
 from nodes.agents.worker.overseeing import Place
 from nodes.policy.oversight import is_sensitive
