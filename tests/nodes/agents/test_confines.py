@@ -62,6 +62,14 @@ def leaves_in_a_thread(state: Form) -> Form:
     sys.exit(3)
 
 
+async def leaves_at_once(brief: Brief, desk: Any) -> str:
+    sys.exit(3)
+
+
+def leaves_from_its_thread(brief: Brief, desk: Any) -> str:
+    raise SystemExit
+
+
 async def leaves_in_a_task(brief: Brief, desk: Any) -> str:
     return await asyncio.create_task(leaves())
 
@@ -92,6 +100,8 @@ WAYS: dict[str, Callable[[], Any]] = {
     "a node in a thread": lambda: graph_of(leaves_in_a_thread),
     "a tool of create_agent": lambda: agent_with(leave),
     "a tool of create_agent in a thread": lambda: agent_with(leave_from_a_thread),
+    "a function": lambda: leaves_at_once,
+    "a function in a thread": lambda: leaves_from_its_thread,
     "a task of a function": lambda: leaves_in_a_task,
     "a group of tasks of a function": lambda: leaves_in_a_group,
     "a thread of a function": lambda: leaves_in_a_thread_it_made,

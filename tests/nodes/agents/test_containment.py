@@ -1,17 +1,13 @@
-"""Control always comes back: whatever an agent does, the run goes on, and says what happened."""
+"""What is told of an agent that was contained, and what it is told itself (`test_misbehaviour` has the table)."""
 
-import asyncio
 import logging
-import sys
-import threading
 from typing import Any
 
 import pytest
-from langchain_core.runnables import RunnableLambda
 
 from nodes.agents.worker.loops import REFUSED_FROM, STOPPED_FROM
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec, Limits
+from state.agent import AgentSpec
 from state.brief import Brief
 from state.event import Event
 from state.run import Run
@@ -37,60 +33,6 @@ async def raises(brief: Brief, desk: Any) -> str:
     raise KeyError("ships")
 
 
-async def hangs(brief: Brief, desk: Any) -> str:
-    await asyncio.Event().wait()
-    return "never"
-
-
-async def says_nothing(brief: Brief, desk: Any) -> None:
-    return None
-
-
-async def leaves(brief: Brief, desk: Any) -> str:
-    sys.exit(3)
-
-
-def stops_the_world(brief: Any, desk: Any) -> str:
-    raise SystemExit
-
-
-@pytest.mark.parametrize(
-    ("work", "reason"),
-    [
-        (raises, "KeyError: 'ships'"),
-        (hangs, "no result within 0.05 seconds"),
-        (says_nothing, "the agent returned nothing"),
-        (leaves, "it tried to end the process"),
-        (stops_the_world, "it tried to end the process"),
-        (RunnableLambda(lambda _: None), "the agent returned nothing"),
-        (RunnableLambda(raises), "TypeError"),
-    ],
-)
-async def test_what_goes_wrong_in_one_agent_is_reported_and_touches_no_other(work: Any, reason: str) -> None:
-    bad = AgentSpec(name="bad", role="bad", run=work, limits=Limits(timeout_s=0.05))
-    run, events = await beside(bad)
-
-    assert (run.status, statuses(run)) == ("complete", {"x": "done", "bad": "skipped", "y": "done"})
-    assert run.tasks[1].error is not None
-    assert reason in run.tasks[1].error
-    assert reason in str(ended(events)["reason"])
-    assert run.report is not None
-
-
-async def test_a_function_that_blocks_its_thread_holds_up_nobody() -> None:
-    free = threading.Event()
-
-    def blocks(brief: Any, desk: Any) -> str:
-        free.wait()
-        return "too late"
-
-    run, _ = await beside(AgentSpec(name="bad", role="bad", run=blocks, limits=Limits(timeout_s=0.05)))
-    free.set()
-
-    assert statuses(run) == {"x": "done", "bad": "skipped", "y": "done"}
-    assert run.tasks[1].error == "no result within 0.05 seconds"
-
-
 async def test_the_stack_of_an_exception_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, "baton.agents"):
         await beside(AgentSpec(name="bad", role="bad", run=raises))
@@ -99,17 +41,6 @@ async def test_the_stack_of_an_exception_is_in_the_log(caplog: pytest.LogCapture
     assert record.getMessage().startswith("bad failed in task bad of thread ")
     assert record.exc_info
     assert 'raise KeyError("ships")' in caplog.text
-
-
-async def test_fifty_megabytes_go_to_a_file() -> None:
-    async def floods(brief: Brief, desk: Any) -> str:
-        return "x" * 50_000_000
-
-    run, _ = await beside(AgentSpec(name="bad", role="bad", run=floods))
-
-    assert statuses(run) == {"x": "done", "bad": "done", "y": "done"}
-    assert [artifact.bytes for artifact in run.artifacts] == [50_000_000]
-    assert len(str(run.tasks[1].result)) < 5_000
 
 
 def calls(name: str, times: int) -> list[Any]:
