@@ -10,6 +10,7 @@ import re
 from pydantic import BaseModel, ConfigDict
 
 LABEL = re.compile(r"\[(?P<file>[^\[\]#\n]{1,400})#(?P<place>[Lpr]\d+(?:-[Lpr]\d+)?|table)\]")
+_WITH_SPACE = re.compile(rf"{LABEL.pattern}(?:[ \t]+(?=[.,;:](?:\s|$)))?")
 
 
 class Citation(BaseModel):
@@ -52,4 +53,8 @@ def labels_in(text: str) -> list[tuple[str, str]]:
 
 def without_labels(text: str) -> str:
     """`text` with its labels taken out and the spaces they leave closed up."""
-    return re.sub(rf"[ \t]*{LABEL.pattern}(?:[ \t]+(?=[.,;:](?:\s|$)))?", "", text).strip()
+    kept, end = [], 0
+    for match in _WITH_SPACE.finditer(text):
+        kept.append(text[end : match.start()].rstrip(" \t"))
+        end = match.end()
+    return "".join([*kept, text[end:]]).strip()

@@ -15,11 +15,11 @@ LONGEST_QUOTE = 400
 WORDS_OF_A_QUOTE = 5
 """From this many words on, what is in quotation marks has to stand in the source; below it is a manner of speech."""
 
-_SEGMENT = re.compile(
-    rf".*?(?:[ \t]*{LABEL.pattern.replace('?P<file>', '').replace('?P<place>', '')})+[.;,]?", re.DOTALL
-)
+_ONE = LABEL.pattern.replace("?P<file>", "").replace("?P<place>", "")
+_LABELS = re.compile(rf"{_ONE}(?:[ \t]*{_ONE})*[.;,]?")
+"""A run of labels. It begins with one: a pattern that began before it would be tried at every character."""
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
-_QUOTED = re.compile(r"[\"“„«](?P<quote>.{8,}?)[\"”“»]", re.DOTALL)
+_QUOTED = re.compile(r"[\"“„«](?P<quote>.{8,4000}?)[\"”“»]", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n{2,}|\n(?=\s*[-*+|#])")
 
@@ -41,21 +41,21 @@ def claims_in(
 
 def _blocks(text: str) -> list[str]:
     """Paragraphs and list items; a quotation that goes over several lines stays in one piece."""
-    blocks: list[str] = []
+    blocks: list[list[str]] = []
     for line in text.splitlines():
         starts = not line.strip() or _BULLET.match(line) or line.lstrip().startswith(("#", "|", ">"))
-        if starts or not blocks or not blocks[-1].strip():
-            blocks.append(line)
+        if starts or not blocks or not blocks[-1][-1].strip():
+            blocks.append([line])
         else:
-            blocks[-1] += "\n" + line
-    return [block for block in blocks if block.strip()]
+            blocks[-1].append(line)
+    return ["\n".join(lines) for lines in blocks if lines[0].strip()]
 
 
 def _segments(block: str) -> list[str]:
     """A block cut after each run of labels; what follows the last one is a segment of its own."""
     found, end = [], 0
-    for match in _SEGMENT.finditer(block):
-        found.append(match.group())
+    for match in _LABELS.finditer(block):
+        found.append(block[end : match.end()])
         end = match.end()
     return [*found, block[end:]] if block[end:].strip() else found
 

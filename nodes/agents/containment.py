@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
-from nodes.agents.exits import CANCELLED, ENDED, is_an_end, no_exit
+from nodes.agents.confines import CANCELLED, ENDED, confined, is_an_end
 from nodes.agents.job import Job
 from nodes.agents.kinds import kind_of
 from nodes.runtime.leaving import HandedOver, Parked, ungrouped
@@ -38,7 +38,7 @@ async def contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outc
 async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outcome:
     limit = asyncio.timeout(job.spec.limits.timeout_s)
     try:
-        with no_exit():
+        with confined():
             async with limit:
                 return await ungrouped(work(job))
     except Parked as parked:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from nodes.agents.claims import claims_in
 from nodes.agents.delegation_tools import DELEGATE
+from nodes.agents.results import LARGEST
 from nodes.agents.worker.bench import Bench, WorkerState
 from state.approval import Approval
 from state.artifact import Artifact
@@ -74,7 +75,8 @@ async def _delivered(state: WorkerState, bench: Bench, said: str) -> dict[str, o
     if not text and not _artifacts(state, bench.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
     computed = {**_inherited(bench), **_computed(state)}
-    claims = await asyncio.to_thread(claims_in, text, bench.brief.task.id, bench.sources, computed)
+    is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
+    claims = await asyncio.to_thread(claims_in, text if is_kept else "", bench.brief.task.id, bench.sources, computed)
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"

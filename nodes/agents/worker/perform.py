@@ -8,7 +8,7 @@ from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from nodes.agents.exits import CANCELLED, ENDED, is_an_end
+from nodes.agents.confines import CANCELLED, ENDED, is_an_end
 from nodes.agents.worker.bench import Bench
 from nodes.agents.worker.overseeing import Place
 from nodes.policy.oversight import is_sensitive

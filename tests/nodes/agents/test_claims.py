@@ -1,5 +1,6 @@
 """From a result's text to claims: what is quoted stands in the source to the letter, or the quote stays empty."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from nodes.agents.claims import LONGEST_QUOTE, claims_in
 from nodes.tools.sources import Sources, open_sources
-from state.citation import Citation
+from state.citation import Citation, without_labels
 
 GUIDE = """\
 # Guide
@@ -124,3 +125,28 @@ def test_without_sources_labels_are_kept_without_quotes() -> None:
 def test_no_text_breaks_it_and_no_claim_is_empty(text: str) -> None:
     for claim in claims_in(text + " [a.md#L1]", "t1", None):
         assert claim.text.strip()
+
+
+@pytest.mark.parametrize("piece", ["x", " ", "\t", "[", "[a", "„", '"', "a ", "[a#L", "- a\n", "\n", "[f#L1] "])
+@pytest.mark.parametrize("end", ["", "z", "[f#L1]"])
+def test_a_long_text_takes_no_longer_than_its_length(piece: str, end: str) -> None:
+    text = (piece * 100_000)[:100_000]
+    began = time.process_time()
+    claims_in(f"z{text}{end}", "t1", None)
+
+    assert time.process_time() - began < 5  # by its square, it would be half a minute and more
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("A  [f#L1] [g#p2], b", "A, b"),
+        ("A [f#L1] , b", "A, b"),
+        ("[f#L1] A", "A"),
+        ("A\n  [f#L1]\nB", "A\n\nB"),
+        ("A [f#L1]  B", "A  B"),
+        ("A [not a label] B", "A [not a label] B"),
+    ],
+)
+def test_labels_leave_no_gap(text: str, plain: str) -> None:
+    assert without_labels(text) == plain

@@ -1,9 +1,11 @@
-"""`sys.exit` in an agent, wherever it comes from, ends that agent's work and nothing else."""
+"""What asyncio would let one agent do to everybody: end the process, use up the threads."""
 
 import asyncio
 import inspect
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from typing_extensions import TypedDict
 
 from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Limits
 from state.brief import Brief
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run
@@ -60,6 +62,14 @@ def leaves_in_a_thread(state: Form) -> Form:
     sys.exit(3)
 
 
+async def leaves_at_once(brief: Brief, desk: Any) -> str:
+    sys.exit(3)
+
+
+def leaves_from_its_thread(brief: Brief, desk: Any) -> str:
+    raise SystemExit
+
+
 async def leaves_in_a_task(brief: Brief, desk: Any) -> str:
     return await asyncio.create_task(leaves())
 
@@ -90,6 +100,8 @@ WAYS: dict[str, Callable[[], Any]] = {
     "a node in a thread": lambda: graph_of(leaves_in_a_thread),
     "a tool of create_agent": lambda: agent_with(leave),
     "a tool of create_agent in a thread": lambda: agent_with(leave_from_a_thread),
+    "a function": lambda: leaves_at_once,
+    "a function in a thread": lambda: leaves_from_its_thread,
     "a task of a function": lambda: leaves_in_a_task,
     "a group of tasks of a function": lambda: leaves_in_a_group,
     "a thread of a function": lambda: leaves_in_a_thread_it_made,
@@ -169,3 +181,39 @@ async def test_the_task_factory_of_the_loop_stays_in_use_and_is_there_again_afte
     assert run.tasks[1].result == other.tasks[1].result == inspect.CORO_RUNNING
     assert made.count("state") == 2
     assert loop.get_task_factory() is counting
+
+
+async def test_code_that_hangs_in_threads_leaves_room_for_everybody_else() -> None:
+    free, count = threading.Event(), 40
+
+    def hangs(state: Form) -> Form:
+        free.wait()
+        return {}
+
+    async def in_a_thread(brief: Brief, desk: Any) -> str:
+        return await asyncio.to_thread(str, "done")
+
+    team = [
+        AgentSpec(name="bad", role="bad", run=graph_of(hangs), limits=Limits(timeout_s=0.3)),
+        agent(in_a_thread),
+    ]
+    bad = [{"id": f"t{n}", "role": "bad", "required": False} for n in range(count)]
+    async with opened(*team, max_iterations=0, max_attempts=1, max_parallel=count + 1) as sup:
+        run = await asyncio.wait_for(sup.start("Q", plan=plan(*bad, "good", "better <- good")), 30)
+    free.set()
+
+    assert statuses(run) == {**{f"t{n}": "skipped" for n in range(count)}, "good": "done", "better": "done"}
+
+
+async def test_threads_of_the_program_around_it_stay_as_they_are() -> None:
+    def mine() -> str:
+        return threading.current_thread().name
+
+    async def its_own(brief: Brief, desk: Any) -> str:
+        return await asyncio.to_thread(mine)
+
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1, thread_name_prefix="program"))
+    run = await beside(its_own)
+
+    assert run.tasks[1].result == "baton-agent"
+    assert (await asyncio.to_thread(mine)).startswith("program")
