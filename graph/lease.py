@@ -31,6 +31,8 @@ STEP_S = 5.0
 PATIENCE_S = 1.0
 """Seconds to wait for a lease: whoever only applies a deadline has it for a moment."""
 RETRY_S = 0.05
+ENDED = ("Z", "X")
+"""States of a process that has ended and that nobody has asked about yet (proc(5))."""
 FREE = ""
 """The owner of a lease that was given back, by a process that has yet to write down where the run stands."""
 
@@ -209,8 +211,9 @@ def _is_gone(holder: Holder) -> bool:
 
 
 def _born(pid: int) -> str:
-    """When a process started, in the kernel's own unit; empty where the system does not tell."""
+    """When a process started, in the kernel's own unit; empty where it has ended, or the system does not tell."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
         return ""
+    return fields[19] if len(fields) > 19 and fields[0] not in ENDED else ""

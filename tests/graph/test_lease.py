@@ -5,8 +5,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +100,33 @@ async def test_the_lease_of_a_dead_process_is_free_at_once() -> None:
     assert await started_under_lease(until=1100, now=1000, pid=dead_process()) == "complete"
 
 
+@contextmanager
+def ended_process() -> Iterator[tuple[int, str]]:
+    """A process that has ended and that nobody has asked about: its entry is still there. Its number and its birth."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    born = birth_of(process.pid)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    yield process.pid, born
+    process.communicate()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells by /proc")
+async def test_a_process_that_has_ended_is_gone_also_where_nobody_asks_about_it() -> None:
+    with ended_process() as (pid, born):
+        assert await started_under_lease(until=1100, now=1000, pid=pid, born=born) == "complete"
+
+
 async def test_a_process_number_that_was_used_again_is_another_process() -> None:
     assert await started_under_lease(until=1100, now=1000, born="1") == "complete"
 
 
-def own_birth() -> str:
-    return Path(f"/proc/{os.getpid()}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+def birth_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
 
 
 async def test_a_living_process_that_is_late_keeps_its_lease_but_not_for_ever() -> None:
-    born = own_birth()
+    born = birth_of(os.getpid())
     assert await started_under_lease(until=999, now=1000, born=born) == "busy"
     assert await started_under_lease(until=999, now=1000 + LATEST_S, born=born) == "complete"
 
