@@ -20,7 +20,7 @@ from state.policy import Oversight
 from state.run import Run
 
 
-def run(  # noqa: PLR0913, PLR0917 # the options are the contract
+def run(  # the options are the contract
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is to be done")],
     sources: Annotated[
         list[str] | None, typer.Option("--sources", metavar="DIR", help="File or folder to work from; repeatable")
