@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph import AgentSpec, Plan, Task, open_supervisor
 from nodes.runtime.desk import Desk
-from state.brief import Brief
+from state.agent import Brief
 
 SECONDS = {"a": 0.1, "b": 0.4, "c": 0.4, "d": 0.1, "e": 0.1}
 AFTER = {"c": ["a"], "d": ["b"], "e": ["c", "d"]}

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph import AgentSpec, Plan, Task, open_supervisor
 from nodes.runtime.desk import Desk
-from state.brief import Brief
+from state.agent import Brief
 
 UNIT_S = 0.05
 UNITS = {"A": 15, "B": 12, "C": 18, "D": 15, "E": 15, "F": 10}

@@ -17,7 +17,7 @@ from graph import AgentSpec, Plan, Supervisor, Task, open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from nodes.runtime.signals import read_log
-from state.brief import Brief
+from state.agent import Brief
 from state.signal import SendMail
 
 THREAD = "measured"

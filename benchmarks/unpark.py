@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from graph import AgentSpec, build_supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
+from state.agent import Brief
 from state.approval import Decision
-from state.brief import Brief
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Decide
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from nodes.runtime.journal import Json
-from state.audit import Entry
-from state.directory import Member
+from state.agent import Member
+from state.approval import Entry
 from state.event import Event
 from state.run import Run
+from state.text import Json
 from state.trust import Trust
 
 

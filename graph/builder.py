@@ -9,10 +9,9 @@ from langgraph.types import Checkpointer
 
 from graph.guard import Guard
 from nodes.agents.worker.act import act, after_act, opening
-from nodes.agents.worker.bench import Bench, WorkerState
-from nodes.agents.worker.brief import brief
 from nodes.agents.worker.conclude import conclude
-from nodes.agents.worker.think import after_think, think
+from nodes.agents.worker.context import Bench, WorkerState
+from nodes.agents.worker.think import after_think, brief, think
 from nodes.approve import make_approve
 from nodes.assemble import make_assemble
 from nodes.control import make_control
@@ -22,8 +21,7 @@ from nodes.finish import make_finish
 from nodes.intake import make_intake
 from nodes.review import make_review
 from nodes.route import make_route
-from nodes.runtime.blueprint import Blueprint
-from nodes.runtime.services import Services
+from nodes.runtime.services import Blueprint, Services
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
 Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]

@@ -7,17 +7,13 @@ from langchain_core.language_models import BaseChatModel
 
 from graph.notifier import AppriseNotifier
 from graph.settings import Settings, beside
-from nodes.agents.team import open_team
-from nodes.intake import merged_policy
+from graph.team_file import open_team
 from nodes.llm.choose import Models, make_models
-from nodes.runtime.clock import Clock, SystemClock
-from nodes.runtime.notify import Notifier
-from nodes.runtime.services import Services
-from state.agent import AgentSpec
+from nodes.runtime.services import Clock, Notifier, Services, SystemClock
+from state.agent import AgentSpec, Team
 from state.errors import BadInput
-from state.policy import Policy
-from state.supervisor import Json
-from state.team import Team
+from state.policy import Policy, merged_policy
+from state.text import Json
 
 TeamLike = Team | str | Path | Iterable[AgentSpec] | None
 PolicyLike = Policy | Json | None

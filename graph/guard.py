@@ -12,10 +12,9 @@ from uuid import uuid4
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from graph.lease import Leases
-from nodes.runtime.context import thread_of
+from graph.sqlite.lease import Leases
+from nodes.runtime.context import Node, thread_of
 from nodes.runtime.nesting import Nesting
-from nodes.runtime.node import Node
 from state.supervisor import SupervisorState
 
 

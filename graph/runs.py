@@ -10,27 +10,26 @@ from langgraph.types import Command, StateSnapshot
 from pydantic import JsonValue
 
 from graph.builder import build_graph
-from graph.lease import Leases
-from graph.persistence import Database, explained
+from graph.database import Database
+from graph.sqlite.connection import explained
+from graph.sqlite.lease import Leases
 from graph.views import has_ended, view_of
-from nodes.control import LOOK
-from nodes.policy.needed import needed
-from nodes.runtime.index import Listed, listing, note_end, read_index
-from nodes.runtime.journal import Json, read_board, read_events
-from nodes.runtime.meter import RUN, read_ledger
+from nodes.policy.answers import LOOK
+from nodes.policy.phases import needed
+from nodes.runtime.budget import RUN, read_ledger
+from nodes.runtime.journal import read_board, read_events
+from nodes.runtime.rows import Listed, listing, note_end, read_index
 from nodes.runtime.services import Services
-from nodes.runtime.signals import read_log, send, waiting
-from nodes.runtime.steering import Steering, read_recruits
+from nodes.runtime.signals import Steering, read_log, read_recruits, send, waiting
 from nodes.tools.sources import open_sources
 from state.approval import Decision
 from state.errors import AgentsMissing, ModelFailed, ThreadBusy
 from state.event import Event
-from state.phase import ENDS
-from state.record import TaskRecord
-from state.run import Run
+from state.record import TaskRecord, Usage
+from state.run import ENDS, Run
 from state.signal import Signal
 from state.supervisor import Terms
-from state.usage import Usage
+from state.text import Json
 
 SERVER = "server"
 """The door of runs that came in through the served graph."""

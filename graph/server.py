@@ -1,19 +1,42 @@
-"""What `langgraph dev` gets from us: the same SQLite file as the command line, for checkpoints and for the Store."""
+"""What `langgraph dev` gets from us: the same SQLite file as the command line, for checkpoints and for the Store.
+
+What a server does besides serving: it applies deadlines, and goes on with those of its runs that are due.
+
+They go on as runs of the server, so that its own record of a thread stays true. What was started elsewhere is left to
+`baton watch` and to the next process that opens it; only its deadlines are applied.
+
+What LangGraph's server has of ours besides the graph, for `http.app` in langgraph.json.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError, NotFoundError
+from langgraph_sdk.schema import Command, Thread
+from starlette.applications import Starlette
 
+from graph import steering
 from graph.app import guard, served
-from graph.lease import Leases
-from graph.persistence import open_database
-from graph.saver import Saver
+from graph.database import open_database
+from graph.recovery import Watchman
+from graph.runs import LOOKED_AFTER, SERVER, Runs
 from graph.settings import read_settings
-from graph.store import Store
+from graph.sqlite.lease import Leases
+from graph.sqlite.saver import Saver
+from graph.sqlite.store import Store
+from graph.supervisor import Supervisor
+from graph.views import GONE, waits
+from nodes.policy.answers import LOOK
 from nodes.runtime.context import thread_of
+from state.errors import ThreadBusy
+from state.run import Run
 
 
 class ServedSaver(Saver):
@@ -55,3 +78,120 @@ async def store() -> AsyncIterator[Store]:
     settings = await asyncio.to_thread(read_settings)
     async with open_database(settings.db, settings.synchronous) as database:
         yield database.store
+
+
+GRAPH = "supervisor"
+"""What langgraph.json calls the served graph."""
+AGAIN_S = 60.0
+"""Seconds before a run that stands where it stood is thought about again: what failed or was none of ours still is."""
+
+_log = logging.getLogger("baton")
+
+
+@asynccontextmanager
+async def looked_after(open_client: Callable[[], LangGraphClient]) -> AsyncIterator[None]:
+    """While inside, look after the runs of the server that the client reaches, as often as the settings say."""
+    settings = await asyncio.to_thread(read_settings)
+    if not settings.watch_every_s:
+        yield
+        return
+    services = await asyncio.to_thread(served)
+    async with open_database(settings.db, settings.synchronous) as database:
+        runs = Runs(services, database, Leases(database.connection, services.clock))
+        keeping = asyncio.create_task(Upkeep(runs, open_client()).keep(settings.watch_every_s))
+        try:
+            yield
+        finally:
+            keeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await keeping
+
+
+class Upkeep:
+    """Looks after the runs of the server that `client` reaches."""
+
+    def __init__(self, runs: Runs, client: LangGraphClient) -> None:
+        self._runs = runs
+        self._sup = Supervisor(runs)
+        self._client = client
+        self._considered: dict[str, tuple[str, float]] = {}
+        """By thread: the checkpoint at which it was last considered, and when."""
+
+    async def keep(self, every_s: float) -> None:
+        """Look every so many seconds, until cancelled. Of several servers on one file, one looks."""
+        sleep = self._runs.services.clock.sleep
+        while True:
+            try:
+                async with self._runs.leases.hold(LOOKED_AFTER, patience_s=0):
+                    await Watchman(self.due, self.take_up, _complain, sleep).watch(every_s)
+            except ThreadBusy:
+                pass
+            except Exception as error:  # noqa: BLE001 # a busy disk: the next try may fare better
+                _complain("", error)
+            await sleep(every_s)
+
+    async def due(self) -> list[str]:
+        """The threads that are due, wherever they were started; their deadlines are applied."""
+        return await self._sup.due(by_server=True)
+
+    async def take_up(self, thread_id: str) -> None:
+        """Go on with a run, if it is the server's and nobody has stopped it there."""
+        snapshot, now = await self._runs.snapshot(thread_id), self._runs.services.clock.now()
+        stands = str(snapshot.config["configurable"].get("checkpoint_id"))
+        before, at = self._considered.get(thread_id, ("", 0.0))
+        if not _is_uuid(thread_id) or (before == stands and now < at + AGAIN_S):
+            return
+        self._considered[thread_id] = (stands, now)
+        run = await self._sup.view(thread_id)
+        if not await steering.is_due(self._runs, run) or not await self._is_ours(run):
+            return
+        await self._sup.check_team(thread_id)
+        command: Command | None = {"resume": LOOK} if waits(snapshot) else None
+        with suppress(ConflictError):  # the server is at work on it by now
+            await self._client.runs.create(
+                thread_id, GRAPH, command=command, multitask_strategy="reject", durability="sync"
+            )
+            _log.info("going on with thread %s", thread_id)
+
+    async def _is_ours(self, run: Run) -> bool:
+        """Whether the server knows the thread, or did before it was killed, and is to go on with it."""
+        thread = await self._thread(run.thread_id)
+        if thread is None:
+            doors = {row.thread_id: row.door for row in await self._runs.listed(only_open=True)}
+            if doors.get(run.thread_id) != SERVER:
+                return False
+            await self._client.threads.create(thread_id=run.thread_id, graph_id=GRAPH, if_exists="do_nothing")
+            return True
+        if thread["status"] == "busy":
+            return False
+        return run.error != GONE or not await self._was_cancelled(run.thread_id)
+
+    async def _thread(self, thread_id: str) -> Thread | None:
+        try:
+            return await self._client.threads.get(thread_id)
+        except NotFoundError:
+            return None
+
+    async def _was_cancelled(self, thread_id: str) -> bool:
+        """Whether somebody stopped the thread's last run through the server."""
+        last = await self._client.runs.list(thread_id, limit=1)
+        return bool(last) and last[0]["status"] == "interrupted"
+
+
+def _is_uuid(thread_id: str) -> bool:
+    """Whether it can name a thread of LangGraph's server."""
+    try:
+        return str(UUID(thread_id)) == thread_id
+    except ValueError:
+        return False
+
+
+def _complain(thread_id: str, error: Exception) -> None:
+    _log.warning("%s", ": ".join(filter(None, [thread_id, " ".join(str(error).split())])))
+
+
+def _while_up(_: Starlette) -> AbstractAsyncContextManager[None]:
+    return looked_after(get_client)  # without a URL: the server that runs this
+
+
+app = Starlette(lifespan=_while_up)

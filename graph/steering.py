@@ -1,32 +1,46 @@
 """Steering a run from outside: signals, answers, handing back. Whoever does it need not know whether the run executes.
 
 A run that executes takes a signal up at once, in whichever process; one that waits or lies still is driven from here.
+
+Decisions about runs that nobody executes: kept, audited and told like any other, without starting any work.
+
+Whoever decides may not have the run's team; whoever has it goes on from there.
+
+Deadlines of questions on runs that nobody executes: applied by whoever opens the thread next, exactly once.
+
+Looking only decides; it starts no work, since who looks may not have the run's team. `resume` goes on from there. What
+a human has paused or holds stays where it is; the decision counts when it is let go on.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, cast
 
 from langgraph.types import Command
 from pydantic import JsonValue
 
-from graph import deadlines, resting
 from graph.runs import Runs
-from graph.views import has_ended, waits
-from nodes.approve import open_questions
-from nodes.control import LOOK
-from nodes.policy.answers import came_second, read_answers
-from nodes.policy.handback import hand_back_faults
+from graph.sqlite.lease import PATIENCE_S
+from graph.views import at_rest, has_ended, waits
+from nodes.policy.answers import LOOK, came_second, read_answers
+from nodes.policy.approvals import is_expired
 from nodes.policy.plans import parse_plan
-from nodes.runtime.journal import Json
-from state.approval import Decision
+from nodes.policy.takeover import hand_back_faults
+from nodes.runtime.approvals import Questions, open_questions
+from nodes.runtime.context import RunContext
+from nodes.runtime.journal import Journal, asked_on, read_board
+from nodes.runtime.rows import read_all, space
+from nodes.runtime.signals import Steering, waiting
+from state.approval import Approval, Decision
 from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
 from state.record import TaskRecord
-from state.run import Run
+from state.run import ENDS, Phase, Run
 from state.signal import Decide, HandBack, Signal
-from state.supervisor import SupervisorState
+from state.supervisor import SupervisorState, Terms
+from state.text import Json
 
 OnEvent = Callable[[Json], None]
 Answers = Mapping[str, JsonValue]
@@ -91,8 +105,8 @@ async def answer(
         raise BadInput(f"there was no answer; {len(run.approvals)} questions are open, see `baton inbox {thread_id}`")
     with suppress(ThreadBusy):  # somebody took it up in the meantime; what is still open there can be answered there
         if not await runs.is_held(thread_id) and await runs.missing(thread_id):
-            await resting.decide(runs, thread_id, decisions)
-            return await deadlines.view(runs, thread_id)
+            await decide(runs, thread_id, decisions)
+            return await view(runs, thread_id)
         if run.status == "waiting":
             return await resume_with(runs, thread_id, decisions, on_event)
     return await _told(runs, thread_id, [Decide(approval=k, decision=d, by=by) for k, d in decisions.items()], on_event)
@@ -131,7 +145,7 @@ async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decisi
         wanted = {question.id for question in open_questions(state)}
         if gone := [key for key in decisions if key not in wanted]:
             await _refuse_answered(runs, thread_id, gone)
-            raise resting.no_longer_open(thread_id, gone[0])
+            raise no_longer_open(thread_id, gone[0])
 
     resume = {key: decision.model_dump(mode="json") for key, decision in decisions.items()}
     return await last(runs.drive(thread_id, Command(resume=resume), still_open), on_event)
@@ -185,3 +199,131 @@ async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
         return await last(runs.drive(thread_id, Command(resume=LOOK) if is_waiting else None), on_event)
     except (ThreadBusy, AgentsMissing):  # whoever took it up in the meantime, or does next, looks at the signal
         return await runs.view(thread_id)
+
+
+@dataclass(frozen=True)
+class _Desk:
+    """What is asked on a run, and what was decided."""
+
+    asked: Questions
+    steering: Steering
+    open: Mapping[str, Approval]
+
+
+async def expire(runs: Runs, thread_id: str) -> None:
+    """Let the policy decide what is late.
+
+    Raises:
+        ThreadBusy: somebody runs the thread by now; he does it himself.
+    """
+    async with _desk(runs, thread_id, patience_s=0) as desk:
+        await desk.asked.expire(list(desk.open.values()), desk.steering.decide)
+        await desk.asked.announced()
+
+
+async def decide(runs: Runs, thread_id: str, decisions: Mapping[str, Decision]) -> None:
+    """Keep what humans decided, all of it or nothing.
+
+    Raises:
+        BadInput: somebody was faster, or something is not asked any more.
+        ThreadBusy: somebody runs the thread by now.
+    """
+    async with _desk(runs, thread_id) as desk:
+        for key in decisions:
+            if first := desk.steering.decisions.get(key):
+                raise BadInput(came_second(key, first))
+            if key not in desk.open:
+                raise no_longer_open(thread_id, key)
+        for key, decision in decisions.items():
+            await desk.asked.answer(desk.open[key], decision, desk.steering.decide)
+        await desk.asked.announced()
+
+
+def no_longer_open(thread_id: str, key: str) -> BadInput:
+    """The refusal of an answer to what is not asked any more."""
+    return BadInput(f"no open question is called {key!r} any more; see `baton inbox {thread_id}`")
+
+
+@asynccontextmanager
+async def _desk(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[_Desk]:
+    """What is open on a run, while nobody else can change it."""
+    async with runs.leases.hold(thread_id, patience_s=patience_s):
+        snapshot = await runs.snapshot(thread_id)
+        state = cast(SupervisorState, snapshot.values)
+        steering = Steering(runs.database.store, thread_id)
+        await steering.load(state.get("decisions") or {})
+        asked = Questions(_context(runs, thread_id, state))
+        await asked.load()
+        board = await read_board(runs.database.store, thread_id)
+        questions = at_rest(state, board) if waits(snapshot) else asked_on(board)  # what a dead process asked
+        still = [] if state["phase"] in ENDS else [q for q in questions if q.id not in steering.decisions]
+        yield _Desk(asked, steering, {question.id: question for question in still})
+
+
+def _context(runs: Runs, thread_id: str, state: SupervisorState) -> RunContext:
+    """The run as a door sees it that does not execute it."""
+    store, terms = runs.database.store, Terms.model_validate(state.get("terms") or {})
+    journal = Journal(store, thread_id, runs.services.clock)
+    return RunContext(
+        services=runs.services,
+        store=store,
+        thread_id=thread_id,
+        scope="",
+        policy=terms.policy,
+        phase=Phase(state["phase"]),
+        paths=[],
+        journal=journal,
+    )
+
+
+_STILL = ("waiting", "paused", "handed_over")
+ANSWERED = "its questions are answered; it goes on with"
+
+
+async def view(runs: Runs, thread_id: str) -> Run:
+    """What is true of a run now, deadlines included.
+
+    Raises:
+        ThreadUnknown: no such thread.
+    """
+    run = await _dated(runs, await runs.view(thread_id))
+    if run.status in _STILL and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
+        with suppress(ThreadBusy):  # whoever runs it by now does it himself
+            await expire(runs, thread_id)
+        run = await _dated(runs, await runs.view(thread_id))
+    if run.status == "waiting" and not run.approvals and await can_go_on(runs, run):
+        return run.model_copy(update={"status": "paused", "error": ANSWERED})
+    return run
+
+
+async def can_go_on(runs: Runs, run: Run) -> bool:
+    """Whether a run waits where a question was decided since, or somebody has told it something."""
+    if run.error == ANSWERED or run.status != "waiting":
+        return run.error == ANSWERED
+    if await waiting(runs.database.store, run.thread_id):
+        return True
+    state = await _state(runs, run.thread_id)
+    decided = await runs.decisions(run.thread_id)
+    return bool(state.get("tasks")) and any(question.id in decided for question in open_questions(state))
+
+
+async def is_due(runs: Runs, run: Run) -> bool:
+    """Whether nobody runs it and it could go on; one that somebody paused stays paused."""
+    return (run.status == "paused" and run.error is not None) or await can_go_on(runs, run)
+
+
+async def _state(runs: Runs, thread_id: str) -> SupervisorState:
+    return cast(SupervisorState, (await runs.snapshot(thread_id)).values)
+
+
+async def _dated(runs: Runs, run: Run) -> Run:
+    """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""
+    if not run.approvals:
+        return run
+    known = await _known(runs, run.thread_id)
+    return run.model_copy(update={"approvals": [known.get(question.id, question) for question in run.approvals]})
+
+
+async def _known(runs: Runs, thread_id: str) -> Mapping[str, Approval]:
+    rows = await read_all(runs.database.store, space("approvals", thread_id))
+    return {row.key: Approval.model_validate(row.value) for row in rows}

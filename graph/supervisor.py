@@ -1,33 +1,173 @@
-"""The facade: everything a program or a person does with runs, as a handful of verbs."""
+"""The facade: everything a program or a person does with runs, as a handful of verbs.
+
+How far agents are trusted, and what humans were asked and decided.
+
+What can be seen of the runs of one database, without changing anything.
+
+Names of threads.
+"""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from langgraph.types import Command
 from pydantic import JsonValue
 
-from graph import deadlines, steering
+from graph import steering
 from graph.blocking import BlockingSupervisor, open_blocking
+from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
-from graph.lease import Leases
-from graph.persistence import open_database
-from graph.runs import Runs
+from graph.database import open_database
+from graph.runs import LOOKED_AFTER, SERVER, Runs
 from graph.settings import beside, read_settings
-from graph.standing import Standing
+from graph.sqlite.lease import Leases
 from graph.steering import Answers, OnEvent, last
-from graph.threads import checked_thread, new_thread
 from graph.views import has_ended, waits
-from nodes.control import LOOK
-from nodes.intake import checked_goal, merged_policy
+from nodes.intake import checked_goal
+from nodes.policy.answers import LOOK
 from nodes.policy.plans import parse_plan
-from nodes.runtime.clock import Clock
-from nodes.runtime.journal import Json
-from nodes.runtime.notify import Notifier
+from nodes.policy.recruiting import directory
+from nodes.policy.trust import trust_of
+from nodes.runtime.audit import read_audit
+from nodes.runtime.services import Clock, Notifier, Services
+from nodes.runtime.signals import Steering
+from nodes.runtime.trust_store import read_trust, write_incident
+from state.agent import Member
+from state.approval import Entry
+from state.errors import BadInput, ThreadUnknown
+from state.event import Event
 from state.plan import Plan
+from state.policy import merged_policy
+from state.record import TaskRecord
 from state.run import Run
 from state.signal import Resume, Signal
+from state.text import Json
+from state.trust import Incident, Severity, Trust
+
+
+class Lookout:
+    """The verbs of the facade that only look."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+
+    @property
+    def services(self) -> Services:
+        """What the graph is built from."""
+        return self._runs.services
+
+    @property
+    def graph(self) -> Graph:
+        """The compiled LangGraph underneath."""
+        return self._runs.graph
+
+    async def view(self, thread_id: str) -> Run:
+        """What is true of a run now, also while another process runs it.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        return await steering.view(self._runs, thread_id)
+
+    async def check_team(self, thread_id: str) -> None:
+        """Whether the thread's run could go on from here.
+
+        Raises:
+            AgentsMissing: it needs agents that are not in the team.
+        """
+        await self._runs.check_team(thread_id)
+
+    async def team(self, thread_id: str) -> list[Member]:
+        """The directory of a run: every agent, what it is doing, and whether it was recruited.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        run = await self.view(thread_id)
+        steering = Steering(self._runs.database.store, thread_id)
+        await steering.load({})
+        state = (await self._runs.snapshot(thread_id)).values
+        records = {task["task"]["id"]: TaskRecord.model_validate(task) for task in state.get("tasks") or []}
+        records.update({record.id: records.get(record.id, record) for record in steering.recruits})
+        now = {task.id: task for task in run.tasks}
+        current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
+        return directory(current, self.services.team, steering.retired)
+
+    async def runs(self, *, only_open: bool = False) -> list[Run]:
+        """All runs in the database, newest first; `only_open`: those that have not ended."""
+        found = []
+        for row in await self._runs.listed(only_open=only_open):
+            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
+                run = await self.view(row.thread_id)
+                if row.is_open and row.started_at == run.started_at:
+                    await self._runs.note_end(run)
+                if not (only_open and has_ended(run)):
+                    found.append(run)
+        return found
+
+    async def plan(self, thread_id: str) -> Json:
+        """The plan a run uses, in the form in which one can be given.
+
+        Raises:
+            ThreadUnknown: no such thread, or it has no plan yet.
+        """
+        draft = (await self._runs.snapshot(thread_id)).values.get("draft")
+        if not draft:
+            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
+        return dict(draft)
+
+    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
+        """The recorded events of a thread with a `seq` above `after`."""
+        return await self._runs.events(thread_id, after)
+
+
+class Standing(Lookout):
+    """The verbs of the facade about books that no run owns."""
+
+    async def trust(self) -> dict[str, Trust]:
+        """Where every agent stands: those of the team, and any other that has worked on this database."""
+        now = self._runs.services.clock.now()
+        fresh = {agent.name: trust_of(agent.name, [], now) for agent in self._runs.services.team}
+        return {**fresh, **await read_trust(self._runs.database.store, now)}
+
+    async def incident(self, agent: str, severity: Severity, note: str = "", by: str = "human") -> Trust:
+        """Report that something went wrong through an agent; it takes effect at once.
+
+        Raises:
+            BadInput: nobody is called that.
+        """
+        known = await self.trust()
+        if agent not in known:
+            raise BadInput(f"there is no agent {agent!r}; there are: {', '.join(known)}")
+        happened = Incident(at=self._runs.services.clock.now(), severity=severity, note=note, by=by)
+        await write_incident(self._runs.database.store, agent, happened)
+        return (await self.trust())[agent]
+
+    async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
+        """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
+
+        What cannot be read any more is left out, and the record is broken there.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        await self._runs.view(thread_id)
+        decided = await self._runs.decisions(thread_id)
+        return await read_audit(self._runs.database.store, thread_id, decided)
+
+    async def due(self, *, by_server: bool = False) -> list[str]:
+        """Threads that could go on if somebody resumed them: their process died, or their questions are decided.
+
+        What came in through a server that is up and looks after it is left to the server (`by_server`).
+        """
+        runs = [run for run in await self.runs(only_open=True) if await steering.is_due(self._runs, run)]
+        if not runs or by_server or not await self._runs.is_held(LOOKED_AFTER):
+            return [run.thread_id for run in runs]
+        its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
+        return [run.thread_id for run in runs if run.thread_id not in its_own]
 
 
 class Supervisor(Standing):
@@ -85,7 +225,7 @@ class Supervisor(Standing):
             ThreadBusy: another process runs it.
         """
         run = await self.view(thread_id)
-        if await deadlines.can_go_on(self._runs, run):
+        if await steering.can_go_on(self._runs, run):
             return await last(self._runs.drive(thread_id, Command(resume=LOOK)), on_event)
         if run.status == "waiting" or has_ended(run):
             return run
@@ -178,3 +318,19 @@ async def open_supervisor(
     )
     async with open_database(path, settings.synchronous) as database:
         yield Supervisor(Runs(services, database, Leases(database.connection, services.clock)))
+
+
+def new_thread() -> str:
+    """A name for a new thread."""
+    return uuid4().hex[:12]
+
+
+def checked_thread(thread_id: str) -> str:
+    """The name of a thread, if it is one.
+
+    Raises:
+        BadInput: it is empty or very long, or has characters that cannot be shown.
+    """
+    if not thread_id.strip() or len(thread_id) > 200 or not thread_id.isprintable():
+        raise BadInput(f"{thread_id[:40]!r} cannot name a thread; give 1 to 200 printable characters")
+    return thread_id

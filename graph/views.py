@@ -4,18 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 
 from langgraph.types import StateSnapshot
 
-from nodes.approve import open_questions, plan_in_question
-from nodes.policy.asked import most_urgent_first
-from nodes.runtime.journal import Json, asked_below, asked_on
+from nodes.policy.approvals import most_urgent_first
+from nodes.runtime.approvals import open_questions, plan_in_question
+from nodes.runtime.journal import asked_below, asked_on
 from state.approval import Approval
-from state.artifact import Artifact
 from state.errors import ThreadUnknown
-from state.mode import Mode
-from state.phase import ENDS, Phase
-from state.record import TaskRecord
-from state.run import Run, RunStatus, TaskView
+from state.record import Artifact, TaskRecord, Usage
+from state.run import ENDS, Mode, Phase, Run, RunStatus, TaskView
 from state.supervisor import SupervisorState, Terms
-from state.usage import Usage
+from state.text import Json
 
 
 def view_of(

@@ -8,26 +8,22 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.agents.compensation import roll_back
+from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
-from nodes.policy.report import joined, sinks, write_report
-from nodes.policy.rollback import Undone
-from nodes.policy.synthesis import deduplicate, is_worth_keeping
-from nodes.review import is_by_model
-from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import control_now
-from nodes.runtime.journal import Json
-from nodes.runtime.meter import Meter, open_meter
-from nodes.runtime.node import Node
-from nodes.runtime.recorded import recorder
+from nodes.policy.report import deduplicate, is_worth_keeping, joined, sinks, write_report
+from nodes.policy.takeover import Undone
+from nodes.runtime.budget import Meter, open_meter
+from nodes.runtime.context import Node, RunContext, is_by_model, open_context
+from nodes.runtime.durable import recorder
+from nodes.runtime.execution import control_now
 from nodes.runtime.services import Services
-from state.control import phase_of
 from state.errors import BudgetUsedUp, ReplyUnusable
-from state.mode import Mode
-from state.phase import Phase
 from state.record import TaskRecord
+from state.run import Mode, Phase
+from state.signal import phase_of
 from state.supervisor import SupervisorState, Terms, Update
+from state.text import Json
 
 Goto = Command[Literal["control", "finish"]]
 

@@ -5,18 +5,16 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
-from nodes.policy.handover import takeover_context
-from nodes.runtime.context import open_context
-from nodes.runtime.node import Node
+from nodes.policy.answers import LOOK
+from nodes.policy.takeover import takeover_context
+from nodes.runtime.context import Node, open_context
 from nodes.runtime.services import Services
-from nodes.runtime.steering import Steering
-from state.control import Control
-from state.phase import Phase
+from nodes.runtime.signals import Steering
 from state.record import TaskRecord
-from state.supervisor import Json, SupervisorState
-
-LOOK: Json = {"type": "look"}
-"""What a door resumes a waiting run with when there are signals to look at: it answers nothing by itself."""
+from state.run import Phase
+from state.signal import Control
+from state.supervisor import SupervisorState
+from state.text import Json
 
 Goto = Command[Literal["execute"]]
 

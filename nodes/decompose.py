@@ -9,27 +9,25 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
-from nodes.policy.asked import plan_question
-from nodes.policy.handback import handed_back
-from nodes.policy.modes import choose_mode
+from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
-from nodes.policy.plans import complaints, parse_plan, repair
+from nodes.policy.plans import choose_mode, complaints, parse_plan, repair
 from nodes.policy.routing import roles_of, route
-from nodes.runtime.asking import questions_for
-from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import forget
-from nodes.runtime.meter import Meter, open_meter
-from nodes.runtime.node import Node
-from nodes.runtime.recorded import recorder
+from nodes.policy.takeover import handed_back
+from nodes.runtime.approvals import questions_for
+from nodes.runtime.budget import Meter, open_meter
+from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.durable import recorder
+from nodes.runtime.execution import forget
 from nodes.runtime.services import Services
-from nodes.runtime.steering import Steering
-from nodes.runtime.trust import mode_of
+from nodes.runtime.signals import Steering
+from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec
 from state.errors import PlanInvalid
-from state.phase import Phase
 from state.plan import Plan
 from state.record import TaskRecord
 from state.replies import PlanDraft
+from state.run import Phase
 from state.supervisor import SupervisorState
 
 Goto = Command[Literal["route", "approve"]]

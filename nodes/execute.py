@@ -7,31 +7,25 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.agents.assignment import Assignment, show_waiting
-from nodes.agents.attempts import Attempts
-from nodes.agents.dispatch import Dispatcher
-from nodes.agents.escalation import is_escalated
-from nodes.agents.working import Worker, Working
-from nodes.approve import plan_in_question, planned
-from nodes.policy.acceptance import fingerprint
-from nodes.policy.asked import asked_by
-from nodes.policy.handback import handed_back
-from nodes.policy.modes import choose_mode
+from nodes.execution.attempts import Attempts, Worker, Working
+from nodes.execution.dispatcher import Dispatcher
+from nodes.execution.task import Assignment, show_waiting
+from nodes.policy.approvals import asked_by, objection_to, to_replan
+from nodes.policy.gates import is_escalated
 from nodes.policy.phases import is_executed, is_routed
-from nodes.policy.plans import parse_plan
+from nodes.policy.plans import choose_mode, parse_plan
+from nodes.policy.quality import fingerprint
 from nodes.policy.readiness import goes_on
-from nodes.policy.rejection import objection_to, to_replan
-from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import Floor, forget, open_floor
-from nodes.runtime.node import Node
+from nodes.policy.takeover import handed_back
+from nodes.runtime.approvals import plan_in_question
+from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.execution import Floor, forget, open_floor, planned
 from nodes.runtime.services import Services
 from state.approval import Decision
-from state.control import phase_of
-from state.mode import Mode
-from state.phase import Phase
-from state.record import TaskRecord
+from state.record import TaskRecord, Usage
+from state.run import Mode, Phase
+from state.signal import phase_of
 from state.supervisor import SupervisorState, Update
-from state.usage import Usage
 
 Goto = Command[Literal["approve", "control", "decompose", "route", "execute", "review", "assemble"]]
 

@@ -6,15 +6,13 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.policy.phases import is_assembled
-from nodes.runtime.context import open_context
-from nodes.runtime.meter import RUN, read_ledger
-from nodes.runtime.node import Node
+from nodes.runtime.budget import RUN, read_ledger
+from nodes.runtime.context import Node, open_context
 from nodes.runtime.services import Services
-from nodes.runtime.trust import ended_rows
-from state.phase import Phase
-from state.record import TaskRecord
+from nodes.runtime.trust_store import ended_rows
+from state.record import TaskRecord, Usage
+from state.run import Phase
 from state.supervisor import SupervisorState, Update
-from state.usage import Usage
 
 
 def make_finish(services: Services) -> Node:

@@ -6,18 +6,15 @@ from typing import Literal
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import ValidationError
 
-from nodes.runtime.context import open_context
-from nodes.runtime.index import listing
-from nodes.runtime.node import Node
+from nodes.runtime.context import Node, open_context
+from nodes.runtime.rows import clear, listing
 from nodes.runtime.services import Services
-from nodes.runtime.steering import clear
-from nodes.runtime.trust import begun_rows
-from state.errors import BadInput, PolicyInvalid
-from state.phase import ENDS, Phase
-from state.policy import Policy
-from state.supervisor import Json, SupervisorState, Terms, Update
+from nodes.runtime.trust_store import begun_rows
+from state.errors import BadInput
+from state.policy import merged_policy
+from state.run import ENDS, Phase
+from state.supervisor import SupervisorState, Terms, Update
 
 LONGEST_QUERY = 100_000
 """Characters; what is longer belongs into a source."""
@@ -120,19 +117,6 @@ def checked_goal(text: str | None) -> str:
     if len(goal) > LONGEST_QUERY:
         raise BadInput(f"the request has {len(goal)} characters; give at most {LONGEST_QUERY}, the rest as a source")
     return goal
-
-
-def merged_policy(policy: Policy, changes: Json | None) -> Policy:
-    """`policy` with some fields changed.
-
-    Raises:
-        PolicyInvalid: names the fields that are unknown or out of range.
-    """
-    try:
-        return Policy.model_validate({**policy.model_dump(mode="json"), **(changes or {})})
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise PolicyInvalid(f"the policy cannot be used: {wrong}") from error
 
 
 def last_human(messages: Sequence[AnyMessage]) -> str:

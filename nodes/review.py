@@ -10,23 +10,19 @@ from langgraph.types import Command
 
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
-from nodes.policy.acceptance import fingerprint
 from nodes.policy.phases import is_reviewed
-from nodes.policy.quality import faults_of, is_decided
+from nodes.policy.quality import broken_citations, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
-from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.floor import control_now
-from nodes.runtime.meter import Meter, open_meter
-from nodes.runtime.node import Node
-from nodes.runtime.recorded import recorder
+from nodes.runtime.budget import Meter, open_meter
+from nodes.runtime.context import Node, RunContext, is_by_model, open_context
+from nodes.runtime.durable import recorder
+from nodes.runtime.execution import control_now
 from nodes.runtime.services import Services
-from state.citation import Citation
-from state.control import Control, phase_of
 from state.errors import BudgetUsedUp
-from state.mode import Mode
-from state.phase import Phase
 from state.record import TaskRecord
 from state.replies import Review
+from state.run import Mode, Phase
+from state.signal import Control, phase_of
 from state.supervisor import SupervisorState, Update
 
 Goto = Command[Literal["control", "execute", "assemble"]]
@@ -120,26 +116,6 @@ async def _feedback(
         if not verdict.accept and verdict.feedback.strip() and verdict.task_id in ids:
             found[verdict.task_id] = verdict.feedback.strip()
     return found
-
-
-def is_by_model(record: TaskRecord, run: RunContext) -> bool:
-    """Whether a chat model did the task, not a function."""
-    name = record.outcome.agent if record.outcome else ""
-    return name in run.services.team and run.services.team.agent(name).run is None
-
-
-def broken_citations(record: TaskRecord, records: Sequence[TaskRecord]) -> list[Citation]:
-    """Citations without a quote: they point nowhere, or quote what does not stand there.
-
-    A figure that another task computed may be passed on with its label: its quote is the query, which stands there.
-    """
-    computed = {citation.label for other in records for citation in _citations(other) if citation.quote}
-    empty = [citation for citation in _citations(record) if not citation.quote]
-    return [citation for citation in empty if citation.place != "table" or citation.label not in computed]
-
-
-def _citations(record: TaskRecord) -> list[Citation]:
-    return [citation for claim in record.outcome.claims for citation in claim.citations] if record.outcome else []
 
 
 def _request(goal: str, records: Sequence[TaskRecord]) -> str:

@@ -4,13 +4,12 @@ from langgraph.runtime import Runtime
 
 from nodes.policy import routing
 from nodes.policy.phases import is_routed
-from nodes.policy.scope import marks_of
-from nodes.runtime.context import RunContext, open_context
-from nodes.runtime.node import Node
+from nodes.policy.routing import marks_of
+from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.services import Services
 from state.errors import TeamInvalid
-from state.phase import Phase
 from state.record import Route, TaskRecord
+from state.run import Phase
 from state.supervisor import SupervisorState, Update
 
 

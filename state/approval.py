@@ -1,16 +1,37 @@
-"""A question to a human, and the answer."""
+"""A question to a human, and the answer.
+
+Why a human is called: what was about to happen or has happened, and which triggers it fired (chapter 15.12.2).
+
+One line of the record of what was asked of humans and what was decided: append-only, each sealed to the last.
+"""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
-
-from state.trigger import Fired, Priority, Risk
 
 Answer = Literal["approve", "reject", "edit"]
 Subject = Literal["action", "task", "result", "plan"]
 
 POLICY = "policy"
 """Who decides where no human did: after a deadline, or where the oversight mode only wants to know."""
+
+
+Priority = Literal["highest", "high", "medium", "low"]
+TriggerName = Literal["critical", "sensitive", "cost", "confidence", "failures", "timeout", "scope", "oversight"]
+
+
+class Fired(BaseModel):
+    """One reason to call a human."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    trigger: TriggerName
+    priority: Priority
+    reason: str
+    """In words, with the figures."""
+
+
+Risk = Literal["low", "medium", "high", "critical"]
 
 
 class Approval(BaseModel):
@@ -61,3 +82,68 @@ class Decision(BaseModel):
     by: str = Field(default="human", min_length=1)
     door: str = ""
     """The way it came: `command line`, `python`, `resume` (a page, or LangGraph's own resume), `deadline` …"""
+
+
+PRIORITIES: tuple[Priority, ...] = ("highest", "high", "medium", "low")
+"""Most urgent first."""
+
+OF_RISK: dict[Risk, Priority] = {"critical": "highest", "high": "high", "medium": "medium", "low": "low"}
+"""The priority of a question that an agent asks by itself."""
+
+
+class Signs(BaseModel):
+    """What triggers look at. What is not known does not fire."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    action: str = ""
+    """The tool, or what the task does to the outside world."""
+    is_marked: bool = False
+    """Whether the tool itself says that it is sensitive."""
+    risk: Risk = "low"
+    cost: float = 0.0
+    """US dollars of this one action."""
+    confidence: float | None = None
+    failures_in_a_row: int = 0
+    """Tasks that the agent has failed without delivering one in between."""
+    overdue_s: float | None = None
+    """Seconds the agent was given to come to a decision, and did not."""
+    misfit: str = ""
+    """Why nobody and no tool fits, in words; empty if somebody does."""
+
+
+EntryKind = Literal["requested", "answered", "escalated", "noted"]
+"""`noted`: done without asking, because the oversight mode only wants to know."""
+
+
+class Entry(BaseModel):
+    """A request or a decision: who, when, through which door, with which arguments before and after."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    number: int = 0
+    """From 1, without gaps, per thread."""
+    at: float
+    kind: EntryKind
+    approval: str
+    task_id: str = ""
+    agent: str = ""
+    path: list[str] = []
+    """Agents from the outermost to the one that asked, where that is not `agent` itself."""
+    action: str = ""
+    risk: str = ""
+    reason: str = ""
+    """Why it was asked."""
+    args: dict[str, JsonValue] = {}
+    """The arguments as asked about."""
+    args_after: dict[str, JsonValue] | None = None
+    """The arguments as decided, where they were edited."""
+    decision: str = ""
+    by: str = ""
+    door: str = ""
+    message: str = ""
+    expires_at: float | None = None
+    before: str = ""
+    """The seal of the line before; empty for the first."""
+    seal: str = ""
+    """SHA-256 of all of the above, in hex."""

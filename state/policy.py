@@ -2,7 +2,10 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from state.errors import PolicyInvalid
+from state.text import Json
 
 Oversight = Literal["auto", "in_command", "in_the_loop", "on_the_loop"]
 Timeout = Literal["approve", "reject", "escalate"]
@@ -78,3 +81,16 @@ class Policy(BaseModel):
         if unknown := sorted(set(value) - known):
             raise ValueError(f"on_timeout has unknown risks {unknown}; known are {sorted(known)}")
         return {"default": "reject", **value}
+
+
+def merged_policy(policy: Policy, changes: Json | None) -> Policy:
+    """`policy` with some fields changed.
+
+    Raises:
+        PolicyInvalid: names the fields that are unknown or out of range.
+    """
+    try:
+        return Policy.model_validate({**policy.model_dump(mode="json"), **(changes or {})})
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise PolicyInvalid(f"the policy cannot be used: {wrong}") from error

@@ -1,12 +1,21 @@
-"""A task together with what became of it: the form in which `tasks` stand in the state of a run."""
+"""A task together with what became of it: the form in which `tasks` stand in the state of a run.
+
+What came of one task.
+
+A file that an agent wrote.
+
+What a run has used: tokens, money, model calls.
+"""
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from state.outcome import Outcome
+from state.approval import Approval, Fired
+from state.citation import Claim
+from state.errors import FailureClass
 from state.plan import Task
-from state.trigger import Fired
+from state.text import as_text
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
 HUMAN = "human"
@@ -34,6 +43,103 @@ class Route(BaseModel):
     reason: str
     scores: list[Score]
     """All candidates, best first."""
+
+
+class Artifact(BaseModel):
+    """A reference to a file below the run's artifacts folder; the content is on disk, not in state."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    """Path below the run's artifacts folder."""
+    path: str
+    """Where it is on this machine."""
+    bytes: int
+    sha256: str
+    task_id: str
+
+
+class Failure(BaseModel):
+    """Why a task did not get done."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: FailureClass
+    message: str
+
+
+OutcomeStatus = Literal["done", "failed", "skipped", "parked", "blocked", "cancelled"]
+
+
+class Usage(BaseModel):
+    """Tokens and money used by something: a call, an agent, a task or a run. Adds up with `+`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    calls: int = 0
+    """Model calls made, those of agents that failed included."""
+    cost: float = 0.0
+    """US dollars, as declared by agents and tools; model prices are not guessed."""
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            calls=self.calls + other.calls,
+            cost=self.cost + other.cost,
+        )
+
+
+class Outcome(BaseModel):
+    """What came of one task. Plain JSON when dumped: that is what is checkpointed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task_id: str
+    agent: str
+    status: OutcomeStatus
+    """`blocked`: an input waits for a human; not an end, the task is taken up again."""
+    result: JsonValue = ""
+    """What the agent delivered: text, or any JSON a function returned."""
+    claims: list[Claim] = []
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    """The agent's own estimate; None where it gave none."""
+    artifacts: list[Artifact] = []
+    usage: Usage = Usage()
+    failure: Failure | None = None
+    limited: str = ""
+    """Which limit cut the work short, where one did: what was delivered is not a plain success."""
+    handed_to: str = ""
+    """The agent that finishes the task in this one's place, where it was handed over."""
+    attempts: int = 0
+    """Tries made, over all agents."""
+    tried: list[str] = []
+    """Agents that tried, in order."""
+    approvals: list[Approval] = []
+    """The open questions, where parked."""
+    decided_by: str = ""
+    """Who accepted or replaced the result, where a human (or, after a deadline, the policy) was asked about it."""
+    returned: int = 0
+    """How often a human has sent the result back in this round."""
+    conversation: list[JsonValue] = []
+    """What the agent said and saw so far, where parked: it goes on from here."""
+    iteration: int = 0
+    """The review round in which it was made, from 0."""
+    started_at: float = 0.0
+    finished_at: float = 0.0
+    """Seconds since the epoch."""
+
+    @property
+    def text(self) -> str:
+        """The result as text."""
+        return as_text(self.result)
 
 
 class TaskRecord(BaseModel):

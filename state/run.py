@@ -1,14 +1,17 @@
-"""A run as it is shown to people and programs."""
+"""A run as it is shown to people and programs.
 
+Where a run is.
+
+How much machinery a run uses (chapter 15.1 and 15.8).
+"""
+
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from state.approval import Approval
-from state.artifact import Artifact
-from state.mode import Mode
-from state.record import Score
-from state.usage import Usage
+from state.record import Artifact, Score, Usage
 
 RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "failed", "cancelled"]
 
@@ -42,6 +45,21 @@ class TaskView(BaseModel):
     """Why a human is asked before it is done, or before what it does takes effect."""
 
 
+ModeName = Literal["simple", "dag", "supervisor"]
+
+
+class Mode(BaseModel):
+    """The choice, and why it was made."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: ModeName
+    reason: str
+    complexity: float
+    review_rounds: int
+    """How often review may send work back in this mode."""
+
+
 class Run(BaseModel):
     """A run as it is now."""
 
@@ -71,3 +89,21 @@ class Run(BaseModel):
     """What could not be used, and was left out."""
     started_at: float | None = None
     finished_at: float | None = None
+
+
+class Phase(StrEnum):
+    """Phases in their order, then the ends that are not `complete`."""
+
+    decomposing = "decomposing"
+    routing = "routing"
+    executing = "executing"
+    reviewing = "reviewing"
+    assembling = "assembling"
+    complete = "complete"
+    failed = "failed"
+    cancelled = "cancelled"
+    handed_over = "handed_over"
+
+
+ENDS = frozenset({Phase.complete, Phase.failed, Phase.cancelled})
+"""A run in one of these is over; input on its thread starts a new run."""

@@ -1,4 +1,7 @@
-"""Something that somebody wants to happen to a run: rows in a durable log, consumed in order, each exactly once."""
+"""Something that somebody wants to happen to a run: rows in a durable log, consumed in order, each exactly once.
+
+Who is driving: the run itself, nobody (paused), a human, or it is cancelled.
+"""
 
 from typing import Annotated, Literal
 
@@ -6,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from state.approval import Decision
 from state.plan import Plan
+from state.run import Phase
 
 EVERYBODY = "all"
 """The address of a broadcast."""
@@ -98,3 +102,22 @@ SIGNAL: TypeAdapter[Signal] = TypeAdapter(Signal)
 
 FOR_AGENTS = frozenset({"recruit", "mail"})
 """Kinds that an agent may send."""
+
+
+Driving = Literal["running", "paused", "handed_over", "cancelled"]
+
+
+class Control(BaseModel):
+    """The last word of those who may steer a run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    driving: Driving = "running"
+    reason: str = ""
+    by: str = ""
+    rollback: bool = False
+
+
+def phase_of(driving: Driving) -> Phase:
+    """The phase in which a run waits that does not drive itself."""
+    return Phase.handed_over if driving == "handed_over" else Phase.executing

@@ -8,12 +8,11 @@ from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from state.policy import Policy
-
-Json = dict[str, JsonValue]
+from state.text import Json
 
 
 class Terms(BaseModel):
@@ -65,7 +64,7 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     iteration: int
     """Review rounds made."""
     accepted: str
-    """Fingerprint of the tasks that review has let pass (`nodes.policy.acceptance`); empty before it has."""
+    """Fingerprint of the tasks that review has let pass (`nodes.policy.quality`); empty before it has."""
     decisions: dict[str, Json]
     """Answers by approval id."""
     asked: Json | None

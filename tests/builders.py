@@ -5,12 +5,9 @@ from typing import Unpack
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from state.agent import AgentSpec, Limits, Skills
-from state.brief import Brief, Mail
-from state.outcome import Failure, Outcome, OutcomeStatus
+from state.agent import AgentSpec, Brief, Limits, Mail, Skills
 from state.plan import Plan, Task
-from state.record import Route, TaskRecord, TaskStatus
-from state.usage import Usage
+from state.record import Failure, Outcome, OutcomeStatus, Route, TaskRecord, TaskStatus, Usage
 
 
 def make_task(

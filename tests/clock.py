@@ -4,7 +4,7 @@ import asyncio
 
 
 class HeldClock:
-    """`nodes.runtime.clock.Clock` for tests. `slept` is what was waited, in seconds, in order."""
+    """`nodes.runtime.services.Clock` for tests. `slept` is what was waited, in seconds, in order."""
 
     def __init__(self, start: float = 1_000_000.0, jitter: float = 0.5) -> None:
         self.time = start

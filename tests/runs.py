@@ -10,10 +10,8 @@ from pydantic import JsonValue
 
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.clock import Clock
-from nodes.runtime.notify import Notifier
-from state.agent import AgentSpec
-from state.brief import Brief
+from nodes.runtime.services import Clock, Notifier
+from state.agent import AgentSpec, Brief
 from state.run import Run
 from tests.clock import HeldClock
 

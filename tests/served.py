@@ -10,11 +10,11 @@ from langchain_core.runnables import RunnableConfig
 
 from graph.builder import Graph, build_graph
 from graph.composition import compose
+from graph.database import Database, open_database
 from graph.guard import Guard
-from graph.lease import Leases
-from graph.persistence import Database, open_database
 from graph.runs import SERVER
 from graph.settings import Settings
+from graph.sqlite.lease import Leases
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec

@@ -1,5 +1,5 @@
 """The `baton` command: one file for each command in `commands`, registered in `door`."""
 
-from graph.cli.door import main
+from graph.cli.main import main
 
 __all__ = ["main"]

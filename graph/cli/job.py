@@ -1,4 +1,7 @@
-"""What `run`, `resume` and `answer` share: drive a thread until it ends or nobody answers, then say how it stands."""
+"""What `run`, `resume` and `answer` share: drive a thread until it ends or nobody answers, then say how it stands.
+
+What a run was started with on the command line, kept in the Store: `resume` and `answer` go on with the same.
+"""
 
 import asyncio
 import getpass
@@ -6,18 +9,22 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import JsonValue
+from langgraph.store.base import BaseStore
+from pydantic import BaseModel, ConfigDict, JsonValue
 
-from graph.cli.asking import Asker, can_ask
-from graph.cli.ending import end
-from graph.cli.launches import Launch, existing, recall
+from graph.cli.ask import Asker, can_ask
+from graph.cli.live import watching
+from graph.cli.result import end
 from graph.cli.screen import command, one_line, say
-from graph.cli.watching import watching
+from graph.database import open_database
+from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
-from nodes.runtime.folder import run_folder
-from nodes.runtime.journal import Json
+from nodes.runtime.context import run_folder
+from nodes.runtime.rows import space
+from state.errors import BadInput
 from state.run import Run
+from state.text import Json
 
 DOOR = "command line"
 Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
@@ -25,6 +32,19 @@ Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while a run was at work; the message says how to go on."""
+
+
+class Launch(BaseModel):
+    """What is not part of a run's frozen terms, because it belongs to the process: no keys, no secrets."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    team: str | None = None
+    """Path of the team file."""
+    model: str | None = None
+    """The model's name."""
+    out: str | None = None
+    """Where the report goes."""
 
 
 @dataclass(frozen=True)
@@ -106,3 +126,30 @@ def going_on(thread_id: str, db: Path | None, *, as_json: bool) -> Job:
     """
     launch = asyncio.run(recall(existing(db), thread_id))
     return Job(thread_id, db, launch, as_json=as_json)
+
+
+_KEY = "command-line"
+
+
+async def remember(store: BaseStore, thread_id: str, launch: Launch) -> None:
+    """Keep it."""
+    await store.aput(space("launches", thread_id), _KEY, launch.model_dump(mode="json"))
+
+
+async def recall(db: Path, thread_id: str) -> Launch:
+    """What was kept; empty for a run that was not started on the command line."""
+    async with open_database(db, read_settings().synchronous) as database:
+        item = await database.store.aget(space("launches", thread_id), _KEY)
+    return Launch.model_validate(item.value) if item else Launch()
+
+
+def existing(db: Path | None) -> Path:
+    """The database to look into.
+
+    Raises:
+        BadInput: there is none; looking does not make one.
+    """
+    path = db or read_settings().db
+    if not path.exists():
+        raise BadInput(f"there is no database {path}; `baton run` makes one, or give another with --db")
+    return path

@@ -13,17 +13,15 @@ from typing import NoReturn
 from langgraph.store.base import PutOp
 from pydantic import BaseModel, ConfigDict
 
-from nodes.agents.job import Job
-from nodes.policy.delegating import may_transfer, refusal
-from nodes.runtime.leaving import HandedOver, Parked
+from nodes.agents.invocation import Job
+from nodes.policy.recruiting import may_transfer, refusal
+from nodes.runtime.calling import HandedOver, Parked
 from nodes.runtime.rows import read_all, space
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Brief
 from state.approval import Approval
-from state.brief import Brief
 from state.errors import ToolRefused
-from state.outcome import Outcome
 from state.plan import Task
-from state.usage import Usage
+from state.record import Outcome, Usage
 
 Work = Callable[[Job], Awaitable[Outcome]]
 

@@ -14,15 +14,13 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 from pydantic import ValidationError
 
-from nodes.agents.functions import outcome_of
-from nodes.agents.given import as_data, given_to, result_of
-from nodes.agents.graphs import plainly
-from nodes.agents.job import Job
-from nodes.runtime.subthread import plain
+from nodes.agents.invocation import Job
+from nodes.agents.prompts import as_data, given_to
+from nodes.agents.results import outcome_of, plainly, result_of
 from state.errors import AgentFailed
-from state.outcome import Outcome
-from state.phase import Phase
-from state.usage import Usage
+from state.record import Outcome, Usage
+from state.run import Phase
+from state.text import plain
 
 WORKING = ("pending", "running")
 CANCEL_WITHIN_S = 5

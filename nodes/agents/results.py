@@ -1,13 +1,107 @@
-"""What is kept of a result: a big one goes to a file, and the state of the run holds its beginning and where it is."""
+"""What is kept of a result: a big one goes to a file, and the state of the run holds its beginning and where it is.
+
+From a result's text to claims with citations: each statement, the places it names, and what stands there.
+"""
 
 import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
+from typing import Any, cast
 
-from nodes.agents.claims import claims_in
-from nodes.tools.filing import digest, place_in, put
+from langchain_core.messages import BaseMessage
+from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from rapidfuzz import fuzz, process
+
+from nodes.tools.files import digest, place_in, put
 from nodes.tools.sources import Sources
-from state.artifact import Artifact
-from state.outcome import Outcome, as_text
+from state.agent import Brief
+from state.citation import LABEL, Citation, Claim, labels_in, without_labels
+from state.errors import AgentFailed, ToolRefused
+from state.record import Artifact, Outcome, Usage
+from state.text import all_unicode, as_text, plain
+
+OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
+"""A returned mapping with any of these is an outcome; any other is the result itself."""
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
+    """What a function returned, as an outcome.
+
+    Raises:
+        AgentFailed: it declared failure, returned nothing, or something that is not plain JSON,
+            or a cost that is none.
+    """
+    is_outcome = isinstance(returned, Mapping) and OUTCOME_KEYS & set(returned)
+    fields: Mapping[str, Any] = cast(Mapping[str, Any], returned) if is_outcome else {"result": returned}
+    if reason := fields.get("failed"):
+        raise AgentFailed(str(reason), "declared")
+    result = fields.get("result")
+    is_nothing = result is None or (isinstance(result, str) and not result.strip())
+    if is_nothing and not fields.get("artifacts"):
+        raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
+    try:
+        used = Usage(cost=fields.get("cost") or 0.0)
+        plain = all_unicode(_JSON.validate_python(result if result is not None else "", strict=True))
+        if not 0 <= used.cost < inf:
+            raise AgentFailed(f"the agent returned what is not an outcome: cost: {used.cost} is no price", "invalid")
+        return Outcome(
+            task_id=brief.task.id,
+            agent=agent,
+            status="done",
+            result=plain,
+            confidence=fields.get("confidence"),
+            artifacts=fields.get("artifacts") or [],
+            usage=used,
+            iteration=brief.iteration,
+        )
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'result'}: {e['msg']}" for e in error.errors()[:3])
+        raise AgentFailed(f"the agent returned what is not an outcome: {wrong}", "invalid") from error
+
+
+def plainly(value: object) -> object:
+    """A graph's result as plain JSON; text of any length stays whole."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and isinstance(value.get("result"), str):
+        kept = {key: item for key, item in value.items() if key in ("result", "confidence", "artifacts", "cost")}
+        return {**kept, "failed": value["failed"]} if value.get("failed") else kept
+    made = plain(value, longest=sys.maxsize, most=sys.maxsize)
+    if made in ({}, None):
+        raise AgentFailed("the graph ended without a result; let it set `result` or end on a message", "invalid")
+    return made
+
+
+def result_of(answer: object) -> object:
+    """The result in what a Runnable or graph returned: `result`, a structured response, the last message, or all."""
+    if isinstance(answer, BaseMessage):
+        return answer.text
+    if isinstance(answer, BaseModel):
+        return answer.model_dump(mode="json")
+    if not isinstance(answer, Mapping):
+        return answer
+    if "failed" in answer or "result" in answer:
+        return answer
+    if answer.get("structured_response") is not None:
+        return result_of(answer["structured_response"])
+    messages = answer.get("messages")
+    if isinstance(messages, Sequence) and messages and not isinstance(messages, str):
+        last = messages[-1]
+        text = last.get("content") if isinstance(last, Mapping) else getattr(last, "text", None)
+        return text if isinstance(text, str) else as_blocks(text)
+    return {key: value for key, value in answer.items() if key not in ("messages", "task")}
+
+
+def as_blocks(content: object) -> str:
+    """The text of a message's content blocks."""
+    blocks = cast(Sequence[JsonValue], content) if isinstance(content, Sequence) else []
+    return "".join(str(block.get("text", "")) for block in blocks if isinstance(block, dict))
+
 
 LARGEST = 100_000
 """Characters of a result that go into the state of a run; what is longer becomes an artifact."""
@@ -45,3 +139,102 @@ def _filed(outcome: Outcome, folder: Path) -> Artifact:
     return Artifact(
         name=name, path=str(target.resolve()), bytes=len(data), sha256=digest(data), task_id=outcome.task_id
     )
+
+
+LONGEST_QUOTE = 400
+"""Characters of a source shown for a claim that quotes nothing itself."""
+
+WORDS_OF_A_QUOTE = 5
+"""From this many words on, what is in quotation marks has to stand in the source; below it is a manner of speech."""
+
+_ONE = LABEL.pattern.replace("?P<file>", "").replace("?P<place>", "")
+_LABELS = re.compile(rf"{_ONE}(?:[ \t]*{_ONE})*[.;,]?")
+"""A run of labels. It begins with one: a pattern that began before it would be tried at every character."""
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
+_QUOTED = re.compile(r"[\"“„«](?P<quote>.{8,4000}?)[\"”“»]", re.DOTALL)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n{2,}|\n(?=\s*[-*+|#])")
+
+
+def claims_in(
+    text: str, task_id: str, sources: Sources | None, computed: Mapping[str, str] | None = None
+) -> list[Claim]:
+    """The statements in `text`, in order. `computed`: the SQL behind each query result, by the result's text."""
+    claims = []
+    for block in _blocks(text):
+        for segment in _segments(block):
+            statement = _BULLET.sub("", without_labels(segment)).strip()
+            if statement and not statement.startswith("#"):
+                labels = labels_in(segment)
+                citations = [_citation(file, place, statement, sources, computed or {}) for file, place in labels]
+                claims.append(Claim(text=statement, citations=citations, task_id=task_id))
+    return claims
+
+
+def _blocks(text: str) -> list[str]:
+    """Paragraphs and list items; a quotation that goes over several lines stays in one piece."""
+    blocks: list[list[str]] = []
+    for line in text.splitlines():
+        starts = not line.strip() or _BULLET.match(line) or line.lstrip().startswith(("#", "|", ">"))
+        if starts or not blocks or not blocks[-1][-1].strip():
+            blocks.append([line])
+        else:
+            blocks[-1].append(line)
+    return ["\n".join(lines) for lines in blocks if lines[0].strip()]
+
+
+def _segments(block: str) -> list[str]:
+    """A block cut after each run of labels; what follows the last one is a segment of its own."""
+    found, end = [], 0
+    for match in _LABELS.finditer(block):
+        found.append(block[end : match.end()])
+        end = match.end()
+    return [*found, block[end:]] if block[end:].strip() else found
+
+
+def _citation(file: str, place: str, statement: str, sources: Sources | None, computed: Mapping[str, str]) -> Citation:
+    """The citation for a label; its quote is empty where the label points nowhere or the statement misquotes."""
+    if sources is None:
+        return Citation(file=file, place=place)
+    name = sources.resolve(file) or file
+    if place == "table" and name in sources.tables.by_file:
+        return Citation(file=name, place=place, quote=_computation(statement, f"[{name}#table]", computed))
+    try:
+        there = sources.text_at(name, place)
+    except ToolRefused:
+        return Citation(file=name, place=place)
+    quote = _quote(statement, there)
+    return Citation(file=name, place=place, quote=quote, exact=_narrowed(place, there, quote))
+
+
+def _narrowed(place: str, there: str, quote: str) -> str:
+    """The lines that `quote` takes within the lines of `place`; empty for pages and rows."""
+    if not quote or place[0] != "L" or quote not in there:
+        return ""
+    first = int(place.partition("-")[0][1:]) + there[: there.index(quote)].count("\n")
+    return f"L{first}-L{first + quote.count(chr(10))}"
+
+
+def _computation(statement: str, label: str, computed: Mapping[str, str]) -> str:
+    """The SQL whose result has most of the statement's figures; empty where no query used that table."""
+    figures = _figures(statement)
+    results = [(len(figures & _figures(text)), sql) for text, sql in computed.items() if label in text]
+    return max(results, key=lambda found: found[0])[1] if results else ""
+
+
+def _figures(text: str) -> set[str]:
+    return set(_NUMBER.findall(text.replace(",", "")))
+
+
+def _quote(statement: str, there: str) -> str:
+    """What the statement quotes from `there`, to the letter, or else the sentence there that it is closest to."""
+    quoted = [match["quote"] for match in _QUOTED.finditer(statement)]
+    if found := next((quote for quote in quoted if quote in there), None):
+        return found
+    if any(len(quote.split()) >= WORDS_OF_A_QUOTE for quote in quoted):
+        return ""
+    sentences = [s.strip() for s in _SENTENCE_END.split(there) if s.strip()]
+    if not sentences:
+        return ""
+    best = process.extractOne(statement, sentences, scorer=fuzz.token_set_ratio)
+    return str(best[0])[:LONGEST_QUOTE]

@@ -1,17 +1,40 @@
-"""One call of a chat model. Retrying is not done here: whoever asked decides by the class of the error."""
+"""One call of a chat model. Retrying is not done here: whoever asked decides by the class of the error.
 
-from collections.abc import Sequence
+What went wrong with a chat model, as one line that says what to do, and as transient or permanent.
+
+Providers differ in their exceptions but agree on HTTP statuses and on LangChain's `ModelError` family, so that is
+what decides. The line may quote the provider; keys are taken out of the quote.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelInvalidRequestError,
+    ModelNotFoundError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
 from langchain_openai import ChatOpenAI
+from langgraph.errors import GraphBubbleUp
+from openai import APIConnectionError, APIResponseValidationError, APITimeoutError, ContentFilterFinishReasonError
+from pydantic import SecretStr
 
-from nodes.llm.failures import explained, name_of
-from state.errors import ModelUnavailable
+from state.errors import ModelFailed, ModelRejected, ModelUnavailable
+from state.record import Usage
 from state.text import all_unicode
-from state.usage import Usage
 
 SAID = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
 """The parts of a reply that hold what the model has written."""
@@ -55,3 +78,141 @@ def usage_of(message: AIMessage) -> Usage:
     if counted is None:
         return Usage(calls=1)
     return Usage(input_tokens=counted["input_tokens"], output_tokens=counted["output_tokens"], calls=1)
+
+
+QUOTE_CHARS = 200
+"""How much of what a provider said is passed on."""
+
+_KEY = re.compile(r"\bsk-[\w*.-]{3,}|(?<=Bearer )\S+")
+_STATUSES: dict[type[Exception], int] = {
+    ModelAuthenticationError: 401,
+    ModelPermissionDeniedError: 403,
+    ModelNotFoundError: 404,
+    ModelInvalidRequestError: 400,
+    ModelRateLimitError: 429,
+    ModelTimeoutError: 408,
+    ModelAPIError: 500,
+}
+_TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|available) context (?:length|size)")
+"""What OpenAI, llama.cpp and vLLM say."""
+_TRANSPORTS = {"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp", "requests", "urllib3", "websockets"}
+
+
+@contextmanager
+def explained(model: BaseChatModel) -> Iterator[None]:
+    """Turn whatever a call of `model` raises into a `ModelFailed`; cancellation and LangGraph's own signals pass.
+
+    Raises:
+        ModelUnavailable: transient: time-out, connection, 408, 409, 425, 429, 5xx, an answer that is none, the unknown.
+        ModelRejected: permanent: 401, 403, 404, 400, 422, a used-up quota, a request that is too long.
+
+    """
+    try:
+        yield
+    except (ModelFailed, GraphBubbleUp):
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary to any provider's code
+        raise explain(error, model) from None
+
+
+def explain(error: Exception, model: BaseChatModel) -> ModelFailed:
+    """`error` as one line for people, of the class that decides whether to try again."""
+    name, server, key = name_of(model), _server(model), _key_name(model)
+    said = _said(error, model)
+    status = status_of(error)
+    if is_too_long(error):
+        return ModelRejected(f"the request is too long for {name}; use another model, or fewer sources{said}")
+    if isinstance(error, ContentFilterFinishReasonError):
+        return ModelRejected(f"{server} withheld the answer of {name} (content filter); change the request")
+    if isinstance(error, NotImplementedError):
+        return ModelRejected(f"{name} cannot do what is asked of it (it may lack tool calls); use another model{said}")
+    if status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, (TimeoutError, APITimeoutError)) or _timed_out(error):
+        return ModelUnavailable(f"{server} did not answer in time; try again, or use a faster model")
+    if status is not None:
+        return _by_status(status, error, (name, server, key, said))
+    if isinstance(error, (APIConnectionError, ModelConnectionError, OSError)) or _module(error) in _TRANSPORTS:
+        return ModelUnavailable(f"the connection to {server} failed; is the server up and the address right?{said}")
+    if isinstance(error, (APIResponseValidationError, ValueError, KeyError, TypeError, IndexError, AttributeError)):
+        return ModelUnavailable(
+            f"{server} answered with something that is not a chat completion; is the address right?{said}"
+        )
+    return ModelUnavailable(f"{name} failed with {type(error).__name__}; try again, or use another model{said}")
+
+
+def is_too_long(error: Exception) -> bool:
+    """Did the request not fit into the model's context?"""
+    if isinstance(error, ContextOverflowError) or status_of(error) == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return True
+    return bool(_TOO_LONG.search(f"{getattr(error, 'code', '')} {getattr(error, 'type', '')} {error}"))
+
+
+def status_of(error: Exception) -> int | None:
+    """The HTTP error status behind `error`, if there is one."""
+    for value in (getattr(error, "status_code", None), getattr(getattr(error, "response", None), "status_code", None)):
+        if isinstance(value, int) and value >= HTTPStatus.BAD_REQUEST:
+            return value
+    return next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), None)
+
+
+def name_of(model: BaseChatModel) -> str:
+    """What people call this model: `gpt-4o-mini`, `offline`."""
+    for attribute in ("model_name", "model", "model_id"):
+        value = getattr(model, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return model._llm_type
+
+
+def _by_status(status: int, error: Exception, words: tuple[str, str, str, str]) -> ModelFailed:
+    name, server, key, said = words
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        if getattr(error, "code", None) == "insufficient_quota":
+            return ModelRejected(f"the quota of this key at {server} is used up; check plan and billing, or {key}")
+        return ModelUnavailable(f"{server} is busy or its rate limit is reached; try again {_when(error)}{said}")
+    if status in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ModelUnavailable(f"{server} could not answer (HTTP {status}); try again later{said}")
+    if status == HTTPStatus.UNAUTHORIZED:
+        return ModelRejected(f"{server} refused the key; check {key}")
+    if status == HTTPStatus.FORBIDDEN:
+        return ModelRejected(f"{server} does not let this key use {name}; check {key} and BATON_MODEL{said}")
+    if status == HTTPStatus.NOT_FOUND:
+        return ModelRejected(f"{server} does not know the model {name}; check BATON_MODEL and the address{said}")
+    return ModelRejected(f"{server} refused the request to {name} (HTTP {status}); check BATON_MODEL{said}")
+
+
+def _server(model: BaseChatModel) -> str:
+    url = getattr(model, "openai_api_base", None)
+    if not isinstance(url, str) or not url:
+        return f"the provider of {name_of(model)}"
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def _key_name(model: BaseChatModel) -> str:
+    return "OPENAI_API_KEY" if hasattr(model, "openai_api_key") else "its API key"
+
+
+def _said(error: Exception, model: BaseChatModel) -> str:
+    body = getattr(error, "body", None)
+    told = body.get("message") if isinstance(body, dict) else None
+    line = " ".join((told if isinstance(told, str) else str(error)).split())
+    for value in vars(model).values():
+        if isinstance(value, SecretStr) and value.get_secret_value():
+            line = line.replace(value.get_secret_value(), "***")
+    line = _KEY.sub("***", line)
+    cut = line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…"
+    return f" ({cut})" if cut else ""
+
+
+def _when(error: Exception) -> str:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    seconds = str(headers.get("retry-after", ""))
+    return f"in {seconds} s" if seconds.isdecimal() else "later"
+
+
+def _timed_out(error: Exception) -> bool:
+    return _module(error) in _TRANSPORTS and "Timeout" in type(error).__name__
+
+
+def _module(error: Exception) -> str:
+    return type(error).__module__.partition(".")[0]

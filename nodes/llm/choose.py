@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from nodes.llm.failures import name_of
+from nodes.llm.ask import name_of
 from nodes.llm.offline.model import OfflineModel
 from state.agent import ModelAt
 from state.errors import SettingsInvalid

@@ -1,21 +1,37 @@
-"""Ask a model for data of a given shape, and ask again with what was wrong with the reply."""
+"""Ask a model for data of a given shape, and ask again with what was wrong with the reply.
 
+The ways to ask a chat model for data of a given shape, and the one call that asks.
+
+`ChatOpenAI` is asked with `response_format: json_schema`, not strict: small local servers can do that and cannot call
+tools, and strict mode forbids defaults. A server that refuses the form is asked by a tool call, then in plain words.
+Other models are asked by a tool call named like the schema.
+
+The JSON objects in what a model wrote, however it dressed them up.
+
+Weak models wrap JSON in prose and fences, leave trailing commas, and write Python. That is read. An object without its
+end is not completed by guessing: a plan cut off in the middle would pass for a shorter plan.
+"""
+
+import json
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import TypeVar
+from http import HTTPStatus
+from typing import Any, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from pydantic import BaseModel, JsonValue, ValidationError
+from langchain_openai import ChatOpenAI
+from openai import LengthFinishReasonError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
-from nodes.llm.failures import name_of
-from nodes.llm.forms import Form, RawReply, ask_once, forms_for
-from nodes.llm.loose_json import objects_in
+from nodes.llm.ask import explained, is_too_long, name_of, status_of, usage_of, whole
 from nodes.llm.sections import Section, render
 from state.errors import ReplyUnusable
-from state.usage import Usage
+from state.record import Usage
+from state.text import Json
 
 T = TypeVar("T", bound=BaseModel)
-Json = dict[str, JsonValue]
 Recorder = Callable[[str, Callable[[], Awaitable[Json]]], Awaitable[Json]]
 """Runs a named thunk, or gives back what the thunk of that name returned before."""
 
@@ -67,6 +83,9 @@ async def ask_for(
     )
 
 
+Form = Literal["schema", "tool", "words"]
+
+
 def _thunk(
     model: BaseChatModel, schema: type[BaseModel], asked: Sequence[BaseMessage], form: Form
 ) -> Callable[[], Awaitable[Json]]:
@@ -74,6 +93,20 @@ def _thunk(
         return (await ask_once(model, schema, asked, form)).model_dump(mode="json")
 
     return reply
+
+
+class RawReply(BaseModel):
+    """What came back, before it is read: plain data, so that it can be stored and read again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    form: Form
+    """The form that the model accepted."""
+    texts: list[str]
+    """Where the data may be, the likeliest first: arguments of tool calls, then the text."""
+    cut_off: bool = False
+    """It reached the model's limit of tokens."""
+    usage: Usage
 
 
 def _read(raw: RawReply, schema: type[T]) -> tuple[T | None, list[str]]:
@@ -119,3 +152,156 @@ def _objection(raw: RawReply, complaints: list[str]) -> list[BaseMessage]:
 def _line(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= LINE_CHARS else flat[: LINE_CHARS - 1] + "…"
+
+
+_HIDDEN = ["nostream"]
+"""Keeps raw JSON out of LangGraph's `messages` stream."""
+_REFUSED = {
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.NOT_IMPLEMENTED,
+}
+
+
+def forms_for(model: BaseChatModel) -> list[Form]:
+    """The forms to try with `model`, best first."""
+    return ["schema", "tool", "words"] if isinstance(model, ChatOpenAI) else ["tool", "words"]
+
+
+async def ask_once(
+    model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form
+) -> RawReply:
+    """One reply meant to be a `schema`, asked for in `form`, or in the next form that the model accepts.
+
+    Raises:
+        ModelFailed: the model could not be asked, or refuses every form.
+
+    """
+    forms = forms_for(model)
+    with explained(model):
+        for current in forms[forms.index(form) : -1]:
+            try:
+                return await _asked(model, schema, messages, current)
+            except Exception as error:
+                if not _refuses_form(error):
+                    raise
+        return await _asked(model, schema, messages, forms[-1])
+
+
+async def _asked(
+    model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form
+) -> RawReply:
+    bound: Any = model
+    if form == "schema":
+        bound = model.bind(response_format=_response_format(schema), stream=False)
+    elif form == "tool":
+        bound = model.bind_tools([schema], tool_choice=schema.__name__)
+    else:
+        messages = [*messages, HumanMessage(_in_words(schema))]
+    try:
+        message = whole(await bound.ainvoke(list(messages), {"tags": _HIDDEN}), model)
+    except LengthFinishReasonError as error:
+        return _cut_off(error, form)
+    return RawReply(
+        form=form,
+        texts=_texts(message),
+        cut_off=message.response_metadata.get("finish_reason") == "length",
+        usage=usage_of(message),
+    )
+
+
+def _texts(message: AIMessage) -> list[str]:
+    called = [json.dumps(call["args"]) for call in message.tool_calls]
+    broken = [call["args"] or "" for call in message.invalid_tool_calls]
+    return [text for text in (*called, *broken, str(message.text)) if text.strip()]
+
+
+def _cut_off(error: LengthFinishReasonError, form: Form) -> RawReply:
+    counted = error.completion.usage
+    used = (counted.prompt_tokens, counted.completion_tokens) if counted else (0, 0)
+    text = error.completion.choices[0].message.content or ""
+    usage = Usage(input_tokens=used[0], output_tokens=used[1], calls=1)
+    return RawReply(form=form, texts=[text], cut_off=True, usage=usage)
+
+
+def _refuses_form(error: Exception) -> bool:
+    """Is it the way of asking that was refused? llama.cpp answers 500 to tools it has no template for."""
+    if is_too_long(error):
+        return False
+    status = status_of(error)
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return any(word in str(error).lower() for word in ("tool", "jinja", "response_format", "grammar", "schema"))
+    return isinstance(error, NotImplementedError) or status in _REFUSED
+
+
+def _response_format(schema: type[BaseModel]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": schema.__name__, "schema": _shape(schema), "strict": False}}
+
+
+def _in_words(schema: type[BaseModel]) -> str:
+    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(_shape(schema))}"
+
+
+def _shape(schema: type[BaseModel]) -> dict[str, Any]:
+    return schema.model_json_schema(schema_generator=_EveryFieldRequired)
+
+
+class _EveryFieldRequired(GenerateJsonSchema):
+    """Fields with a default count as required, too, so that a weak model leaves none out."""
+
+    def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: ARG002 - as in pydantic
+        return True
+
+
+MAX_STARTS = 30
+"""How many `{` are tried; a text with more that lead nowhere holds no reply."""
+MAX_CHARS = 200_000
+"""How much of a text is searched; plans and reviews are far shorter."""
+
+_STRING = r'"(?:\\.|[^"\\])*"'
+_SINGLE = r"'(?:\\.|[^'\\])*'"
+_PIECE = re.compile(rf"{_STRING}|(?<=[\[{{,:\s]){_SINGLE}|[{{}}]", re.DOTALL)
+_DRESS = re.compile(rf"{_STRING}|{_SINGLE}|,(?=\s*[\]}}])|\b(?:True|False|None)\b", re.DOTALL)
+_WORDS = {"True": "true", "False": "false", "None": "null"}
+
+
+def objects_in(text: str) -> Iterator[dict[str, object]]:
+    """The outermost complete JSON objects in `text`, in order."""
+    text, position = text[:MAX_CHARS], 0
+    for _ in range(MAX_STARTS):
+        start = text.find("{", position)
+        if start < 0:
+            return
+        end = _end(text, start)
+        value = _loaded(text[start:end]) if end else None
+        position = end if end and value is not None else start + 1
+        if value is not None:
+            yield value
+
+
+def _end(text: str, start: int) -> int | None:
+    depth = 0
+    for piece in _PIECE.finditer(text, start):
+        depth += 1 if piece[0] == "{" else -1 if piece[0] == "}" else 0
+        if depth == 0:
+            return piece.end()
+    return None
+
+
+def _loaded(candidate: str) -> dict[str, object] | None:
+    for form in (candidate, _DRESS.sub(_plain, candidate)):
+        try:
+            value = json.loads(form, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        return value if isinstance(value, dict) else None
+    return None
+
+
+def _plain(match: re.Match[str]) -> str:
+    piece = match[0]
+    if piece.startswith("'"):
+        inner = piece[1:-1].replace("\\'", "'")
+        return '"' + re.sub(r'(?<!\\)"', r"\"", inner) + '"'
+    return "" if piece == "," else _WORDS.get(piece, piece)

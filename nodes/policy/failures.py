@@ -8,6 +8,12 @@ from state.errors import FailureClass
 from state.policy import Policy
 from state.record import TaskRecord
 
+
+def time_for_try(own_s: float, policy: Policy) -> float:
+    """Seconds that one try may take: the agent's own limit, or what the policy gives it to come to a decision."""
+    return own_s if policy.decision_timeout_s is None else min(own_s, policy.decision_timeout_s)
+
+
 RETRIED: frozenset[FailureClass] = frozenset({"transient", "timeout", "declared", "invalid"})
 """Classes that another try may cure. `permanent` is not, `limit` is not."""
 

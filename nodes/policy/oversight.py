@@ -5,13 +5,18 @@
 | in_command | every action, every task, the plan | |
 | in_the_loop | whatever fires a trigger | |
 | on_the_loop | critical risk, consecutive failures | every other trigger |
+
+Escalation: what calls a human, each trigger a pure function of the signs and the policy (chapter 15.12.2).
+
+A trigger returns what it found, or None. They know nothing of each other, and of no mode: `nodes.policy.oversight`
+decides what follows. To add one, write a function and list it in `TRIGGERS`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
+from state.approval import PRIORITIES, Fired, Priority, Risk, Signs, TriggerName
 from state.policy import Oversight, Policy
-from state.trigger import Fired, Risk, TriggerName
 from state.trust import Level
 
 Closeness = Literal["in_command", "in_the_loop", "on_the_loop"]
@@ -40,7 +45,7 @@ def closeness(oversight: Oversight, level: Level) -> Closeness:
 
 
 def response(found: Sequence[Fired], mode: Closeness) -> tuple[Response, list[Fired]]:
-    """What the mode makes of the triggers that fired (`nodes.policy.triggers.fired`), and the reasons to show."""
+    """What the mode makes of the triggers that fired (`nodes.policy.oversight.fired`), and the reasons to show."""
     if mode == "in_command":
         return "ask", list(found) or [EVERYTHING_WAITS]
     if not found:
@@ -59,3 +64,75 @@ def is_sensitive(action: str, policy: Policy) -> bool:
     """Whether an action's name contains one of the policy's sensitive words (15.12.8)."""
     name = action.lower()
     return any(word.lower() in name for word in policy.sensitive_actions)
+
+
+Trigger = Callable[[Signs, Policy], Fired | None]
+
+
+def critical(signs: Signs, policy: Policy) -> Fired | None:  # noqa: ARG001 - no policy switches it off
+    """Critical risk: no mode goes without a human (row M12)."""
+    if signs.risk != "critical":
+        return None
+    return Fired(trigger="critical", priority="highest", reason="critical actions are never done without a human")
+
+
+def sensitive(signs: Signs, policy: Policy) -> Fired | None:
+    """Irreversible: the tool says so, or its name contains one of the policy's words (15.12.8)."""
+    if not signs.is_marked and not is_sensitive(signs.action, policy):
+        return None
+    reason = f"sensitive operation requires approval: {signs.action}"
+    return Fired(trigger="sensitive", priority="highest", reason=reason)
+
+
+def cost(signs: Signs, policy: Policy) -> Fired | None:
+    """A single action that costs more than the limit."""
+    if signs.cost <= policy.cost_limit:
+        return None
+    return Fired(
+        trigger="cost", priority="high", reason=f"cost exceeds limit: ${signs.cost:.2f} > ${policy.cost_limit:.2f}"
+    )
+
+
+def confidence(signs: Signs, policy: Policy) -> Fired | None:
+    """The agent itself is uncertain."""
+    if signs.confidence is None or signs.confidence >= policy.confidence_threshold:
+        return None
+    reason = f"confidence too low: {signs.confidence:.2f} < {policy.confidence_threshold:.2f}"
+    return Fired(trigger="confidence", priority="medium", reason=reason)
+
+
+def failures(signs: Signs, policy: Policy) -> Fired | None:
+    """The agent may be stuck."""
+    if signs.failures_in_a_row < policy.consecutive_failures:
+        return None
+    return Fired(
+        trigger="failures",
+        priority="medium",
+        reason=f"consecutive failures: {signs.failures_in_a_row} (limit {policy.consecutive_failures})",
+    )
+
+
+def timeout(signs: Signs, policy: Policy) -> Fired | None:  # noqa: ARG001 - the limit is in the signs: it is the agent's
+    """The agent came to no decision in the time it had."""
+    if signs.overdue_s is None:
+        return None
+    return Fired(trigger="timeout", priority="medium", reason=f"no decision within {signs.overdue_s:g} seconds")
+
+
+def scope(signs: Signs, policy: Policy) -> Fired | None:  # noqa: ARG001 - what fits is decided where it is known
+    """No tool or agent fits."""
+    return Fired(trigger="scope", priority="low", reason=f"out of scope: {signs.misfit}") if signs.misfit else None
+
+
+TRIGGERS: tuple[Trigger, ...] = (critical, sensitive, cost, confidence, failures, timeout, scope)
+
+
+def fired(signs: Signs, policy: Policy, triggers: Sequence[Trigger] = TRIGGERS) -> list[Fired]:
+    """Every trigger that fires, highest priority first; among equals in the order of `triggers`."""
+    found = [made for trigger in triggers if (made := trigger(signs, policy))]
+    return sorted(found, key=lambda one: PRIORITIES.index(one.priority))
+
+
+def highest(found: Sequence[Fired]) -> Priority:
+    """The priority of a question for which these triggers fired."""
+    return found[0].priority if found else "low"

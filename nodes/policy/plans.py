@@ -2,6 +2,8 @@
 
 People get told what is wrong. Models, weak ones above all, are met half-way: they depend on roles instead of ids, on
 themselves, on each other, and give one title three times; all of that has one sensible reading.
+
+How much machinery a run needs (chapter 15.1 and 15.8).
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +13,9 @@ from rapidfuzz import fuzz, process
 
 from state.errors import PlanInvalid
 from state.plan import ID_PATTERN, Plan, Task, in_cycles
+from state.policy import Policy
 from state.replies import PlanDraft, TaskDraft
+from state.run import Mode, ModeName
 
 MAX_PROPOSED = 50
 """A model that proposes more tasks than this is asked again; people may give up to `state.plan.MAX_TASKS`."""
@@ -167,3 +171,46 @@ def _acyclic(tasks: list[Task], notes: list[str]) -> list[Task]:
             notes.append(f"task {task.id!r} does not wait for later tasks: they wait for it")
         mended.append(task.model_copy(update={"depends_on": keep}))
     return mended
+
+
+SIMPLE_BELOW = 0.3
+"""Complexity under which one task without tools is answered at once (15.8)."""
+DAG_UP_TO = 5
+"""Tasks that a fixed plan may have without a supervisor's machinery (15.1)."""
+HARD_FROM = 0.6
+"""Complexity from which even a fixed plan gets every review round the policy grants (supervisor guide)."""
+
+
+def complexity_of(plan: Plan) -> float:
+    """The plan's own estimate, or one from its shape: 0.15 for a lone task, 0.1 more for each other, at most 1."""
+    if plan.complexity is not None:
+        return plan.complexity
+    edges = sum(len(task.depends_on) for task in plan.tasks)
+    return round(min(1.0, 0.15 + 0.1 * (len(plan.tasks) - 1) + 0.02 * edges), 2)
+
+
+def choose_mode(plan: Plan, policy: Policy) -> Mode:
+    """The mode that fits `plan`, its reason, and the review rounds that go with it."""
+    complexity = complexity_of(plan)
+    name, reason = _name(plan, complexity)
+    rounds = _rounds(name, complexity, policy.max_iterations)
+    return Mode(name=name, reason=reason, complexity=complexity, review_rounds=rounds)
+
+
+def _name(plan: Plan, complexity: float) -> tuple[ModeName, str]:
+    count = len(plan.tasks)
+    if plan.dynamic:
+        return "supervisor", "the plan is expected to grow on the way"
+    if plan.communicates:
+        return "supervisor", "agents must talk to each other"
+    if count > DAG_UP_TO:
+        return "supervisor", f"{count} tasks, more than {DAG_UP_TO}"
+    if complexity < SIMPLE_BELOW and count == 1 and not plan.tasks[0].tools:
+        return "simple", f"complexity {complexity:.2f} is below {SIMPLE_BELOW} and one task needs no tools"
+    return "dag", f"a fixed plan of {count} task{'s' if count > 1 else ''}, complexity {complexity:.2f}"
+
+
+def _rounds(name: ModeName, complexity: float, most: int) -> int:
+    if name == "simple":
+        return 0
+    return most if name == "supervisor" or complexity >= HARD_FROM else min(1, most)

@@ -1,6 +1,13 @@
-"""What a reviewer can check without a model: the exit criterion of reviewing, as far as it is a matter of fact."""
+"""What a reviewer can check without a model: the exit criterion of reviewing, as far as it is a matter of fact.
 
-from collections.abc import Iterable
+What review has accepted: kept as a fingerprint of the tasks, so that whatever changes one of them is reviewed.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+from pydantic import JsonValue
 
 from state.approval import POLICY
 from state.citation import Citation
@@ -36,3 +43,22 @@ def faults_of(record: TaskRecord, *, sourced: bool, by_model: bool, broken: Iter
     if by_model and sourced and record.task.kind in SOURCED_KINDS and not cites and not uncertain:
         found.append("The result cites nothing. Search the sources and cite what supports each statement.")
     return " ".join(found)
+
+
+def fingerprint(tasks: Sequence[dict[str, JsonValue]]) -> str:
+    """Tells these tasks, with their outcomes, from any others: SHA-256, in hex, of their JSON with sorted keys."""
+    return sha256(json.dumps(tasks, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def broken_citations(record: TaskRecord, records: Sequence[TaskRecord]) -> list[Citation]:
+    """Citations without a quote: they point nowhere, or quote what does not stand there.
+
+    A figure that another task computed may be passed on with its label: its quote is the query, which stands there.
+    """
+    computed = {citation.label for other in records for citation in _citations(other) if citation.quote}
+    empty = [citation for citation in _citations(record) if not citation.quote]
+    return [citation for citation in empty if citation.place != "table" or citation.label not in computed]
+
+
+def _citations(record: TaskRecord) -> list[Citation]:
+    return [citation for claim in record.outcome.claims for citation in claim.citations] if record.outcome else []

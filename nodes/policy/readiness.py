@@ -1,11 +1,16 @@
-"""Which tasks may run, and which have to run again."""
+"""Which tasks may run, and which have to run again.
 
-from collections.abc import Container, Iterable, Mapping
+What an agent gets to know: the request, what it depends on, recent mail; not the rest (supervisor guide).
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal
 
-from state.outcome import Outcome
+from pydantic import JsonValue
+
+from state.agent import Brief, Mail
 from state.plan import Task, dependents_of
-from state.record import FINAL, TaskRecord
+from state.record import FINAL, Outcome, TaskRecord
 
 Readiness = Literal["ready", "blocked", "hopeless"]
 
@@ -94,3 +99,35 @@ def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str]) -> lis
         else:
             result.append(record)
     return result
+
+
+RECENT_MAIL = 20
+"""Messages that go into a brief; the rest stays in the mailbox."""
+
+
+def assemble_brief(
+    query: str,
+    record: TaskRecord,
+    inputs: Mapping[str, Outcome],
+    *,
+    mail: Sequence[Mail] = (),
+    iteration: int = 0,
+    artifacts: int = 0,
+    sources: Sequence[str] = (),
+) -> Brief:
+    """The scoped context for the task of `record`; `inputs` are the outcomes of its dependencies, by task id."""
+    delivered: dict[str, JsonValue] = {
+        other: outcome.result for other, outcome in inputs.items() if outcome.status == "done"
+    }
+    return Brief(
+        query=query,
+        task=record.task,
+        inputs=delivered,
+        missing=[other for other in inputs if other not in delivered],
+        mail=list(mail)[-RECENT_MAIL:],
+        feedback=record.feedback,
+        previous=record.outcome.result if record.outcome and record.feedback else "",
+        iteration=iteration,
+        artifacts=artifacts,
+        sources=list(sources),
+    )

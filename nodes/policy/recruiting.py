@@ -1,10 +1,15 @@
-"""Whether a run may grow (chapter 15.4 and 15.10): each refusal with its reason."""
+"""Whether a run may grow (chapter 15.4 and 15.10): each refusal with its reason.
 
-from collections.abc import Iterable, Sequence
+Whether an agent may delegate (row M24, M25): each refusal with a reason that the agent can use.
+
+The team directory, from the tasks as they are (chapter 15.4: list, find by role).
+"""
+
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from nodes.policy.routing import route
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Member, MemberStatus
 from state.plan import Task
 from state.policy import Policy
 from state.record import FINAL, Route, TaskRecord
@@ -108,3 +113,84 @@ def _size(records: Sequence[TaskRecord]) -> int:
     """Members: every agent of the plan, and every recruit that was not an idle member."""
     planned = {record.agent for record in records if record.recruited_by is None}
     return len(planned) + sum(record.recruited_by is not None and not record.reused for record in records)
+
+
+def may_delegate(spec: AgentSpec, chain: Sequence[str], ceiling: int, policy: Policy) -> bool:
+    """Whether the agent gets the tool at all: it has workers, the policy allows it, and there is depth left."""
+    return bool(spec.workers) and policy.delegation != "forbidden" and len(chain) < ceiling
+
+
+def refusal(
+    worker: str,
+    task: str,
+    *,
+    spec: AgentSpec,
+    chain: Sequence[str],
+    ceiling: int,
+    policy: Policy,
+    retired: Collection[str] = (),
+) -> str:
+    """Why `spec` may not delegate `task` to `worker`, or an empty string.
+
+    `chain`: who delegated to it, outermost first. `ceiling`: the supervisor's own depth limit, or what an outer
+    supervisor has left of its own.
+    """
+    roster = ", ".join(spec.workers) or "none"
+    if policy.delegation == "forbidden":
+        return "delegating is forbidden here; do the work yourself"
+    depth = len(chain) + 1
+    if depth > ceiling:
+        return f"a delegation at depth {depth} is too deep, the limit is {ceiling}; do it yourself"
+    if not task.strip():
+        return "the task is empty; say what is to be done"
+    if worker == spec.name:
+        return f"{worker} is yourself; do it, or give it to one of: {roster}"
+    if worker in chain:
+        way = " to ".join([*chain, spec.name])
+        return f"{worker} waits for your result (delegated from {way}); a cycle never ends, do it yourself"
+    if worker not in spec.workers:
+        return f"{worker!r} is not among your workers; they are: {roster}"
+    if worker in retired:
+        return f"{worker} is retired; your workers are: {roster}"
+    return ""
+
+
+def may_transfer(chain: Sequence[str], ceiling: int) -> bool:
+    """Whether an agent may hand its task over: hand-overs are bounded like delegations, and none goes in circles."""
+    return len(chain) < max(1, ceiling)
+
+
+def directory(records: Iterable[TaskRecord], team: Iterable[AgentSpec], retired: Collection[str] = ()) -> list[Member]:
+    """Every agent of the team with its status; a new list each time."""
+    tasks: dict[str, list[TaskRecord]] = {}
+    for record in records:
+        tasks.setdefault(_doer(record), []).append(record)
+    return [_member(agent, tasks.get(agent.name, []), agent.name in retired) for agent in team]
+
+
+def by_role(members: Iterable[Member], role: str) -> list[Member]:
+    """The members of one role."""
+    return [member for member in members if member.role == role]
+
+
+def _doer(record: TaskRecord) -> str:
+    """Who did it, or is to do it."""
+    return (record.outcome.agent if record.outcome else "") or record.agent or ""
+
+
+def _member(agent: AgentSpec, records: list[TaskRecord], retired: bool) -> Member:
+    recruited = bool(records) and all(record.recruited_by for record in records)
+    ids = [record.id for record in records]
+    return Member(agent=agent.name, role=agent.role, status=_status(records, retired), tasks=ids, recruited=recruited)
+
+
+def _status(records: list[TaskRecord], retired: bool) -> MemberStatus:
+    statuses = [record.status for record in records]
+    if any(status in ("running", "parked") for status in statuses):
+        return "running"
+    if retired:
+        return "retired"
+    ended = [status for status in statuses if status in ("done", "failed", "skipped", "cancelled")]
+    if not ended or "pending" in statuses:
+        return "idle"
+    return "completed" if ended[-1] == "done" else "failed"

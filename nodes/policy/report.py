@@ -1,13 +1,19 @@
-"""The report: one answer in Markdown, every statement with its numbered source, and honest about what is missing."""
+"""The report: one answer in Markdown, every statement with its numbered source, and honest about what is missing.
 
-from collections.abc import Sequence
+Putting results together (chapter 15.9, t7): deduplicate, filter, keep every source.
 
-from nodes.policy.references import References
-from nodes.policy.rollback import Undone, rolled_back
-from nodes.policy.synthesis import claims_of, says_the_same
-from state.citation import Claim, labels_in, without_labels
-from state.mode import Mode
-from state.record import TaskRecord
+Numbered sources: each label in a text becomes the number of what stands at its place.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rapidfuzz import fuzz
+
+from nodes.policy.takeover import Undone, rolled_back
+from state.citation import LABEL, Citation, Claim, labels_in, without_labels
+from state.record import Outcome, TaskRecord
+from state.run import Mode
 
 MOST_FINDINGS = 40
 """Findings listed besides the answer itself."""
@@ -68,6 +74,34 @@ def _is_said(claim: Claim, answer: str) -> bool:
     return claim.text in text or any(says_the_same(claim.text, line) for line in text.splitlines())
 
 
+class References:
+    """The sources of one report, numbered in the order in which they are cited."""
+
+    def __init__(self, records: Sequence[TaskRecord]) -> None:
+        self._known: dict[str, list[tuple[str, Citation]]] = {}
+        self._numbers: dict[Citation, int] = {}
+        for claim in (claim for record in records if record.outcome for claim in record.outcome.claims):
+            for citation in claim.citations:
+                if citation.quote:  # who misquotes a place does not hide it from those who quote it
+                    self._known.setdefault(citation.label, []).append((claim.text, citation))
+
+    def numbered(self, text: str) -> str:
+        """`text` with each label as a number; a label that points nowhere says so."""
+        return LABEL.sub(lambda match: self._number(match, text), text)
+
+    def listed(self) -> str:
+        """The list of what was cited so far; empty if nothing was."""
+        return "\n".join(_source(number, citation) for citation, number in self._numbers.items())
+
+    def _number(self, match: re.Match[str], text: str) -> str:
+        candidates = self._known.get(match.group())
+        if not candidates:
+            return f"(unverified: {match['file']})"
+        statement = _before(text, match.start())
+        _, citation = max(candidates, key=lambda known: fuzz.token_set_ratio(known[0], statement))
+        return f"[{self._numbers.setdefault(citation, len(self._numbers) + 1)}]"
+
+
 def _findings(claims: Sequence[Claim], references: References) -> str:
     lines = []
     for claim in claims[:MOST_FINDINGS]:
@@ -111,3 +145,84 @@ def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str
 def _title(text: str, most: int = 200) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+NEAR = 88.0
+"""Claims this alike (0 to 100, rapidfuzz `token_sort_ratio`) say the same, unless their numbers differ."""
+SHORTEST = 12
+"""Characters under which a line is a heading or a filler, not a claim."""
+
+_EMPTY = re.compile(r"^\W*(n/?a|none|no (results?|findings?|information)( found)?|todo|unknown)\W*$", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def claims_of(outcomes: Iterable[Outcome]) -> list[Claim]:
+    """The claims of all outcomes that were delivered, filtered and deduplicated, in order."""
+    return deduplicate(
+        claim for outcome in outcomes if outcome.status == "done" for claim in outcome.claims if is_worth_keeping(claim)
+    )
+
+
+def is_worth_keeping(claim: Claim) -> bool:
+    """Whether it says anything: not empty, not a heading, not an excuse."""
+    text = claim.text.strip()
+    return len(text) >= SHORTEST and not _EMPTY.match(text) and not text.startswith("#")
+
+
+def deduplicate(claims: Iterable[Claim]) -> list[Claim]:
+    """Each statement once; of near duplicates the first stays and takes over the others' citations."""
+    kept: list[Claim] = []
+    exact: dict[str, int] = {}
+    for claim in claims:
+        key = " ".join(claim.text.lower().split())
+        place = exact.get(key)
+        if place is None:
+            place = next((n for n, other in enumerate(kept) if says_the_same(claim.text, other.text)), None)
+        if place is None:
+            exact[key] = len(kept)
+            kept.append(claim)
+        else:
+            kept[place] = kept[place].model_copy(update={"citations": _union(kept[place].citations, claim.citations)})
+    return kept
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether two statements are near duplicates: almost the same words, and the same numbers."""
+    if _NUMBER.findall(one) != _NUMBER.findall(other):
+        return False
+    return fuzz.token_sort_ratio(one, other, processor=str.lower) >= NEAR
+
+
+def _union(mine: Sequence[Citation], theirs: Sequence[Citation]) -> list[Citation]:
+    """All places, each once; of two citations of one place, one with a quote."""
+    found: dict[str, Citation] = {}
+    for citation in [*mine, *theirs]:
+        if citation.label not in found or not found[citation.label].quote:
+            found[citation.label] = citation
+    return list(found.values())
+
+
+LONGEST_SQL = 160
+"""Characters of a computation that are shown."""
+
+
+def _before(text: str, end: int) -> str:
+    """The statement that a label at `end` belongs to: what stands before it, back to another statement's label."""
+    block = text[max(text.rfind("\n\n", 0, end), text.rfind("\n- ", 0, end), 0) : end]
+    pieces = [piece for piece in LABEL.split(block)[:: LABEL.groups + 1] if piece.strip(" .,;")]
+    return pieces[-1] if pieces else ""
+
+
+def _source(number: int, citation: Citation) -> str:
+    if citation.place == "table":
+        sql = " ".join(citation.quote.split())
+        shown = sql if len(sql) <= LONGEST_SQL else sql[: LONGEST_SQL - 1].rstrip() + "…"
+        return f"{number}. {citation.file}, computed from the table: `{shown}`"
+    return f'{number}. {citation.file}, {_place(citation.exact or citation.place)}: "{citation.quote}"'
+
+
+def _place(place: str) -> str:
+    """`L12-L14` as `lines 12-14`."""
+    word = {"L": "line", "p": "page", "r": "row"}[place[0]]
+    first, _, last = place.partition("-")
+    return f"{word}s {first[1:]}-{last[1:]}" if last and last != first else f"{word} {first[1:]}"

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from state.outcome import Outcome
+from state.record import Outcome
 from state.trust import LEVELS, Incident, Level, Tally, Trust
 
 DAY_S = 86_400.0

@@ -13,10 +13,9 @@ from typing import Any
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import BaseModel
 
-from nodes.policy.chain import break_in, sealed, unrecorded
+from nodes.policy.audit_chain import break_in, sealed, unrecorded
 from nodes.runtime.rows import Namespace, read_all, read_each, space
-from state.approval import Approval, Decision
-from state.audit import Entry, EntryKind
+from state.approval import Approval, Decision, Entry, EntryKind
 
 _HEAD = "head"
 _Row = tuple[str, dict[str, Any] | None]

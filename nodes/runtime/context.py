@@ -1,11 +1,18 @@
-"""One run as a node sees it: the thread, its policy, its journal, its sources."""
+"""One run as a node sees it: the thread, its policy, its journal, its sources.
+
+Where a run's files go: one folder for each thread, and below it one for each task of a nested supervisor.
+
+The shape of a node of the supervisor graph.
+"""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import Any, Protocol, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -14,15 +21,16 @@ from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.runtime.audit import Audit
-from nodes.runtime.folder import run_folder
-from nodes.runtime.journal import Journal, Json
+from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import InnerJournal, Nesting
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
 from state.event import EventKind
-from state.phase import Phase
 from state.policy import Policy
+from state.record import TaskRecord
+from state.run import Phase
 from state.supervisor import SupervisorState, Terms
+from state.text import Json
 
 BY_HAND = "|try:"
 """Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's try."""
@@ -137,3 +145,32 @@ def thread_of(config: RunnableConfig) -> str:
 
 def _plain(data: dict[str, object]) -> Json:
     return {key: value for key, value in data.items() if value is not None}  # type: ignore[misc]
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+def run_folder(artifacts: Path, thread_id: str) -> Path:
+    """The folder of a thread below `artifacts`: its name where that can be one, else one that no other thread has."""
+    if _PLAIN.fullmatch(thread_id):
+        return artifacts / thread_id
+    mark = sha256(thread_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return artifacts / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', thread_id)[:60]}-{mark}"
+
+
+def nested_folder(folder: Path, task_id: str) -> Path:
+    """The folder of a nested supervisor, by that of the outer run and the outer task."""
+    return folder / "nested" / task_id
+
+
+class Node(Protocol):
+    """An async function of state and runtime; it returns the changed channels, or a Command that also says where to."""
+
+    async def __call__(self, state: SupervisorState, runtime: Runtime[None]) -> Any:
+        """Do the node's work."""
+
+
+def is_by_model(record: TaskRecord, run: RunContext) -> bool:
+    """Whether a chat model did the task, not a function."""
+    name = record.outcome.agent if record.outcome else ""
+    return name in run.services.team and run.services.team.agent(name).run is None

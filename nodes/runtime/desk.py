@@ -7,22 +7,19 @@ from typing import Any, Literal, NoReturn, Protocol
 from pydantic import JsonValue
 
 from nodes.policy import recruiting
-from nodes.policy.directory import directory
+from nodes.policy.approvals import denial
 from nodes.policy.oversight import risk_asked
-from nodes.policy.rejection import denial
-from nodes.runtime.floor import Floor
-from nodes.runtime.leaving import Parked
-from nodes.runtime.once import Once
-from nodes.runtime.trust import mode_of
-from state.approval import Approval, Decision
-from state.brief import Brief, Mail
-from state.directory import Member
-from state.effect import Effect
+from nodes.policy.recruiting import directory
+from nodes.runtime.calling import Parked
+from nodes.runtime.execution import Floor
+from nodes.runtime.side_effects import Once
+from nodes.runtime.trust_store import mode_of
+from state.agent import Brief, Mail, Member
+from state.approval import OF_RISK, Approval, Decision, Risk
 from state.errors import AgentFailed, ToolRefused
-from state.outcome import Outcome
-from state.record import FINAL
+from state.record import FINAL, Outcome
+from state.side_effect import Effect
 from state.signal import Recruit
-from state.trigger import OF_RISK, Risk
 
 
 class Delegating(Protocol):

@@ -9,14 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
-from pydantic import JsonValue
 
-from nodes.runtime.clock import Clock
 from nodes.runtime.rows import read_all, space
+from nodes.runtime.services import Clock
 from state.approval import Approval
 from state.event import Event, EventKind
+from state.text import Json
 
-Json = dict[str, JsonValue]
 Writer = Callable[[Json], None]
 PAGE = 500
 """Rows read from the Store at once."""

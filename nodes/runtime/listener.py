@@ -2,35 +2,36 @@
 
 From another process a signal is seen at the next poll, from this one at once. What an agent does through its desk
 (mail, recruits) comes the same way, without the detour through the log.
+
+The post: mail goes to mailboxes at once, is stored a moment later, and told of in the same transaction.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
 from nodes.policy.answers import came_second, checked
-from nodes.policy.asked import asked_by
-from nodes.policy.driving import control_by
-from nodes.policy.handback import hand_back_faults
+from nodes.policy.approvals import asked_by
+from nodes.policy.mail import CAPACITY, addressees
 from nodes.policy.recruiting import Refusal, recruit
+from nodes.policy.takeover import control_by, hand_back_faults
+from nodes.runtime.approvals import Questions
+from nodes.runtime.budget import Meter
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
-from nodes.runtime.meter import Meter
-from nodes.runtime.post import Post
-from nodes.runtime.questions import Questions
-from nodes.runtime.signals import Waiting, handled, sent_at, waiting
-from nodes.runtime.steering import Steering
+from nodes.runtime.signals import Steering, Waiting, handled, sent_at, waiting
+from state.agent import Mail
 from state.approval import Approval
-from state.brief import Mail
-from state.control import Control
 from state.record import TaskRecord
 from state.signal import (
     FOR_AGENTS,
     SIGNAL,
     Cancel,
+    Control,
     Decide,
     HandBack,
     Pause,
@@ -232,3 +233,37 @@ class Listener:
 
 def _nobody(_: TaskRecord) -> None:
     """Takes recruits while no dispatcher does."""
+
+
+class Post:
+    """Delivers mail within one executing superstep."""
+
+    def __init__(self, run: RunContext, steering: Steering, records: Mapping[str, TaskRecord]) -> None:
+        self._run = run
+        self._steering = steering
+        self._records = records
+        self._sent: Counter[tuple[str, str]] = Counter()
+        """Mail that no event tells of yet: how many, by sender and address."""
+
+    def deliver(self, mail: Mail) -> str:
+        """Put mail into the mailboxes it is for; returns why not, or an empty string. Never waits."""
+        names = self._addressees(mail.to, mail.sender)
+        if sum(self._steering.deliver(name, [mail]) for name in names):
+            self._sent[mail.sender, mail.to] += 1
+        self._run.services.bells.ring(self._run.thread_id)
+        return "" if names else f"there is nobody called {mail.to!r}"
+
+    async def save(self, also: Sequence[PutOp] = ()) -> None:
+        """Store what was delivered, and tell of it and of what the mailboxes have lost, together with `also`."""
+        rows, sent = [*self._steering.unsaved(), *also], self._sent
+        self._sent = Counter()
+        for (sender, to), messages in sent.items():
+            lost = {name: self._steering.mail(name).lost for name in self._addressees(to, sender)}
+            told = {"sender": sender, "to": list(lost), "messages": messages, "lost": lost, "capacity": CAPACITY}
+            await self._run.emit("mail_delivered", also=rows, **told)  # type: ignore[arg-type]
+            rows = []
+        if rows:
+            await self._run.store.abatch(rows)
+
+    def _addressees(self, to: str, sender: str) -> list[str]:
+        return addressees(to, sender, self._run.services.team, self._records)

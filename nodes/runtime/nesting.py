@@ -4,8 +4,11 @@ Journal and board, questions and their answers, side effects, budget, control, r
 inner graph as LangGraph's runtime context: never checkpointed, made anew after a crash. Everything else (tasks, mail,
 recruits) stays in the inner supervisor's own scope. What is passed on goes from one to the next, so it works at any
 depth; ids get a prefix at each step, by which answers find their way back.
+
+Room for agents at work; a nested supervisor's agents take room on the outer floor, too.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -14,13 +17,13 @@ from typing import Protocol, cast
 
 from langgraph.store.base import PutOp
 
-from nodes.runtime.journal import Journal, Json
-from nodes.runtime.slots import Slots
-from nodes.runtime.steering import Steering
+from nodes.runtime.journal import Journal
+from nodes.runtime.signals import Steering
 from state.approval import Approval, Decision
-from state.effect import Effect, EffectStatus
 from state.event import Event, EventKind
-from state.usage import Usage
+from state.record import Usage
+from state.side_effect import Effect, EffectStatus
+from state.text import Json
 
 Decide = Callable[[str, Decision], PutOp]
 """Keeps a decision, and returns the row to write: `Steering.decide`."""
@@ -81,6 +84,40 @@ class SideEffects(Protocol):
 
     async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
         """Write down what came of it."""
+
+
+class Slots:
+    """A counted lock: at most `count` at once here, and no more than `outer` has room for."""
+
+    def __init__(self, count: int, outer: "Slots | None" = None) -> None:
+        self._room = asyncio.Semaphore(count)
+        self._outer = outer
+
+    async def acquire(self) -> None:
+        """Wait for room. Always from the inside out, so that two who wait cannot hold each other up."""
+        await self._room.acquire()
+        if self._outer:
+            try:
+                await self._outer.acquire()
+            except BaseException:
+                self._room.release()
+                raise
+
+    def release(self) -> None:
+        """Make room for somebody else."""
+        if self._outer:
+            self._outer.release()
+        self._room.release()
+
+    def locked(self) -> bool:
+        """Whether whoever comes now has to wait here."""
+        return self._room.locked()
+
+    async def __aenter__(self) -> None:
+        await self.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self.release()
 
 
 @dataclass(frozen=True)

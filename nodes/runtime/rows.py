@@ -2,12 +2,18 @@
 
 LangGraph's Store refuses a period in a namespace and sorts a search by time of change, not by key: hence the quoting,
 and `read_all`, which reads everything below one namespace in the order of its keys.
+
+The index of runs: one row for the last run of each thread, and which of them have ended.
+
+That a run has ended is noted by who sees it in the checkpoint, not by the node that ends it: a process that dies
+between that node and its checkpoint leaves a run that is to be taken up again, and must be found.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
-from langgraph.store.base import BaseStore, Item, SearchOp
+from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
 
 Namespace = tuple[str, ...]
 MOST = 1_000_000
@@ -31,3 +37,60 @@ async def read_each(store: BaseStore, namespaces: Sequence[Namespace]) -> list[l
         sorted((item for item in cast(list[Item], page) if tuple(item.namespace) == namespace), key=lambda i: i.key)
         for namespace, page in zip(namespaces, pages, strict=True)
     ]
+
+
+_RUNS = ("runs",)
+_ENDED = ("ended",)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One row of the index."""
+
+    thread_id: str
+    started_at: float
+    door: str
+    """The way it came, where that was a server; empty otherwise."""
+    is_open: bool
+    """Whether nobody has seen its end."""
+
+
+def listing(thread_id: str, query: str, started_at: float, door: str = "") -> list[PutOp]:
+    """The rows that list a run which starts now, instead of the one before on its thread."""
+    row = {"query": query, "started_at": started_at, **({"door": door} if door else {})}
+    return [PutOp(_RUNS, thread_id, row), PutOp(_ENDED, thread_id, None)]
+
+
+async def note_end(store: BaseStore, thread_id: str, started_at: float, status: str, finished_at: float) -> None:
+    """Keep that the run which started then is over: it is not looked at again where only open ones matter."""
+    await store.aput(_ENDED, thread_id, {"started_at": started_at, "status": status, "finished_at": finished_at})
+
+
+async def read_index(store: BaseStore) -> list[Listed]:
+    """Every row, newest first. One that another run has replaced in the meantime is open again."""
+    runs, ended = await read_each(store, [_RUNS, _ENDED])
+    ends = {row.key: row.value["started_at"] for row in ended}
+    found = [
+        Listed(
+            thread_id=row.key,
+            started_at=row.value.get("started_at") or 0.0,
+            door=row.value.get("door", ""),
+            is_open=row.key not in ends or ends[row.key] != row.value.get("started_at"),
+        )
+        for row in runs
+    ]
+    return sorted(found, key=lambda listed: -listed.started_at)
+
+
+LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told", "delegations", "nested")
+"""Rows that belong to one run, and are cleared when the next one starts on the thread."""
+
+
+async def clear(store: BaseStore, thread_id: str) -> None:
+    """Forget what signals did to the last run of a thread."""
+    places = [space(kind, thread_id) for kind in (*KINDS, "board")]
+    pages = await read_each(store, places)
+    rows = [PutOp(place, row.key, None) for place, page in zip(places, pages, strict=True) for row in page]
+    if rows:
+        await store.abatch(rows)

@@ -1,20 +1,96 @@
-"""What a graph is built from. Made once, in the composition root, and handed to the nodes."""
+"""What a graph is built from. Made once, in the composition root, and handed to the nodes.
 
+Time, handed in, so that a test can hold it still.
+
+The wiring of a supervisor graph together with what it was built from.
+
+A compiled graph keeps what it was compiled from as its `builder`. So whoever has a nested supervisor as an agent can
+find that one's team: to undo what was done in it, in a process where it has not run.
+"""
+
+import asyncio
+import random
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
+from weakref import WeakValueDictionary
 
+from langgraph.graph import StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from nodes.llm.choose import Models
-from nodes.runtime.clock import Clock, SystemClock
-from nodes.runtime.notify import Nobody, Notifier
-from nodes.runtime.signals import Bells
 from nodes.tools.mcp import McpShelf
+from state.agent import Team
 from state.policy import Policy
-from state.team import Team
+from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
+
+
+class Notifier(Protocol):
+    """Delivers messages to people."""
+
+    async def tell(self, title: str, body: str, *, escalated: bool) -> bool:
+        """Send one; false (or an exception) if somebody could not be reached. `escalated`: to the next person."""
+
+
+class Nobody:
+    """The notifier where none is set: the log is enough."""
+
+    async def tell(self, title: str, body: str, *, escalated: bool) -> bool:  # noqa: ARG002 - it tells nobody
+        """Nothing to deliver."""
+        return True
+
 
 MAX_SOURCE_BYTES = 50 * 1024 * 1024
+
+
+class Bells:
+    """One bell a thread: rung by a sender in this process, so that the run looks at once and not at its next poll."""
+
+    def __init__(self) -> None:
+        self._bells: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+
+    def bell(self, thread_id: str) -> asyncio.Event:
+        """The thread's bell; it exists as long as somebody holds it."""
+        bell = self._bells.get(thread_id)
+        if bell is None:
+            bell = self._bells[thread_id] = asyncio.Event()
+        return bell
+
+    def ring(self, thread_id: str) -> None:
+        """Wake whoever listens in this process, if anybody does."""
+        if bell := self._bells.get(thread_id):
+            bell.set()
+
+
+class Clock(Protocol):
+    """What a run needs of time and chance."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+    def jitter(self) -> float:
+        """A number from 0 to 1, to spread retries."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+    def jitter(self) -> float:
+        """A number from 0 to 1."""
+        return random.random()
 
 
 @dataclass(frozen=True)
@@ -43,3 +119,11 @@ class Services:
     def below(self, clock: Clock) -> "Services":
         """The same for a supervisor that works for another: with that one's clock, and people hear from it alone."""
         return replace(self, clock=clock, notifier=Nobody())
+
+
+class Blueprint(StateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):
+    """A supervisor graph before it is compiled."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(SupervisorState, input_schema=SupervisorInput, output_schema=SupervisorOutput)
+        self.services = services

@@ -2,45 +2,32 @@
 
 A signal waits under `signals` until it is handled, and is kept under `signal_log` afterwards, with what came of it. The
 move and its effect are one transaction, so a crash can neither lose a signal nor apply it twice.
+
+What signals have done to a run so far: kept in the Store, held in memory while the run executes.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 from uuid import uuid4
-from weakref import WeakValueDictionary
+from weakref import WeakSet
 
 from langgraph.store.base import BaseStore, PutOp
 
-from nodes.runtime.clock import Clock
-from nodes.runtime.journal import Json
-from nodes.runtime.rows import read_all, space
-from state.signal import Signal
+from nodes.policy.mail import Mailbox
+from nodes.runtime.rows import LOADED, read_all, read_each, space
+from nodes.runtime.services import Clock
+from state.agent import Mail
+from state.approval import Decision
+from state.record import TaskRecord
+from state.signal import Control, HandBack, Signal
+from state.text import Json
 
 Waiting = tuple[str, Json]
 """A signal's key and its raw content, which may be malformed."""
 
 _SENT = count(1)
 """Keeps signals apart, and in order, that one process sends at the same reading of its clock."""
-
-
-class Bells:
-    """One bell a thread: rung by a sender in this process, so that the run looks at once and not at its next poll."""
-
-    def __init__(self) -> None:
-        self._bells: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-
-    def bell(self, thread_id: str) -> asyncio.Event:
-        """The thread's bell; it exists as long as somebody holds it."""
-        bell = self._bells.get(thread_id)
-        if bell is None:
-            bell = self._bells[thread_id] = asyncio.Event()
-        return bell
-
-    def ring(self, thread_id: str) -> None:
-        """Wake whoever listens in this process, if anybody does."""
-        if bell := self._bells.get(thread_id):
-            bell.set()
 
 
 async def send(store: BaseStore, thread_id: str, signal: Signal, clock: Clock) -> str:
@@ -70,3 +57,140 @@ def handled(thread_id: str, key: str, raw: Json, outcome: str, at: float) -> lis
 async def read_log(store: BaseStore, thread_id: str) -> Sequence[tuple[str, Json]]:
     """Every handled signal with what came of it, oldest first."""
     return [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
+
+
+class Steering:
+    """Control, mailboxes, retired agents, recruits and decisions of one run."""
+
+    def __init__(self, store: BaseStore, thread_id: str) -> None:
+        self._store = store
+        self._thread_id = thread_id
+        self.control = Control()
+        self.mailboxes: dict[str, Mailbox] = {}
+        self.retired: set[str] = set()
+        self.recruits: list[TaskRecord] = []
+        """In the order in which they were granted."""
+        self.decisions: dict[str, Decision] = {}
+        self.hand_backs: list[HandBack] = []
+        """In the order in which they came."""
+        self.changed = asyncio.Event()
+        """Set at every change; who waits for one clears it first."""
+        self.on_drive: Callable[[Control], None] = _nobody
+        self._leader: Steering | None = None
+        self._asks = ""
+        """What stands before the ids of its questions at the leader's."""
+        self._followers: WeakSet[Steering] = WeakSet()
+        self._unsaved: set[str] = set()
+
+    async def load(self, decisions: Mapping[str, Json]) -> None:
+        """Read what was there; `decisions` are those that the state of the graph already has."""
+        pages = await read_each(self._store, [space(kind, self._thread_id) for kind in LOADED])
+        rows = dict(zip(LOADED, pages, strict=True))
+        own = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
+        self.control = self._leader.control if self._leader else own
+        self.mailboxes = {item.key: Mailbox.model_validate(item.value) for item in rows["mail"]}
+        self.retired = {item.key for item in rows["retired"]}
+        self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
+        self.hand_backs = [HandBack.model_validate(item.value) for item in rows["hand_backs"]]
+        stored = {item.key: item.value for item in rows["decisions"]}
+        merged = {**stored, **decisions}
+        own_decisions = {key: Decision.model_validate(value) for key, value in merged.items()}
+        self.decisions = {**own_decisions, **self._from_above()}
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether work is to stop at its next safe point."""
+        return self.control.driving != "running"
+
+    def mail(self, agent: str) -> Mailbox:
+        """An agent's mailbox."""
+        return self.mailboxes.get(agent, Mailbox())
+
+    def deliver(self, agent: str, mails: list[Mail]) -> bool:
+        """Put mail into a mailbox; it is there at once, and stored with `unsaved`. False if all of it was known."""
+        before = self.mail(agent)
+        after = before.add(mails)
+        if after is not before:
+            self.mailboxes[agent] = after
+            self._unsaved.add(agent)
+            self.changed.set()
+        return after is not before
+
+    def unsaved(self) -> list[PutOp]:
+        """The rows of mailboxes that changed since the last call; the caller writes them."""
+        place = space("mail", self._thread_id)
+        rows = [PutOp(place, agent, self.mailboxes[agent].model_dump(mode="json")) for agent in sorted(self._unsaved)]
+        self._unsaved.clear()
+        return rows
+
+    def drive(self, control: Control) -> PutOp:
+        """Change who is driving; returns the row to write."""
+        self._driven(control)
+        return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
+
+    def follow(self, leader: "Steering", asks: str) -> None:
+        """Be driven and answered by whoever drives and answers `leader`: the supervisor that this one is nested in.
+
+        `asks`: what stands before the ids of its questions there. Decisions are kept by the outermost alone.
+        """
+        self._leader, self._asks = leader, asks
+        self.control = leader.control
+        leader._followers.add(self)
+
+    def _driven(self, control: Control) -> None:
+        self.control = control
+        self.on_drive(control)
+        self.changed.set()
+        for follower in list(self._followers):
+            follower._driven(control)
+
+    def retire(self, agent: str) -> PutOp:
+        """Take an agent out of further assignment; returns the row to write."""
+        self.retired.add(agent)
+        return PutOp(space("retired", self._thread_id), agent, {"agent": agent})
+
+    def add_recruit(self, record: TaskRecord) -> PutOp:
+        """Add a recruit; returns the row to write. Its key keeps the order, which LangGraph's @tasks depend on."""
+        self.recruits.append(record)
+        row = record.model_dump(mode="json")
+        return PutOp(space("recruits", self._thread_id), f"{len(self.recruits):06d}", row)
+
+    def forget_recruits(self, ids: Collection[str]) -> list[PutOp]:
+        """Take recruits out of the run; returns the rows to write."""
+        before, self.recruits = self.recruits, [record for record in self.recruits if record.id not in ids]
+        place = space("recruits", self._thread_id)
+        rows = [record.model_dump(mode="json") for record in self.recruits]
+        return [PutOp(place, f"{n:06d}", rows[n - 1] if n <= len(rows) else None) for n in range(1, len(before) + 1)]
+
+    def hand_back(self, signal: HandBack) -> PutOp:
+        """Keep what a human handed back; returns the row to write."""
+        self.hand_backs.append(signal)
+        row = signal.model_dump(mode="json")
+        return PutOp(space("hand_backs", self._thread_id), f"{len(self.hand_backs):06d}", row)
+
+    def decide(self, approval_id: str, decision: Decision) -> PutOp:
+        """Keep an answer, and let whoever asked know at once, at any depth; returns the row to write."""
+        if self._leader:
+            return self._leader.decide(f"{self._asks}{approval_id}", decision)
+        self._decided(approval_id, decision)
+        return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
+
+    def _decided(self, approval_id: str, decision: Decision) -> None:
+        self.decisions[approval_id] = decision
+        self.changed.set()
+        for follower in list(self._followers):
+            if approval_id.startswith(follower._asks):
+                follower._decided(approval_id.removeprefix(follower._asks), decision)
+
+    def _from_above(self) -> dict[str, Decision]:
+        known = self._leader.decisions if self._leader else {}
+        return {key.removeprefix(self._asks): said for key, said in known.items() if key.startswith(self._asks)}
+
+
+async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:
+    """The recruits of a run, in the order in which they were granted."""
+    return [TaskRecord.model_validate(item.value) for item in await read_all(store, space("recruits", thread_id))]
+
+
+def _nobody(_: Control) -> None:
+    """Told who is driving while no dispatcher is."""

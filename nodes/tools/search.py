@@ -1,11 +1,18 @@
-"""The `search` tool: passages of the sources that match a few words."""
+"""The `search` tool: passages of the sources that match a few words.
+
+The `read` tool: a file of the sources from some line, page or row on.
+
+The `query` tool: SQL over the tables of the sources.
+"""
 
 import asyncio
+from collections.abc import Sequence
 
 from langchain_core.tools import BaseTool, StructuredTool
 
 from nodes.tools.passages import Passage
-from nodes.tools.sources import Sources
+from nodes.tools.sources import Excerpt, Sources
+from nodes.tools.tables import QueryResult
 from state.errors import ToolRefused
 
 MOST = 50
@@ -34,3 +41,67 @@ def shown(passage: Passage) -> str:
     """A passage after its label, line for line, so that a sentence in it can be cited by its own lines."""
     text = passage.text.replace("\r\n", "\n").rstrip()
     return f"{passage.label} {text if len(text) <= CHARS else text[:CHARS] + ' …'}"
+
+
+def make_read(sources: Sources | None) -> BaseTool:
+    """The tool over `sources`; without any it refuses."""
+
+    async def read(file: str, start: int = 1, count: int = 80) -> str:
+        """Read a source file: its lines (or pages, or table rows) from `start` on, each part after its label."""
+        if sources is None:
+            raise ToolRefused(NO_SOURCES)
+        excerpt = await asyncio.to_thread(sources.read, file, start, count)
+        return "\n\n".join([*(shown(chunk) for chunk in excerpt.chunks), _ending(excerpt)])
+
+    return StructuredTool.from_function(coroutine=read, name="read")
+
+
+def _ending(excerpt: Excerpt) -> str:
+    """The last line: how much is left and how to get it."""
+    if excerpt.left:
+        rest = f"{excerpt.left} of {excerpt.size} are left; go on with start={excerpt.next}."
+    else:
+        rest = f"This is the end of {excerpt.file} ({excerpt.size})."
+    return f"({excerpt.note} {rest})" if excerpt.note else f"({rest})"
+
+
+ROWS = 50
+CELL = 300
+"""Characters of one cell that are shown."""
+
+
+def make_query(sources: Sources | None) -> BaseTool:
+    """The tool over the tables of `sources`; without any it refuses."""
+
+    async def query(sql: str) -> str:
+        """Run one read-only SQL statement (DuckDB) over the tables of the sources; SHOW TABLES lists them."""
+        if sources is None:
+            raise ToolRefused(NO_SOURCES)
+        return as_markdown(await asyncio.to_thread(sources.tables.query, sql, ROWS))
+
+    return StructuredTool.from_function(coroutine=query, name="query")
+
+
+def as_markdown(result: QueryResult) -> str:
+    """The labels of the tables used, the rows as a Markdown table, and whether there were more."""
+    parts = [" ".join(f"[{file}#table]" for file in result.tables)] if result.tables else []
+    head = [_line(result.columns), _line(["---"] * len(result.columns))]
+    parts.append("\n".join([*head, *(_line(row) for row in result.rows)]))
+    if not result.rows:
+        parts.append("(no rows)")
+    if result.truncated:
+        parts.append(f"(only the first {len(result.rows)} rows are shown; aggregate, filter or use LIMIT with OFFSET)")
+    return "\n\n".join(parts)
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _cell(value: object) -> str:
+    """A value in one line; figures with up to 12 significant digits, so that 0.1 + 0.2 is 0.3."""
+    if value is None:
+        return ""
+    text = f"{value:.12g}" if isinstance(value, float) and abs(value) < 1e12 else str(value)
+    text = " ".join(text.split()).replace("|", "\\|")
+    return text if len(text) <= CELL else f"{text[:CELL]} …"

@@ -14,7 +14,7 @@ from nodes.tools.document import UNIT_NAMES, Document
 from nodes.tools.index import Index
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
-from nodes.tools.readers.opening import read_document
+from nodes.tools.readers.table import read_document
 from nodes.tools.tables import Tables
 from state.errors import SourcesInvalid, ToolRefused
 

@@ -7,12 +7,9 @@ from pathlib import Path
 from langchain_core.tools import BaseTool
 
 from nodes.tools.calculate import make_calculate
-from nodes.tools.publish import make_publish, make_unpublish
-from nodes.tools.query import make_query
-from nodes.tools.read import make_read
-from nodes.tools.search import make_search
+from nodes.tools.files import make_publish, make_unpublish, make_write
+from nodes.tools.search import make_query, make_read, make_search
 from nodes.tools.sources import Sources
-from nodes.tools.write import make_write
 from state.errors import TeamInvalid
 
 

@@ -12,8 +12,7 @@ from langgraph.types import Command
 from graph.app import build_supervisor
 from graph.builder import Graph
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.errors import BadInput, PolicyInvalid
 from state.replies import PlanDraft, TaskDraft
 from tests.runs import Turns, agent, plan

@@ -6,7 +6,7 @@ import pytest
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import BadInput, ThreadUnknown
 from state.signal import Takeover
 from tests.clock import HeldClock

@@ -7,8 +7,8 @@ import pytest
 from langgraph.types import Command
 
 from graph.supervisor import Supervisor
+from state.agent import Brief
 from state.approval import Approval, Decision
-from state.brief import Brief
 from state.errors import BadInput
 from state.run import Run
 from state.signal import Decide

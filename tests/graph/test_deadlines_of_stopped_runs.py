@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import BadInput, ThreadUnknown
 from state.run import Run
 from state.signal import Pause, Resume, Signal, Takeover

@@ -4,8 +4,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
-from state.agent import Limits
-from state.brief import Brief
+from state.agent import Brief, Limits
 from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 

@@ -12,12 +12,12 @@ from langgraph.types import Command
 
 from graph.builder import Graph, build_graph
 from graph.composition import compose
+from graph.database import open_database
 from graph.guard import Guard
-from graph.lease import LEASE_S, STEP_S, Leases
-from graph.persistence import open_database
 from graph.settings import Settings
+from graph.sqlite.lease import LEASE_S, STEP_S, Leases
 from nodes.llm.scripted import ScriptedModel
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import ModelRejected, ThreadBusy
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Pause

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import DatabaseUnusable, ModelRejected
 from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from graph.lease import LATEST_S, LEASE_S, PATIENCE_S
+from graph.sqlite.lease import LATEST_S, LEASE_S, PATIENCE_S
 from graph.supervisor import Supervisor
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import ThreadBusy
 from tests.clock import HeldClock
 from tests.runs import agent, opened, plan

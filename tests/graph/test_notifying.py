@@ -10,7 +10,7 @@ from graph.notifier import AppriseNotifier
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
 from nodes.runtime.rows import space
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import SettingsInvalid
 from tests.clock import HeldClock
 from tests.runs import agent, opened, plan

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from langgraph.store.base import PutOp
 
-from graph.persistence import open_database
-from state.brief import Brief
+from graph.database import open_database
+from state.agent import Brief
 from state.errors import DatabaseUnusable
 from tests.runs import agent, opened, plan
 

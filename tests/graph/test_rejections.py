@@ -6,8 +6,7 @@ import pytest
 from langchain_core.tools import tool
 
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run
 from tests.runs import agent, opened, plan, statuses

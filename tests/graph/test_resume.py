@@ -7,10 +7,10 @@ import pytest
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.clock import SystemClock
+from nodes.runtime.services import SystemClock
 from nodes.runtime.signals import send
+from state.agent import Brief
 from state.approval import Decision
-from state.brief import Brief
 from state.errors import BadInput, ModelRejected, ModelUnavailable
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Decide

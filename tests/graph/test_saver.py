@@ -11,8 +11,8 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
 from graph.app import build_supervisor
-from graph.persistence import open_database
-from graph.saver import Saver
+from graph.database import open_database
+from graph.sqlite.saver import Saver
 from state.agent import AgentSpec
 from tests.runs import plan
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from graph import app, server
-from graph.lease import Leases
-from graph.persistence import open_database
-from nodes.runtime.clock import SystemClock
-from state.brief import Brief
+from graph.database import open_database
+from graph.sqlite.lease import Leases
+from nodes.runtime.services import SystemClock
+from state.agent import Brief
 from state.errors import ThreadBusy
 from tests.runs import agent, opened, plan
 

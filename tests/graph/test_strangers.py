@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import AgentsMissing, BadInput
 from state.run import Run
 from state.signal import Cancel, HandBack, Pause, Resume, SendMail, Signal, Takeover

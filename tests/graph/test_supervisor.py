@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nodes.llm.scripted import ScriptedModel
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import BadInput, ThreadBusy, ThreadUnknown
 from state.plan import Plan
 from state.replies import PlanDraft, TaskDraft

@@ -7,7 +7,7 @@ import pytest
 
 from graph.supervisor import Supervisor
 from nodes.policy.trust import DAY_S
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import AgentFailed, BadInput
 from state.run import Run
 from state.trust import Level, Trust

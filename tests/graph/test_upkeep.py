@@ -14,15 +14,15 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 
 from graph import app
-from graph.lease import STEP_S, Leases
-from graph.persistence import open_database
+from graph.database import open_database
 from graph.runs import LOOKED_AFTER
+from graph.server import AGAIN_S, Upkeep, looked_after
 from graph.settings import read_settings
+from graph.sqlite.lease import STEP_S, Leases
 from graph.supervisor import Supervisor
-from graph.upkeep import AGAIN_S, Upkeep, looked_after
-from nodes.control import LOOK
-from nodes.runtime.clock import Clock, SystemClock
-from state.brief import Brief
+from nodes.policy.answers import LOOK
+from nodes.runtime.services import Clock, SystemClock
+from state.agent import Brief
 from state.errors import AgentsMissing, SettingsInvalid, ThreadBusy
 from state.signal import Pause
 from tests.clock import HeldClock

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from graph.watchman import Watchman
+from graph.recovery import Watchman
 from state.errors import AgentsMissing
 from tests.clock import HeldClock
 

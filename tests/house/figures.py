@@ -67,7 +67,8 @@ def longest_chain(graph: dict[str, set[str]]) -> list[str]:
 
     @cache
     def below(name: str) -> tuple[str, ...]:
-        return (name, *max((below(other) for other in sorted(graph[name]) if other != name), key=len, default=()))
+        rest: tuple[str, ...] = max((below(o) for o in sorted(graph[name]) if o != name), key=len, default=())
+        return (name, *rest)
 
     return list(max((below(name) for name in graph), key=len))
 

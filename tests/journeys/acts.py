@@ -10,8 +10,7 @@ from langchain_core.tools import BaseTool, tool
 
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from tests.journeys.doom import Story, die_once, note
 from tests.runs import agent, plan
 

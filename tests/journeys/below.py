@@ -9,8 +9,7 @@ from graph.app import build_supervisor
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.errors import ThreadUnknown
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run

@@ -22,7 +22,7 @@ from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
 from state.run import Run
-from state.supervisor import Json
+from state.text import Json
 
 THREAD = "t"
 Moment = Literal["event", "before a write", "after a write", "seconds"]

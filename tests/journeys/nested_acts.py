@@ -7,8 +7,7 @@ from langchain_core.tools import tool
 
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.replies import PlanDraft
 from tests.journeys.acts import sender
 from tests.journeys.below import drafts, unit

@@ -13,8 +13,7 @@ from typing_extensions import TypedDict
 from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.replies import PlanDraft, TaskDraft
 from tests.journeys.below import drafts
 from tests.journeys.doom import Story, note, notes

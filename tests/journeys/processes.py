@@ -9,12 +9,12 @@ from contextlib import redirect_stderr, suppress
 from pathlib import Path
 
 from graph.cli import main
-from graph.cli.planfile import read_plan
+from graph.cli.plan_file import read_plan
 from graph.supervisor import Supervisor, open_supervisor
 from state.errors import ThreadUnknown
 from state.run import Run
 from state.signal import Cancel
-from state.supervisor import Json
+from state.text import Json
 from tests.journeys.doom import THREAD, Telling, begun_or_resumed, kill_me, note, opened
 
 

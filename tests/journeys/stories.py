@@ -8,8 +8,7 @@ from langchain_core.tools import BaseTool, tool
 
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Skills
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Skills
 from state.replies import PlanDraft, Review, TaskDraft
 from tests.journeys.doom import Story, die_once, note
 from tests.runs import agent, plan

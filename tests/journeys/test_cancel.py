@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nodes.runtime.desk import Desk
 from nodes.runtime.signals import read_log
-from state.brief import Brief
+from state.agent import Brief
 from state.signal import Cancel, Pause, Resume
 from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, tell, under_way

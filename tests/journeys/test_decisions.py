@@ -6,8 +6,8 @@ from pathlib import Path
 from nodes.runtime.desk import Desk
 from nodes.runtime.rows import space
 from nodes.runtime.signals import read_log, waiting
+from state.agent import Brief
 from state.approval import Decision
-from state.brief import Brief
 from state.signal import Decide, Pause, Retire
 from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, tell, under_way

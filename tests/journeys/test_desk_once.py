@@ -12,11 +12,10 @@ from pydantic import BaseModel, JsonValue
 
 from graph.supervisor import Supervisor
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
-from state.effect import Effect
+from state.agent import AgentSpec, Brief, Limits
 from state.errors import BadInput, ToolRefused
 from state.run import Run
+from state.side_effect import Effect
 from state.signal import Cancel, Pause
 from tests.journeys.doom import THREAD
 from tests.journeys.steered import happened

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import AgentFailed
 from state.replies import Review, Verdict
 from state.signal import Cancel, Pause, Recruit, Signal, Takeover

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nodes.agents.team import open_team
+from graph.team_file import open_team
 from state.event import Event
 from tests.conftest import ROOT
 

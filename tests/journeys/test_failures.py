@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from nodes.runtime.desk import Desk
-from state.agent import Skills
-from state.brief import Brief
+from state.agent import Brief, Skills
 from state.errors import AgentFailed
 from tests.clock import HeldClock
 from tests.journeys.steered import THREAD, happened

@@ -11,7 +11,7 @@ from nodes.llm.scripted import ScriptedModel, Step
 from state.agent import AgentSpec
 from state.approval import Approval
 from state.run import Run
-from state.supervisor import Json
+from state.text import Json
 from tests.runs import opened, plan
 
 DOCUMENTS = sorted((Path(__file__).parent / "injection").iterdir())

@@ -9,7 +9,7 @@ import pytest
 from langgraph.types import interrupt
 
 from graph.supervisor import Supervisor
-from state.brief import Brief
+from state.agent import Brief
 from state.run import Run
 from tests.journeys.doom import THREAD, Doom, Moment, Story, die, die_once, in_another_process, live, note, notes
 from tests.journeys.turns import in_turns

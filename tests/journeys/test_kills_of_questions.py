@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nodes.runtime.rows import read_all, space
-from state.brief import Brief
+from state.agent import Brief
 from tests.journeys.below import unit
 from tests.journeys.doom import THREAD, Doom, Moment, Story, Telling, die, note, notes, opened
 from tests.journeys.doom import live as lived

@@ -11,8 +11,7 @@ from langgraph.pregel.remote import RemoteGraph
 from graph.app import build_supervisor
 from nodes.llm.scripted import Delay, ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.errors import BadInput
 from tests.clock import HeldClock
 from tests.journeys.steered import THREAD, happened, supervisor, under_way

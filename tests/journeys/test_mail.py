@@ -9,12 +9,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
 from nodes.llm.scripted import ScriptedModel
-from nodes.policy.mailbox import CAPACITY
+from nodes.policy.mail import CAPACITY
 from nodes.runtime.desk import Desk
-from nodes.runtime.signals import read_log
-from nodes.runtime.steering import Steering
-from state.agent import AgentSpec
-from state.brief import Brief
+from nodes.runtime.signals import Steering, read_log
+from state.agent import AgentSpec, Brief
 from state.signal import Pause, SendMail
 from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, tell, under_way

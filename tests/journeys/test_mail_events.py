@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from state.brief import Brief
+from state.agent import Brief
 from tests.journeys.steered import THREAD, happened, supervisor
 from tests.runs import agent, plan
 

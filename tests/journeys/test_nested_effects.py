@@ -8,8 +8,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.replies import PlanDraft, Review, Verdict
 from state.run import Run
 from state.signal import Cancel

@@ -15,8 +15,8 @@ from graph.cli import main
 from graph.runs import config
 from nodes.runtime.desk import Desk
 from nodes.runtime.signals import read_log
+from state.agent import Brief
 from state.approval import Decision
-from state.brief import Brief
 from state.errors import BadInput
 from state.signal import Decide
 from tests.journeys.below import IDS, PATHS, PLAN, Levels, Postbox, once, recorded, unit, until_asked

@@ -9,8 +9,7 @@ from graph.supervisor import Supervisor
 from nodes.policy.trust import DAY_S
 from nodes.runtime.desk import Desk
 from nodes.runtime.rows import read_all, space
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.signal import Cancel
 from tests.clock import HeldClock
 from tests.journeys.below import unit

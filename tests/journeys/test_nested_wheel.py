@@ -7,9 +7,8 @@ import pytest
 
 from graph.supervisor import Supervisor
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Limits
+from state.agent import AgentSpec, Brief, Limits
 from state.approval import Decision
-from state.brief import Brief
 from state.errors import BadInput
 from state.run import Run
 from state.signal import Cancel, Decide, Pause, Resume, Signal, Takeover

@@ -10,8 +10,7 @@ from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from nodes.runtime.rows import space
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.signal import Pause, Resume, Signal, Takeover
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, under_way
 from tests.runs import Turns, agent, opened, plan, statuses

@@ -10,9 +10,8 @@ import pytest
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.signals import read_log
-from state.approval import Decision
-from state.audit import Entry
-from state.brief import Brief
+from state.agent import Brief
+from state.approval import Decision, Entry
 from state.errors import BadInput
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run

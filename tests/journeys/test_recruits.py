@@ -7,8 +7,7 @@ import pytest
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.errors import BadInput
 from state.signal import Pause, Recruit
 from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, under_way

@@ -9,8 +9,7 @@ from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
 from nodes.runtime.desk import Desk
-from state.agent import Limits
-from state.brief import Brief
+from state.agent import Brief, Limits
 from state.run import Run
 from state.signal import Cancel
 from tests.journeys.acts import dies_after_sending, five_actions

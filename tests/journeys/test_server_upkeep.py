@@ -17,11 +17,11 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
 from graph.cli import main
-from graph.persistence import open_database
+from graph.database import open_database
 from graph.supervisor import open_supervisor
 from nodes.runtime.audit import read_audit
 from nodes.runtime.rows import read_all, space
-from state.audit import Entry
+from state.approval import Entry
 from tests.journeys.doom import notes
 from tests.runs import plan
 from tests.servers.dev import Server, serving_the_checkout

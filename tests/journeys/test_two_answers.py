@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from graph.cli import main
-from nodes.runtime.signals import waiting
-from nodes.runtime.steering import Steering
+from nodes.runtime.signals import Steering, waiting
+from state.agent import Brief
 from state.approval import Decision
-from state.brief import Brief
 from state.errors import BadInput
 from tests.journeys.doom import THREAD, Story, in_another_process, notes
 from tests.journeys.doom import opened as telling_opened

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import BadInput
 from state.run import Run
 from state.signal import Cancel, Pause, Takeover

@@ -10,9 +10,9 @@ from pydantic import JsonValue, ValidationError
 from state import errors
 from state.agent import AgentSpec
 from state.errors import AgentFailed, BadInput, BatonError, ModelFailed, ToolRefused
-from state.outcome import Outcome, as_text
 from state.policy import Policy
-from state.usage import Usage
+from state.record import Outcome, Usage
+from state.text import as_text
 
 USAGES = st.builds(Usage, input_tokens=st.integers(0, 99), output_tokens=st.integers(0, 99), calls=st.integers(0, 9))
 

@@ -1,22 +1,41 @@
-"""Run the tools the model asked for. A sensitive one waits for a human: the worker parks, the rest is done first."""
+"""Run the tools the model asked for. A sensitive one waits for a human: the worker parks, the rest is done first.
+
+A worker that calls the same tool with the same arguments over and over is told so, and then stopped.
+
+Run one tool call. What changes the outside world goes through the ledger of side effects, and happens once.
+"""
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
-from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from nodes.agents.worker.bench import Bench, WorkerState
-from nodes.agents.worker.calls import broken_calls, last_reply, open_calls, with_edits
-from nodes.agents.worker.loops import refused, stopped
-from nodes.agents.worker.overseeing import deed_of
-from nodes.agents.worker.perform import Reply, failed, perform, recorded
-from nodes.runtime.deeds import Case, look_into
-from nodes.runtime.leaving import HandedOver, Parked
-from state.outcome import Failure, as_text
+from nodes.agents.tool_calls import (
+    broken_calls,
+    changes_the_world,
+    charged,
+    deed_of,
+    failed,
+    last_reply,
+    open_calls,
+    recorded,
+    with_edits,
+)
+from nodes.agents.worker.context import Bench, WorkerState
+from nodes.runtime.calling import CANCELLED, ENDED, HandedOver, Parked, is_an_end
+from nodes.runtime.side_effects import Case, Deed, look_into
+from state.errors import AgentFailed, ToolRefused
+from state.record import Failure
+from state.side_effect import EffectStatus
 from state.supervisor import Update
+from state.text import all_unicode, as_text, in_words
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,10 @@ def _edited(messages: list[AnyMessage], proposals: list[Proposal]) -> list[AnyMe
     return [with_edits(reply, edits)] if reply and edits else []
 
 
+Reply = ToolMessage | Parked | HandedOver
+"""What comes of a call: an answer, or the end of the worker's turn."""
+
+
 async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessage]) -> Reply:
     call, case = proposal.call, proposal.case
     if why := refused(call, messages):
@@ -88,3 +111,101 @@ async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessag
     if case.is_rejected:
         return failed(call, as_text((await case.rejected(bench.floor.effects)).reply))
     return await perform(cast(ToolCall, {**call, "args": case.args}), case.deed, bench)
+
+
+REFUSED_FROM = 4
+"""The call with which a worker is told that the answer will be the same."""
+STOPPED_FROM = 8
+"""The call with which it is stopped."""
+
+
+def refused(call: ToolCall, messages: Sequence[AnyMessage]) -> str:
+    """Why this call is not made again, or an empty string."""
+    times = _times(messages)[_mark(call)]
+    if times < REFUSED_FROM:
+        return ""
+    return (
+        f"you have called {call['name']} {times} times with the same arguments, the answer will be the same: "
+        "use what you have, try something else, or give your final answer"
+    )
+
+
+def stopped(messages: Sequence[AnyMessage]) -> str:
+    """Why a worker is stopped, or an empty string."""
+    found = _times(messages).most_common(1)
+    if not found or found[0][1] < STOPPED_FROM:
+        return ""
+    name, times = found[0][0].partition(" ")[0], found[0][1]
+    return f"it was stopped: it called {name} {times} times with the same arguments"
+
+
+def _times(messages: Sequence[AnyMessage]) -> Counter[str]:
+    """How often each call was asked for, the open ones included."""
+    return Counter(_mark(call) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls)
+
+
+def _mark(call: ToolCall | Mapping[str, Any]) -> str:
+    return f"{call['name']} {json.dumps(call['args'], sort_keys=True, default=str)}"
+
+
+LONGEST_REPLY = 50_000
+"""Characters of a tool's answer that go into the conversation."""
+
+_ARGS: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+async def perform(call: ToolCall, deed: Deed, bench: Bench) -> Reply:
+    """The tool's answer to a call that is to be done now: for the first time, or again because a human says so.
+
+    `call` has the arguments to use; `deed` tells the action apart, whatever they were edited to.
+    """
+    tool = bench.tool(call["name"])
+    if tool is None:
+        known = ", ".join(t.name for t in bench.tools) or "none"
+        return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
+    marks = tool.metadata or {}
+    if refusal := await charged(marks, call, bench):
+        return refusal
+    if not changes_the_world(tool.name, marks, bench.floor.run.policy):
+        return (await _run(tool, call))[0]
+    effect = await bench.floor.effects.intend(deed.effect(_ARGS.validate_python(call["args"])))
+    reply, status = await _run(tool, call)
+    if not isinstance(reply, ToolMessage):  # it left before it did anything
+        await bench.floor.effects.settle(effect, "refused", reply="")
+        return reply
+    artifact = reply.artifact if isinstance(reply.artifact, Mapping) else None
+    await bench.floor.effects.settle(effect, status, reply=reply.text, artifact=artifact)
+    return reply
+
+
+async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
+    """One tool call; what goes wrong goes back to the model in one line. It may also end the worker's turn here."""
+    asked: dict[str, Any] = {"name": tool.name, "args": call["args"], "id": call["id"], "type": "tool_call"}
+    try:
+        reply: ToolMessage = await tool.ainvoke(asked)
+    except (Parked, HandedOver) as ends:
+        return ends, "refused"
+    except ToolRefused as error:
+        return failed(call, str(error)), "refused"
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        return failed(call, f"{tool.name} cannot take these arguments: {wrong}"), "refused"
+    except BaseException as error:
+        if is_an_end(error):
+            raise
+        return failed(call, f"{tool.name} failed: {_why(error)}"), "failed"
+    reply.content = cast(str, all_unicode(cast(JsonValue, reply.content)))
+    if len(reply.text) > LONGEST_REPLY:
+        reply.content = reply.text[:LONGEST_REPLY] + "\n… cut here; ask for less at a time"
+    return reply, "failed" if reply.status == "error" else "done"
+
+
+def _why(error: BaseException) -> str:
+    match error:
+        case SystemExit():
+            return ENDED
+        case AgentFailed():
+            return str(error)
+        case asyncio.CancelledError():
+            return CANCELLED
+    return in_words(error)

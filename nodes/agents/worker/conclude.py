@@ -8,15 +8,12 @@ from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
 from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
-from nodes.agents.claims import claims_in
-from nodes.agents.delegation_tools import DELEGATE
-from nodes.agents.results import LARGEST
-from nodes.agents.worker.bench import Bench, WorkerState
+from nodes.agents.results import LARGEST, claims_in
+from nodes.agents.worker.context import Bench, WorkerState
+from nodes.agents.worker.desk_tools import DELEGATE
 from state.approval import Approval
-from state.artifact import Artifact
-from state.outcome import Failure, Outcome
+from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
-from state.usage import Usage
 
 _CONFIDENCE = re.compile(r"^\W*confidence\W*(?P<value>\d+(?:\.\d+)?)\s*(?P<percent>%?)\W*$", re.IGNORECASE)
 _FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)

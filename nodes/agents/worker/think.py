@@ -1,18 +1,56 @@
-"""One model call: what to do next, or the answer."""
+"""First step: say who the agent is, what the task is, and what it may build on.
 
+Mail in a worker's conversation. Which messages it has read stands in the conversation itself.
+
+So a try made again, or work that goes on after a pause or a question, misses none and reads none twice.
+
+One model call: what to do next, or the answer.
+"""
+
+from collections.abc import Sequence
 from typing import Literal
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from nodes.agents.worker.bench import Bench, WorkerState
-from nodes.agents.worker.mail import new_mail
+from nodes.agents.prompts import system_prompt, task_prompt
+from nodes.agents.worker.context import Bench, WorkerState
 from nodes.llm.ask import ask, usage_of
+from nodes.llm.sections import Section, render
 from state.agent import AgentSpec
 from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
-from state.outcome import Failure
+from state.record import Failure, Usage
 from state.supervisor import Update
-from state.usage import Usage
+
+
+async def brief(state: WorkerState, runtime: Runtime[Bench]) -> Update:  # noqa: ARG001 - a node takes both
+    """Open the conversation."""
+    bench = runtime.context
+    task = HumanMessage(task_prompt(bench.brief), additional_kwargs={READ: in_brief(bench)})
+    return {"messages": [SystemMessage(system_prompt(bench.spec)), task]}
+
+
+READ = "mail"
+"""Key, in a message's `additional_kwargs`, of the ids of the mail it shows."""
+
+
+def in_brief(bench: Bench) -> list[str]:
+    """Ids of the mail that the brief shows, and of older mail that it leaves out."""
+    shown = {mail.id for mail in bench.brief.mail}
+    ids = [mail.id for mail in bench.floor.steering.mail(bench.spec.name).messages]
+    last = max((number for number, mail_id in enumerate(ids) if mail_id in shown), default=-1)
+    return ids[: last + 1]
+
+
+def new_mail(messages: Sequence[AnyMessage], bench: Bench) -> list[HumanMessage]:
+    """The mail that is not in the conversation yet, as a message; nothing if there is none."""
+    known = {mail_id for message in messages for mail_id in message.additional_kwargs.get(READ, ())}
+    found = [mail for mail in bench.floor.steering.mail(bench.spec.name).messages if mail.id not in known]
+    if not found:
+        return []
+    text = render([Section("mail", mail.text, {"from": mail.sender}) for mail in found])
+    return [HumanMessage(text, additional_kwargs={READ: [mail.id for mail in found]})]
+
 
 LAST_CALL = "This is your last turn: call no more tools and answer with what you have."
 

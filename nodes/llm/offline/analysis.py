@@ -2,15 +2,11 @@
 
 import re
 
-from nodes.llm.offline.conversation import Call, Conversation, Done, Reply
-from nodes.llm.offline.queries import details, plain, profile
-from nodes.llm.offline.questions import Question
-from nodes.llm.offline.remarks import mail_quoted, missing_noted, with_confidence
+from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.research import as_statement, best_quotes, confidence, research, searches
 from nodes.llm.offline.statements import Statement, bullets
-from nodes.llm.offline.tables import Table, rows_in, tables_in
-from nodes.llm.offline.titles import title_of
-from nodes.llm.offline.words import keywords, names, terms
+from nodes.llm.offline.tables import Question, Table, details, plain, profile, rows_in, tables_in
+from nodes.llm.offline.words import keywords, names, terms, title_of
 
 MOST_TABLES = 3
 MOST_QUOTES = {"analysis": 4}

@@ -1,13 +1,15 @@
-"""Planning by rules: aspects in parallel, what compares or weighs them after, what writes and acts on them last."""
+"""Planning by rules: aspects in parallel, what compares or weighs them after, what writes and acts on them last.
+
+A plan in the making: tasks are numbered as they come, and get roles that the team has.
+
+The analysis of a market: which aspects it always has.
+"""
 
 import re
+from dataclasses import dataclass, field
 
-from nodes.llm.offline.calculating import expression_in
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.drafting import Drafting
-from nodes.llm.offline.markets import MARKET, is_covered, market_of
-from nodes.llm.offline.objections import heeded
-from nodes.llm.offline.requests import Request, understood
+from nodes.llm.offline.requests import Request, expression_in, heeded, understood
 from nodes.llm.offline.salience import NUMBERS
 from nodes.llm.offline.tables import tables_in
 from nodes.llm.offline.words import keywords
@@ -48,6 +50,59 @@ def is_small(request: Request) -> bool:
     """Whether one agent can answer it in one go."""
     more = request.writing or request.strategy or request.action or request.made
     return len(request.aspects) <= 1 and not more
+
+
+@dataclass
+class Drafting:
+    """A plan in the making."""
+
+    team: str
+    tasks: list[Arguments] = field(default_factory=list)
+
+    def add(
+        self,
+        kind: str,
+        description: str,
+        after: list[str] | None = None,
+        *,
+        role: str = "",
+        action: str = "",
+        tools: bool = True,
+    ) -> str:
+        """Another task; its id."""
+        task_id = f"t{len(self.tasks) + 1}"
+        self.tasks.append(
+            {
+                "id": task_id,
+                "description": description[:4000],
+                "role": self.role(kind, role),
+                "kind": kind,
+                "depends_on": list(after or []),
+                "required": True,
+                "action": action,
+                "needs_tools": tools,
+            }
+        )
+        return task_id
+
+    def role(self, kind: str, wanted: str = "") -> str:
+        """A role of this team for that kind of work: the one wanted, the usual one, one that says so."""
+        roles = [(m["role"].strip(), m["rest"]) for line in self.team.splitlines() if (m := _TEAM.match(line))]
+        known = [role for role, _ in roles]
+        for role in (wanted, PREFERRED.get(kind, "")):
+            if role in known:
+                return role
+        return next((role for role, rest in roles if kind in _listed(_KINDS, rest)), "generalist")
+
+    def with_tool(self, tool: str) -> str:
+        """A role that has that tool."""
+        roles = [(m["role"].strip(), m["rest"]) for line in self.team.splitlines() if (m := _TEAM.match(line))]
+        return next((role for role, rest in roles if tool in _listed(_TOOLS, rest)), "generalist")
+
+    @property
+    def ids(self) -> list[str]:
+        """The tasks so far."""
+        return [str(task["id"]) for task in self.tasks]
 
 
 def _add_one(draft: Drafting, text: str, talk: Conversation) -> None:
@@ -133,3 +188,77 @@ def _complexity(draft: Drafting, request: Request) -> float:
 
 def _fields(draft: Drafting, complexity: float) -> Arguments:
     return {"tasks": list(draft.tasks), "complexity": complexity, "dynamic": False, "communicates": False}
+
+
+PREFERRED = {
+    "research": "researcher",
+    "analysis": "analyst",
+    "strategy": "strategist",
+    "implementation": "coder",
+    "writing": "writer",
+    "action": "publisher",
+}
+"""Who does a kind of work, where the team has such a role."""
+
+_TEAM = re.compile(r"^\s*[-*]?\s*(?P<name>[^()\n:]+?)\s*\((?P<role>[^()\n]+)\)(?P<rest>.*)$")
+_KINDS = re.compile(r"kinds:\s*(?P<kinds>[^;\n]+)")
+_TOOLS = re.compile(r"tools:\s*(?P<tools>[^;\n]+)")
+
+
+def _listed(pattern: re.Pattern[str], text: str) -> list[str]:
+    found = pattern.search(text)
+    return [word.strip() for word in found.group(1).split(",")] if found else []
+
+
+MARKET = {
+    "market size": (
+        "Market size and adoption of {}: revenue, yearly growth, forecast, spending, companies with it in production",
+        "researcher",
+    ),
+    "competitor": (
+        "Competitors in {}: vendors, companies, their frameworks and market share, with figures such as stars",
+        "analyst",
+    ),
+    "product comparison": (
+        "Product comparison in {}: features, strengths, limitations, licences and pricing of the products",
+        "researcher",
+    ),
+    "technology trend": (
+        "Technology trends in {}: emerging protocols, standards, architecture, future developments",
+        "researcher",
+    ),
+}
+"""The aspects of a market analysis, and who looks into them (chapter 15.9)."""
+
+
+_MARKET = re.compile(
+    r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
+    r"\banaly[sz]e\b[^.?]*\bmarket\b|\banalysis of\b[^.?]*\bmarket\b",
+    re.IGNORECASE,
+)
+_MARKET_OF = re.compile(
+    r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
+    r"(?:analysis|landscape|research|study|overview|assessment)\s+(?:of|for|on|in|about)\s+"
+    r"(?P<other>[^.,:;?!\n]{2,80}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
+    re.IGNORECASE,
+)
+
+
+def market_of(text: str) -> str:
+    """The market to be analysed as a whole; empty where something else is asked for."""
+    if not _MARKET.search(text):
+        return ""
+    found = _MARKET_OF.search(text)
+    name = (found["name"] or found["other"]) if found else _MARKET.split(text)[0]
+    return re.sub(r"^(?:the|a|an)\s+", "", (name or "").strip(), flags=re.IGNORECASE).strip() or "market"
+
+
+def is_covered(aspect: str, market: str) -> bool:
+    """Whether the usual aspects of a market take care of it, or it is the market itself."""
+    if _MARKET.search(aspect):
+        return True
+    usual = keywords(" ".join([market, "large suits", *(template for template, _ in MARKET.values())]))
+    return (
+        bool(keywords(aspect).keys() & (usual.keys() - keywords(market).keys()))
+        or keywords(aspect).keys() <= usual.keys()
+    )

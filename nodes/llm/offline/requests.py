@@ -1,8 +1,14 @@
-"""What a request asks for: its subject, its aspects, and the kinds of work in it."""
+"""What a request asks for: its subject, its aspects, and the kinds of work in it.
+
+What humans had against a plan or a task, as far as rules can heed it: what to leave out, and what to add.
+
+Arithmetic that somebody asks for in words or signs.
+"""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from nodes.llm.offline.conversation import Call, Conversation, Reply, with_confidence
 from nodes.llm.offline.words import keywords
 
 MOST_ASPECTS = 12
@@ -197,3 +203,83 @@ def _bare(text: str) -> str:
         r"\s*\b(?:the|its|their|about|on|of|covering|including|include|cover|are|is)\s*$", "", text, flags=re.IGNORECASE
     )
     return re.sub(r"^(?:the|a|an)\s+", "", text.strip(), flags=re.IGNORECASE).strip(" :,.?")
+
+
+_DENIED = re.compile(r"did not allow (?P<what>[\w-]+).*?That was task \S+: (?P<task>.+)$", re.DOTALL)
+_SAID = re.compile(r"^The plan was rejected:\s*(?P<said>.+)$", re.DOTALL)
+_WITHOUT = re.compile(
+    r"\b(?:without|leave out|drop|remove|skip|omit|cancel|no|do not|don't)\s+(?P<what>[^.;,\n]+)", re.IGNORECASE
+)
+_ALSO = re.compile(r"\b(?:also|add|include|plus)\s+(?P<what>[^.;\n]+)", re.IGNORECASE)
+_ACTS = re.compile(
+    r"\b(?:publish\w*|send\w*|email\w*|post\w*|shar(?:e|ing)|releas\w+|delet\w+|pay\w*)\b", re.IGNORECASE
+)
+
+
+def heeded(request: Request, objections: list[str]) -> Request:
+    """The request without what was objected to and with what was asked for besides; a human has to edit the rest."""
+    for text in objections:
+        if denied := _DENIED.search(text):
+            request = _without(request, denied["what"])
+            request = _without(request, denied["task"])
+        elif said := _SAID.match(text):
+            for wish in _WITHOUT.finditer(said["said"]):
+                request = _without(request, wish["what"])
+            for wish in _ALSO.finditer(_WITHOUT.sub("", said["said"])):
+                request = _with(request, wish["what"])
+    return request
+
+
+def _without(request: Request, what: str) -> Request:
+    """Leave out the action it names, and the aspects that are about nothing else."""
+    if _ACTS.search(what):
+        return replace(request, action="")
+    subject = keywords(what).keys()
+    if not subject:
+        return request
+    kept = [aspect for aspect in request.aspects if not (subject <= keywords(aspect).keys())]
+    return replace(request, aspects=kept or request.aspects)
+
+
+def _with(request: Request, what: str) -> Request:
+    more = understood(what)
+    new = [aspect for aspect in more.aspects if aspect not in request.aspects]
+    return replace(request, aspects=[*request.aspects, *new], action=request.action or more.action)
+
+
+_ASKED = re.compile(
+    r"\b(?:what(?:'s| is| are)|calculate|compute|evaluate|how much is|work out|solve)\b|=\s*\??\s*$", re.IGNORECASE
+)
+_SPOKEN = [
+    (re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent) of (\d+(?:\.\d+)?)", re.IGNORECASE), r"\1 / 100 * \2"),
+    (re.compile(r"(?:the )?square root of (\d+(?:\.\d+)?)", re.IGNORECASE), r"sqrt(\1)"),
+    (re.compile(r"\b(?:times|multiplied by)\b|(?<=\d)\s*[x×]\s*(?=\d)", re.IGNORECASE), " * "),
+    (re.compile(r"\bdivided by\b|÷", re.IGNORECASE), " / "),
+    (re.compile(r"\bplus\b", re.IGNORECASE), " + "),
+    (re.compile(r"\bminus\b", re.IGNORECASE), " - "),
+    (re.compile(r"\bto the power of\b|\^", re.IGNORECASE), " ** "),
+    (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
+]
+_EXPRESSION = re.compile(r"(?:sqrt)?[(\d.][\d\s.+\-*/()%]*[\d)]")
+_OPERATION = re.compile(r"[\d)]\s*(?:\*\*|[-+*/%])\s*[(\d]|sqrt\(")
+
+
+def expression_in(text: str) -> str:
+    """The arithmetic asked for in `text`, or nothing: years with a dash between them are no subtraction."""
+    said = text.strip()
+    for pattern, sign in _SPOKEN:
+        said = pattern.sub(sign, said)
+    found = [match.group().strip() for match in _EXPRESSION.finditer(said)]
+    best = max((one for one in found if _OPERATION.search(one)), key=len, default="")
+    bare = said.strip(" ?.=") == best
+    dates = re.fullmatch(r"\d{4}\s*[-/]\s*\d{1,4}(?:\s*[-/]\s*\d{1,2})?", best)
+    return " ".join(best.split()) if best and not dates and (bare or _ASKED.search(text)) else ""
+
+
+def calculate(talk: Conversation) -> Reply:
+    """Ask the tool, and report its answer."""
+    call = Call("calculate", {"expression": expression_in(talk.task) or expression_in(talk.request)})
+    answer = next((done for done in talk.done if done.tool == "calculate"), None)
+    if answer is None:
+        return [call]
+    return f"FAILED: {answer.text}" if answer.failed else with_confidence(answer.text, 0.95)

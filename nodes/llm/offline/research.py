@@ -2,13 +2,11 @@
 
 import re
 
-from nodes.llm.offline.conversation import Call, Conversation, Reply
-from nodes.llm.offline.passages import Quote, passages_in, quotes_in
-from nodes.llm.offline.remarks import mail_quoted, with_confidence
+from nodes.llm.offline.conversation import Call, Conversation, Reply, mail_quoted, with_confidence
 from nodes.llm.offline.salience import Focus, Scored, central, chosen, coverage, focus_on, scored
+from nodes.llm.offline.sentences import Quote, passages_in, quotes_in
 from nodes.llm.offline.statements import Statement, bullets, quoted
-from nodes.llm.offline.titles import title_of
-from nodes.llm.offline.words import REVIEWING, joined, keywords
+from nodes.llm.offline.words import REVIEWING, joined, keywords, title_of
 from state.citation import LABEL
 
 MOST_QUOTES = 8

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rapidfuzz import fuzz
 
-from nodes.llm.offline.passages import Quote
+from nodes.llm.offline.sentences import Quote
 from nodes.llm.offline.words import keywords, terms
 
 NEAR = 85.0

@@ -1,17 +1,17 @@
-"""Strategy: what the inputs found, arranged into strengths, weaknesses, opportunities and threats by cue words."""
+"""Strategy: what the inputs found, arranged into strengths, weaknesses, opportunities and threats by cue words.
+
+Which statements of others matter most for a request.
+"""
 
 import re
 from collections.abc import Sequence
 
-from nodes.llm.offline.conversation import Call, Conversation, Reply
-from nodes.llm.offline.passages import Quote
-from nodes.llm.offline.ranking import by_relevance
-from nodes.llm.offline.remarks import mail_quoted, missing_noted, with_confidence
+from nodes.llm.offline.conversation import Call, Conversation, Reply, mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.research import as_statement, focus_of, quotes_of, research
-from nodes.llm.offline.salience import Focus, Scored
+from nodes.llm.offline.salience import Focus, Scored, scored
+from nodes.llm.offline.sentences import Quote
 from nodes.llm.offline.statements import Statement, bullets, deduplicated
-from nodes.llm.offline.titles import title_of
-from nodes.llm.offline.words import joined, keywords
+from nodes.llm.offline.words import joined, keywords, title_of
 from nodes.llm.offline.writing import ADVICE, inputs_of
 
 MOST = 3
@@ -130,3 +130,17 @@ def _cues(kind: str, statement: Statement) -> int:
     found = {cue.lower() for cue in _CUES[kind].findall(statement.words)}
     opening = _OUTSPOKEN.search(" ".join(statement.words.split()[:5]))
     return len(found) + 3 * bool(opening and _CUES[kind].match(opening.group()))
+
+
+def by_relevance(statements: Sequence[Statement], focus: Focus) -> list[Statement]:
+    """The statements that are to the point, best first."""
+    quotes = _quotes(statements)
+    places = {id(quote): statement for quote, statement in zip(quotes, statements, strict=True)}
+    return [places[id(item.quote)] for item in scored(quotes, focus)]
+
+
+def _quotes(statements: Sequence[Statement]) -> list[Quote]:
+    return [
+        Quote(s.words, next(iter(sorted(s.files)), ""), " ".join(s.labels), " ".join(s.trail), order // 4)
+        for order, s in enumerate(statements)
+    ]

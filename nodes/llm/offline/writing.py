@@ -1,13 +1,16 @@
-"""Writing: a readable answer from what the other tasks found, every sentence with its label, nothing added."""
+"""Writing: a readable answer from what the other tasks found, every sentence with its label, nothing added.
+
+Assembly: one answer from several findings; the request answered first, each thing once, labels kept.
+"""
 
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from nodes.llm.offline.conversation import Call, Conversation, Reply
-from nodes.llm.offline.remarks import mail_quoted, missing_noted, with_confidence
+from nodes.llm.offline.conversation import Call, Conversation, Reply, mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.research import as_statement, best_quotes, research, searches, wanted_by_reviewer
 from nodes.llm.offline.statements import Statement, bullets, deduplicated, statements_in
-from nodes.llm.offline.words import joined, keywords, terms
+from nodes.llm.offline.words import joined, keywords, terms, title_of
+from nodes.llm.sections import Section
 
 LEAD = 3
 """Sentences that answer first."""
@@ -111,3 +114,21 @@ def _added(talk: Conversation, statements: Sequence[Statement]) -> list[Statemen
     if not picks:
         return [Statement(f"The sources say nothing on {joined(list(lacking.values())[:6])}.", (), trail)]
     return [Statement(s.text, s.labels, trail) for s in map(as_statement, picks)]
+
+
+def assemble(talk: Conversation) -> str:
+    """The answer, in Markdown."""
+    statements = [statement for part in talk.all("finding") for statement in _statements(part)]
+    if not statements:
+        return "The findings are empty: no task delivered anything that answers the request."
+    return composed(statements)
+
+
+def _statements(part: Section) -> list[Statement]:
+    """The statements of a finding, below its own headings or below what its task is called."""
+    title = part.attrs.get("title") or part.attrs.get("description") or ""
+    trail = (title_of(title),) if title else ()
+    return [
+        s if s.trail else Statement(s.text, s.labels, trail, s.task)
+        for s in statements_in(part.body, part.attrs.get("task", ""))
+    ]

@@ -104,7 +104,7 @@ def test_a_defect_is_one_line_and_its_place_is_shown_on_demand(baton: Baton, mon
     def broken(*_: object) -> None:
         raise ZeroDivisionError("what a pity")
 
-    monkeypatch.setattr("graph.cli.commands.team.open_team", broken)
+    monkeypatch.setattr("graph.cli.team.open_team", broken)
     quiet = baton("team")
     monkeypatch.setenv("BATON_DEBUG", "1")
     loud = baton("team")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from graph.persistence import open_database
+from graph.database import open_database
 from graph.supervisor import open_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.rows import read_all, space
-from state.supervisor import Json
+from state.text import Json
 from tests.clock import HeldClock
 from tests.graph.cli.conftest import Baton
 from tests.runs import plan

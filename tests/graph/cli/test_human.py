@@ -6,9 +6,8 @@ import sys
 import pytest
 from pydantic import JsonValue
 
-from graph.cli.asking import Asker
-from graph.cli.job import Job
-from graph.cli.launches import Launch
+from graph.cli.ask import Asker
+from graph.cli.job import Job, Launch
 from state.approval import Approval
 from tests.graph.cli.conftest import Baton
 

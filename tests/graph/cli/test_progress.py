@@ -1,8 +1,6 @@
 from rich.console import Console
 
-from graph.cli.progress import Progress
-from graph.cli.tree import draw
-from graph.cli.watching import line_of
+from graph.cli.live import Progress, draw, line_of
 from state.event import Event, EventKind
 from state.run import Run, TaskView
 

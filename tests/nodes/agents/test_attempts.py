@@ -7,8 +7,7 @@ import pytest
 from langchain_core.tools import tool
 
 from nodes.llm.scripted import ScriptedModel, Step
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.errors import AgentFailed
 from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses

@@ -3,8 +3,7 @@
 import pytest
 
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from tests.journeys.below import Postbox, once, recorded, unit, until_asked
 from tests.journeys.doom import THREAD
 from tests.journeys.steered import under_way

@@ -5,7 +5,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from nodes.agents.worker.calls import open_calls, with_edits
+from nodes.agents.tool_calls import open_calls, with_edits
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
 from tests.runs import opened, plan

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.agents.claims import LONGEST_QUOTE, claims_in
+from nodes.agents.results import LONGEST_QUOTE, claims_in
 from nodes.tools.sources import Sources, open_sources
 from state.citation import Citation, without_labels
 

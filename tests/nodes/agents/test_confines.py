@@ -18,8 +18,7 @@ from typing_extensions import TypedDict
 
 from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run
 from tests.runs import agent, opened, plan, statuses

@@ -11,10 +11,9 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.graph import START, MessagesState, StateGraph
 
-from nodes.agents.worker.loops import REFUSED_FROM, STOPPED_FROM
+from nodes.agents.worker.act import REFUSED_FROM, STOPPED_FROM
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.event import Event
 from state.run import Run
 from tests.runs import agent, opened, plan, statuses

@@ -7,8 +7,7 @@ from langchain_core.messages import ToolMessage
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk, Refusal
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.errors import ToolRefused
 from state.event import Event
 from tests.runs import agent, opened, plan

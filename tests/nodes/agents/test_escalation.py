@@ -7,8 +7,7 @@ from pydantic import JsonValue
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from tests.runs import agent, opened, plan, statuses
 
 LOOPS = [{"name": "calculate", "args": {"expression": f"{n}+1"}, "id": f"c{n}"} for n in range(3)]

@@ -8,9 +8,8 @@ from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.clock import SystemClock
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from nodes.runtime.services import SystemClock
+from state.agent import AgentSpec, Brief, Limits
 from state.errors import AgentFailed
 from state.run import Run
 from tests.clock import HeldClock

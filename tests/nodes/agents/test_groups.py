@@ -8,7 +8,7 @@ from langgraph.types import interrupt
 from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import AgentFailed
 from state.run import Run
 from tests.runs import agent, opened, plan, statuses

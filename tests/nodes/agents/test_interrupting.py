@@ -15,8 +15,7 @@ from graph.app import build_supervisor
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.run import Run
 from tests.runs import agent, opened, plan, statuses
 

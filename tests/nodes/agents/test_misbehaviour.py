@@ -15,10 +15,9 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from graph.app import build_supervisor
-from nodes.agents.worker.loops import STOPPED_FROM
+from nodes.agents.worker.act import STOPPED_FROM
 from nodes.llm.scripted import Delay, ScriptedModel
-from state.agent import AgentSpec, Limits
-from state.brief import Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.event import Event
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run

@@ -8,9 +8,8 @@ import pytest
 from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Brief
 from state.approval import Decision
-from state.brief import Brief
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Cancel, Decide, Pause, Resume
 from tests.runs import agent, opened, plan, statuses

@@ -9,8 +9,7 @@ from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
-from state.brief import Brief
+from state.agent import AgentSpec, Brief
 from state.errors import BadInput
 from state.run import Run
 from tests.runs import agent, opened, plan, statuses

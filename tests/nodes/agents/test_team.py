@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from nodes.agents.team import open_team
-from nodes.agents.teamfile import parse_team
+from graph.team_file import open_team, parse_team
 from nodes.llm.choose import make_models
 from nodes.tools.toolbox import TOOL_NAMES
 from state.agent import AgentSpec

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
-from state.brief import Brief
+from state.agent import Brief
 from state.errors import BadInput
 from state.run import Run
 from tests.nodes.agents.outbox import Outbox, answered, call, own, told

@@ -2,10 +2,10 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from nodes.agents.worker.bench import Bench
-from nodes.agents.worker.mail import READ, in_brief, new_mail
+from nodes.agents.worker.context import Bench
+from nodes.agents.worker.think import READ, in_brief, new_mail
 from nodes.llm.scripted import ScriptedModel
-from state.brief import Mail
+from state.agent import Mail
 from tests.builders import make_agent, make_brief
 from tests.nodes.runtime.floors import make_floor
 

@@ -9,7 +9,7 @@ from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 from nodes.llm.ask import ask, usage_of
-from state.usage import Usage
+from state.record import Usage
 from tests.nodes.llm.builders import KEY, model_at
 from tests.servers.openai_stub import OpenAIStub, Say
 

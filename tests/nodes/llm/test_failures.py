@@ -8,8 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import HumanMessage
 from langgraph.errors import GraphInterrupt
 
-from nodes.llm.ask import ask
-from nodes.llm.failures import explain
+from nodes.llm.ask import ask, explain
 from nodes.llm.scripted import ScriptedModel
 from state.errors import ModelFailed, ModelRejected, ModelUnavailable, ReplyUnusable
 from tests.nodes.llm.builders import KEY, model_at

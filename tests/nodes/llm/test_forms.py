@@ -10,8 +10,8 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from nodes.llm.scripted import ScriptedModel
 from nodes.llm.structured import ask_for
 from state.errors import ModelRejected, ModelUnavailable
+from state.record import Usage
 from state.replies import PlanDraft
-from state.usage import Usage
 from tests.nodes.llm.builders import model_at
 from tests.servers.openai_stub import Behaviour, Failure, OpenAIStub, Raw, Request, Say
 

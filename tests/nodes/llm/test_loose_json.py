@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.llm.loose_json import objects_in
+from nodes.llm.structured import objects_in
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

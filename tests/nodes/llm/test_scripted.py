@@ -10,8 +10,8 @@ from langchain_core.tools import tool
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.scripted import Delay, ScriptedModel
 from state.errors import ModelRejected
+from state.record import Usage
 from state.replies import Review
-from state.usage import Usage
 
 
 @tool

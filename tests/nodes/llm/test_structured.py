@@ -9,9 +9,10 @@ from pydantic import BaseModel, Field
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.llm.sections import parse
-from nodes.llm.structured import Json, ask_for
+from nodes.llm.structured import ask_for
 from state.errors import ReplyUnusable
 from state.replies import PlanDraft, Review
+from state.text import Json
 from tests.nodes.llm.builders import model_at
 from tests.servers.openai_stub import OpenAIStub
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from nodes.policy.chain import break_in, seal_of, sealed
-from state.audit import Entry
+from nodes.policy.audit_chain import break_in, seal_of, sealed
+from state.approval import Entry
 
 
 def chain(*names: str, args: dict[str, JsonValue] | None = None) -> list[Entry]:

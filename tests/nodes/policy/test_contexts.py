@@ -1,7 +1,7 @@
 """What an agent gets to know, and no more (row M20)."""
 
-from nodes.policy.contexts import RECENT_MAIL, assemble_brief
-from state.brief import Mail
+from nodes.policy.readiness import RECENT_MAIL, assemble_brief
+from state.agent import Mail
 from tests.builders import make_outcome, make_record
 
 

@@ -2,10 +2,9 @@
 
 import pytest
 
-from nodes.policy.deadlines import decided, escalated, is_expired, on_expiry, stamped
-from state.approval import Approval
+from nodes.policy.approvals import decided, escalated, is_expired, on_expiry, stamped
+from state.approval import Approval, Risk
 from state.policy import Policy, Timeout
-from state.trigger import Risk
 
 ESCALATES = Policy(on_timeout={"low": "approve", "high": "escalate", "critical": "approve", "default": "reject"})
 

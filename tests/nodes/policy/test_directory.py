@@ -2,8 +2,8 @@
 
 import pytest
 
-from nodes.policy.directory import by_role, directory
-from state.directory import MemberStatus
+from nodes.policy.recruiting import by_role, directory
+from state.agent import MemberStatus
 from state.record import TaskRecord, TaskStatus
 from tests.builders import make_agent, make_outcome, make_record
 

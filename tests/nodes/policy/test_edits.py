@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from nodes.policy.edits import checked_edit
+from nodes.policy.answers import checked_edit
 from state.approval import Approval
 
 SCHEMA: dict[str, Any] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodes.policy.handback import dropped, hand_back_faults, handed_back
+from nodes.policy.takeover import dropped, hand_back_faults, handed_back
 from state.plan import Plan
 from state.record import TaskRecord
 from tests.builders import make_outcome, make_plan, make_record, make_task

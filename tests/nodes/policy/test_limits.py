@@ -2,9 +2,9 @@
 
 import pytest
 
-from nodes.policy.limits import FIRST_REPLY, exceeded, expected, used_up
+from nodes.policy.budget import FIRST_REPLY, exceeded, expected, used_up
 from state.policy import Policy
-from state.usage import Usage
+from state.record import Usage
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.mailbox import CAPACITY, Mailbox
-from state.brief import Mail
+from nodes.policy.mail import CAPACITY, Mailbox
+from state.agent import Mail
 
 
 def mails(first: int, count: int) -> list[Mail]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.policy.modes import choose_mode, complexity_of
+from nodes.policy.plans import choose_mode, complexity_of
 from state.plan import Plan
 from state.policy import Policy
 from tests.builders import make_plan, make_task

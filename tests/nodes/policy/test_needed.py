@@ -2,9 +2,8 @@
 
 import pytest
 
-from nodes.policy.needed import needed
-from state.outcome import Outcome
-from state.record import Route, TaskRecord, TaskStatus
+from nodes.policy.phases import needed
+from state.record import Outcome, Route, TaskRecord, TaskStatus
 from tests.builders import make_task
 
 TEAM = ["ada", "bo", "cy"]

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from nodes.policy.phases import is_assembled, is_decomposed, is_executed, is_reviewed, is_routed
 from nodes.policy.readiness import downstream, readiness, sent_back
-from state.outcome import OutcomeStatus
 from state.plan import Task
-from state.record import TaskStatus
+from state.record import OutcomeStatus, TaskStatus
 from tests.builders import make_outcome, make_record, make_task
 
 

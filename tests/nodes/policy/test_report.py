@@ -4,9 +4,8 @@ import pytest
 
 from nodes.policy.report import MOST_FINDINGS, joined, sinks, write_report
 from state.citation import Citation, Claim
-from state.mode import Mode
-from state.record import TaskRecord, TaskStatus
-from state.usage import Usage
+from state.record import TaskRecord, TaskStatus, Usage
+from state.run import Mode
 from tests.builders import make_outcome, make_record, make_task
 
 MODE = Mode(name="dag", reason="a fixed plan of 2 tasks", complexity=0.4, review_rounds=1)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.agents.team import open_team
+from graph.team_file import open_team
 from nodes.policy.routing import fallbacks, keyword_match, roles_of, route, score
 from state.plan import Task
 from state.record import Route, Score

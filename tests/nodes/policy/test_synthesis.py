@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.synthesis import claims_of, deduplicate, is_worth_keeping, says_the_same
+from nodes.policy.report import claims_of, deduplicate, is_worth_keeping, says_the_same
 from state.citation import Citation, Claim
 from tests.builders import make_outcome
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.oversight import Closeness, Response, closeness, is_sensitive, response
-from nodes.policy.triggers import TRIGGERS, fired
+from nodes.policy.oversight import TRIGGERS, Closeness, Response, closeness, fired, is_sensitive, response
+from state.approval import PRIORITIES, Signs, TriggerName
 from state.policy import Oversight, Policy
-from state.trigger import PRIORITIES, Signs, TriggerName
 from state.trust import Level
 
 EVERYTHING = Signs(

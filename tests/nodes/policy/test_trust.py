@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.policy.trust import DAY_S, tallies, trust_of
-from state.outcome import Failure
+from state.record import Failure
 from state.trust import LEVELS, Incident, Level, Severity, Tally
 from tests.builders import make_outcome, make_record
 

@@ -8,13 +8,13 @@ from nodes.llm.choose import Models
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
-from nodes.runtime.floor import Floor, open_floor
+from nodes.runtime.execution import Floor, open_floor
 from nodes.runtime.journal import Journal, read_events
 from nodes.runtime.services import Services
-from state.phase import Phase
+from state.agent import Team
 from state.policy import Policy
 from state.record import TaskRecord
-from state.team import Team
+from state.run import Phase
 from tests.builders import make_agent, make_brief, make_record
 from tests.clock import HeldClock
 

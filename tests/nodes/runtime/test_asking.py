@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from nodes.runtime.asking import questions_for
+from nodes.runtime.approvals import questions_for
 from nodes.runtime.audit import read_audit
 from nodes.runtime.context import RunContext
-from nodes.runtime.floor import Floor, open_floor
+from nodes.runtime.execution import Floor, open_floor
 from nodes.runtime.journal import read_events
 from nodes.runtime.nesting import InnerJournal, Nesting
 from nodes.runtime.signals import send

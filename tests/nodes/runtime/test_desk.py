@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from nodes.runtime.leaving import Parked
+from nodes.runtime.calling import Parked
 from state.approval import Decision
-from state.control import Control
+from state.signal import Control
 from tests.builders import make_outcome, make_record
 from tests.nodes.runtime.floors import desk_of, make_floor
 

@@ -2,8 +2,8 @@
 
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.effects import Effects
-from state.effect import Effect
+from nodes.runtime.ledger import Effects
+from state.side_effect import Effect
 from tests.clock import HeldClock
 
 

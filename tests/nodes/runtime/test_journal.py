@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.clock import SystemClock
-from nodes.runtime.journal import PAGE, Journal, Json, event_key, read_board, read_events
+from nodes.runtime.journal import PAGE, Journal, event_key, read_board, read_events
 from nodes.runtime.rows import read_all, space
+from nodes.runtime.services import SystemClock
+from state.text import Json
 from tests.clock import HeldClock
 
 

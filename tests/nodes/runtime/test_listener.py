@@ -7,12 +7,11 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import JsonValue
 
 from nodes.runtime import listener
-from nodes.runtime.floor import Floor
+from nodes.runtime.execution import Floor
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.signals import read_log, send, waiting
-from nodes.runtime.steering import Steering
+from nodes.runtime.signals import Steering, read_log, send, waiting
+from state.agent import Mail
 from state.approval import Approval, Decision
-from state.brief import Mail
 from state.record import TaskRecord
 from state.signal import Cancel, Decide, Pause, Recruit, Resume, Retire, SendMail, Signal
 from tests.builders import make_outcome, make_record

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.meter import Meter, read_ledger
+from nodes.runtime.budget import Meter, read_ledger
 from state.errors import AgentFailed
-from state.usage import Usage
+from state.record import Usage
 from tests.nodes.runtime.floors import THREAD, make_run
 
 CALL = Usage(input_tokens=8, output_tokens=2, calls=1)

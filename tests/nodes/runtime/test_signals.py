@@ -4,7 +4,8 @@ import asyncio
 
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.signals import Bells, handled, read_log, send, waiting
+from nodes.runtime.services import Bells
+from nodes.runtime.signals import handled, read_log, send, waiting
 from state.signal import Pause, Resume, SendMail
 from tests.clock import HeldClock
 

@@ -2,10 +2,11 @@
 
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.steering import Steering, clear
+from nodes.runtime.rows import clear
+from nodes.runtime.signals import Steering
+from state.agent import Mail
 from state.approval import Decision
-from state.brief import Mail
-from state.control import Control
+from state.signal import Control
 from tests.builders import make_record
 
 THREAD = "t"

@@ -8,7 +8,7 @@ import pytest
 
 from nodes.tools.collect import Found
 from nodes.tools.readers.decoding import Unreadable
-from nodes.tools.readers.opening import read_document
+from nodes.tools.readers.table import read_document
 from nodes.tools.sources import Sources, open_sources
 from state.errors import SourcesInvalid, ToolRefused
 from tests.nodes.tools.documents import GUIDE, PRICES, encrypted_pdf_bytes, fill, pdf_bytes

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.tools.columns import ColumnType, identifier, infer
 from nodes.tools.document import Grid
-from nodes.tools.tables import Tables
+from nodes.tools.tables import ColumnType, Tables, identifier, infer
 from state.errors import ToolRefused
 
 PRICES = Grid(

@@ -9,9 +9,9 @@ from langchain_core.tools import BaseTool
 
 from nodes.tools.sources import open_sources
 from nodes.tools.toolbox import TOOL_NAMES, build_tools
-from state.artifact import Artifact
 from state.citation import labels_in
 from state.errors import TeamInvalid, ToolRefused
+from state.record import Artifact
 from tests.nodes.tools.documents import GUIDE, PRICES, fill, pdf_bytes
 
 Toolbox = dict[str, BaseTool]

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 
 from nodes.llm.offline.model import OfflineModel
-from nodes.llm.offline.passages import passages_in, quotes_in
-from nodes.llm.offline.sentences import sentences_in
+from nodes.llm.offline.sentences import passages_in, quotes_in, sentences_in
 from nodes.llm.offline.statements import statements_in
 from nodes.llm.offline.words import stem
 from state.citation import labels_in

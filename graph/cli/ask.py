@@ -1,0 +1,119 @@
+"""Questions to a human at the terminal. They go to stderr: stdout is for results."""
+
+import json
+import sys
+from collections.abc import Sequence
+from textwrap import indent
+
+import yaml
+from pydantic import JsonValue
+from rich.text import Text
+
+from graph.cli.screen import err, harmless, one_line, say
+from nodes.policy.answers import checked_edit
+from state.approval import Answer, Approval
+
+_WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("a", "approve", "y", "yes", "ok"), "approve"),
+    **dict.fromkeys(("r", "reject", "n", "no"), "reject"),
+    **dict.fromkeys(("e", "edit"), "edit"),
+}
+PROMPT = "approve, reject or edit? (with a message, or new arguments as JSON; empty leaves it open) "
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+class Asker:
+    """Asks each question once: one that was left open is not asked again, and after the end of input none is."""
+
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+        self._is_over = False
+
+    def ask(self, questions: Sequence[Approval]) -> dict[str, JsonValue]:
+        """The answers that were given, by question; what was left open is not in it."""
+        new = [question for question in questions if question.id not in self._asked]
+        answers: dict[str, JsonValue] = {}
+        for number, question in enumerate(new, 1):
+            if self._is_over:
+                break
+            _show(question, f"Question {number} of {len(new)}")
+            self._asked.add(question.id)
+            if (answer := self._answer(question)) is not None:
+                answers[question.id] = answer
+        return answers
+
+    def _answer(self, question: Approval) -> JsonValue:
+        try:
+            return _answer(question)
+        except EOFError:
+            self._is_over = True
+            say("")
+            return None
+
+
+def _show(question: Approval, title: str) -> None:
+    console = err()
+    who = f"{question.agent}, task {question.task_id}" if question.task_id else question.agent
+    console.print()
+    console.print(Text(f"{title}: {one_line(question.action)} ({who})", style="bold"))
+    console.print(Text(f"Risk: {question.risk}. Why you are asked: {one_line(question.reason)}"))
+    if question.description:
+        console.print(Text(harmless(question.description)))
+    if question.args:
+        console.print(Text(harmless(_readable(question.args))))
+
+
+def _readable(args: dict[str, JsonValue]) -> str:
+    """Every argument in full: whoever approves has seen what is done."""
+    text: str = yaml.safe_dump(args, sort_keys=False, allow_unicode=True, default_flow_style=None, width=10_000)
+    return "With:\n" + indent(text.rstrip(), "  ")
+
+
+def _answer(question: Approval) -> JsonValue:
+    """What was said, asked for again until it can be read; None when it was nothing."""
+    while line := _line(PROMPT):
+        word, _, rest = line.partition(" ")
+        kind = _WORDS.get(word.lower().rstrip(":,."))
+        if kind is None:
+            say(f"{one_line(word, 40)!r} is not an answer; say approve, reject or edit")
+            continue
+        if kind != "edit":
+            return {"type": kind, "message": rest.strip()}
+        args = _arguments(rest.strip() or _line(f"new arguments for {one_line(question.action)} as JSON: "))
+        if args is None:
+            continue
+        args, problem = checked_edit(args, question)
+        if not problem:
+            return {"type": "edit", "args": args}
+        say(f"these arguments cannot be used: {one_line(problem)}")
+    return None
+
+
+def _arguments(text: str) -> dict[str, JsonValue] | None:
+    try:
+        args = json.loads(text)
+    except ValueError as error:
+        say(f"this is not JSON: {error}")
+        return None
+    if not isinstance(args, dict):
+        say('arguments are a JSON object, such as {"name": "report.md"}')
+        return None
+    return args
+
+
+def _line(prompt: str) -> str:
+    """A line from the terminal; EOFError when there is no more."""
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    try:
+        line = sys.stdin.readline()
+    except KeyboardInterrupt:
+        say("")
+        raise
+    if not line:
+        raise EOFError
+    return line.strip()

@@ -1,0 +1,252 @@
+"""Watching a run from the command line: JSON lines, a live tree, or a plain line for each event.
+
+How far a run is, as far as its events and the last look at it tell.
+
+Progress as a tree of tasks, for a terminal.
+"""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+
+from pydantic import JsonValue
+from rich.live import Live
+from rich.text import Text
+from rich.tree import Tree
+
+from graph.cli.screen import err, one_line, put_json, say, seconds
+from graph.steering import OnEvent
+from graph.supervisor import Supervisor
+from state.errors import BatonError
+from state.event import Event
+from state.run import Run, TaskView
+from state.text import Json
+
+REFRESH_S = 0.25
+
+
+@asynccontextmanager
+async def watching(sup: Supervisor, thread_id: str, *, as_json: bool) -> AsyncIterator[OnEvent]:
+    """What to call with each event."""
+    if as_json:
+        yield put_json
+    elif sys.stderr.isatty():
+        async with _live_tree(sup, thread_id) as hear:
+            yield hear
+    else:
+        yield _plain_lines(thread_id)
+
+
+def _plain_lines(thread_id: str) -> OnEvent:
+    """The thread's name once it has begun, then a line for each event."""
+    head = iter([f"thread {thread_id}"])
+
+    def hear(event: Json) -> None:
+        for line in (*head, line_of(Event.model_validate(event))):
+            say(line)
+
+    return hear
+
+
+def line_of(event: Event) -> str:
+    """An event as a line: `07:12:01 task_finished t1 researcher status=done tokens=312`."""
+    at = datetime.fromtimestamp(event.ts).astimezone().strftime("%H:%M:%S")
+    what = event.phase if event.kind == "phase_entered" else None
+    words = [at, event.kind, what, event.task_id, event.agent, *map(_detail, event.data.items())]
+    return one_line(" ".join(word for word in words if word))
+
+
+def _detail(item: tuple[str, JsonValue]) -> str:
+    """`key=value`, where the value is short enough to say something on a line."""
+    key, value = item
+    if isinstance(value, dict | list) or value is None or value == "":
+        return ""
+    return f"{key}={value if isinstance(value, int | float) else one_line(str(value), 120)}"
+
+
+@asynccontextmanager
+async def _live_tree(sup: Supervisor, thread_id: str) -> AsyncIterator[OnEvent]:
+    """A tree that is drawn anew four times a second; new plans and routes are looked up when a phase is entered."""
+    progress = Progress(thread_id)
+    stale = asyncio.Event()
+    stale.set()
+
+    def hear(event: Json) -> None:
+        heard = Event.model_validate(event)
+        progress.hear(heard)
+        is_new = heard.kind == "phase_entered" or (heard.task_id and heard.task_id not in progress.tasks)
+        if is_new and not heard.is_nested:
+            stale.set()
+
+    live = Live(console=err(), auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    drawing = asyncio.create_task(_draw_on(live, sup, progress, stale))
+    try:
+        yield hear
+    finally:
+        drawing.cancel()
+        with suppress(asyncio.CancelledError):
+            await drawing
+        stale.set()
+        await _draw(live, sup, progress, stale)
+        live.stop()
+
+
+class Progress:
+    """Tasks by id, in the order of the plan, kept up to date by events."""
+
+    def __init__(self, thread_id: str) -> None:
+        self.thread_id = thread_id
+        self.query = ""
+        self.phase = "starting"
+        self.started_at: float | None = None
+        self.tasks: dict[str, TaskView] = {}
+        self.used = 0
+        """Tokens, as of the last look."""
+
+    def look(self, run: Run) -> None:
+        """Take over what a view of the run says; what events said since about tasks in flight stays."""
+        self.query, self.used = run.query, run.usage.total_tokens
+        self.started_at = run.started_at or self.started_at
+        self.phase = run.phase if self.phase == "starting" else self.phase
+        seen = {task.id: task for task in run.tasks}
+        kept = {key: task for key, task in self.tasks.items() if key in seen and seen[key].status == "pending"}
+        self.tasks = {
+            key: task.model_copy(update=_moving(kept[key])) if key in kept else task for key, task in seen.items()
+        }
+
+    def hear(self, event: Event) -> None:
+        """Take over an event."""
+        self.phase = self.phase if event.is_nested else event.phase
+        self.started_at = self.started_at or event.ts
+        task = self.tasks.get(event.task_id or "")
+        if task is None:
+            return
+        change = _change(event)
+        if event.agent and change:
+            change["agent"] = event.agent
+        self.tasks[task.id] = task.model_copy(update=change)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used so far: at least what finished tasks have told."""
+        return max(self.used, sum(task.tokens for task in self.tasks.values()))
+
+    def counts(self) -> Counter[str]:
+        """How many tasks are in each status."""
+        return Counter(task.status for task in self.tasks.values())
+
+    def missing_inputs(self, task: TaskView) -> list[str]:
+        """What a task waits for."""
+        return [key for key in task.depends_on if key in self.tasks and self.tasks[key].status not in OVER]
+
+
+async def _draw_on(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
+    while True:
+        await _draw(live, sup, progress, stale)
+        await asyncio.sleep(REFRESH_S)
+
+
+async def _draw(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
+    """Draw what is known, once there is something: what is refused at the start leaves no empty tree behind."""
+    if progress.started_at is None:
+        return
+    if stale.is_set():
+        stale.clear()
+        with suppress(BatonError):  # not there yet; the next phase is another occasion
+            progress.look(await sup.view(progress.thread_id))
+    live.start()
+    live.update(draw(progress, sup.services.clock.now(), live.console.height), refresh=True)
+
+
+OVER = frozenset({"done", "failed", "skipped", "cancelled"})
+
+
+def _moving(task: TaskView) -> Json:
+    fields = {"status", "agent", "started_at", "finished_at", "tokens", "attempts", "error"}
+    return task.model_dump(mode="json", include=fields)
+
+
+def _change(event: Event) -> Json:
+    data = event.data
+    match event.kind:
+        case "task_started":
+            return {"status": "running", "started_at": event.ts, "finished_at": None, "error": None}
+        case "task_retried":
+            return {"attempts": data.get("attempt", 0), "error": data.get("reason")}
+        case "task_parked":
+            return {"status": "parked", "finished_at": event.ts}
+        case "task_finished":
+            told: Json = {"tokens": data.get("tokens", 0), "attempts": data.get("attempts", 0)}
+            return {**told, "status": data.get("status"), "error": data.get("reason"), "finished_at": event.ts}
+    return {}
+
+
+MARKS = {
+    "pending": ("·", "dim"),
+    "running": ("▶", "cyan"),
+    "parked": ("?", "yellow"),
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "skipped": ("–", "yellow"),
+    "cancelled": ("–", "dim"),
+}
+
+
+def draw(progress: Progress, now: float, height: int) -> Tree:
+    """The tree, in at most `height` lines: of a long plan what runs, went wrong, ended last, and comes next."""
+    tree = Tree(_title(progress, now), guide_style="dim")
+    tasks = list(progress.tasks.values())
+    chosen = _most_telling(tasks, max(3, height - 2))
+    for task in chosen:
+        tree.add(_line(task, progress, now))
+    if len(chosen) < len(tasks):
+        tree.add(Text(f"… {len(tasks) - len(chosen)} more tasks", style="dim"))
+    return tree
+
+
+def _title(progress: Progress, now: float) -> Text:
+    counts = progress.counts()
+    over = sum(counts[status] for status in OVER)
+    title = Text(no_wrap=True, overflow="ellipsis")
+    title.append(f"{one_line(progress.thread_id)}  ").append(progress.phase, style="bold")
+    if progress.tasks:
+        title.append(f"  {over}/{len(progress.tasks)} tasks")
+    if progress.started_at:
+        title.append(f"  {seconds(now - progress.started_at)}")
+    title.append(f"  {progress.tokens:,} tokens")
+    return title.append(f"  {one_line(progress.query, 200)}", style="dim")
+
+
+def _line(task: TaskView, progress: Progress, now: float) -> Text:
+    mark, style = MARKS.get(task.status, ("·", ""))
+    line = Text(no_wrap=True, overflow="ellipsis")
+    line.append(f"{mark} ", style=style).append(one_line(task.id), style="bold")
+    line.append(f"  {task.status}", style=style)
+    if task.agent:
+        line.append(f"  {one_line(task.agent)}", style="magenta")
+    if task.started_at:
+        line.append(f"  {seconds((task.finished_at or now) - task.started_at)}")
+    if task.tokens:
+        line.append(f"  {task.tokens:,} tokens")
+    return line.append(f"  {_about(task, progress)}", style="dim")
+
+
+def _about(task: TaskView, progress: Progress) -> str:
+    if task.error and task.status != "done":
+        return one_line(task.error, 200)
+    missing = progress.missing_inputs(task)
+    if task.status == "pending" and missing:
+        return one_line(f"after {', '.join(missing)}: {task.description}", 200)
+    return one_line(task.description, 200)
+
+
+def _most_telling(tasks: list[TaskView], most: int) -> list[TaskView]:
+    if len(tasks) <= most:
+        return tasks
+    urgency = {"running": 0, "parked": 0, "failed": 1, "pending": 3}
+    ranked = sorted(tasks, key=lambda task: (urgency.get(task.status, 2), -(task.finished_at or 0)))
+    telling = {task.id for task in ranked[: most - 1]}
+    return [task for task in tasks if task.id in telling]

@@ -1,0 +1,289 @@
+"""Looking at what is there, without running anything.
+
+`baton status`: what is true of a run now, its report, or its plan.
+
+`baton runs`: all runs in the database.
+
+`baton inbox`: what waits for a human.
+
+`baton log`: what happened in a run, from any point, and as it happens.
+
+`baton graph`: the drawing of the supervisor graph.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, TypeVar, cast
+
+import typer
+from pydantic import JsonValue
+from rich.text import Text
+
+from graph.app import supervisor
+from graph.cli.job import Launch, existing
+from graph.cli.live import line_of
+from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
+from graph.cli.plan_file import plan_as_yaml
+from graph.cli.result import show_markdown, summary
+from graph.cli.screen import (
+    action_of,
+    command,
+    complain,
+    one_line,
+    out,
+    put,
+    put_json,
+    run_as_json,
+    say,
+    seconds,
+    table,
+)
+from graph.supervisor import Supervisor, open_supervisor
+from nodes.policy.approvals import urgency
+from state.approval import Approval, Entry
+from state.errors import BadInput
+from state.run import Run, RunStatus, TaskView
+
+T = TypeVar("T")
+
+
+def look(db: Path | None, question: Callable[[Supervisor], Awaitable[T]], launch: Launch | None = None) -> T:
+    """What `question` finds out.
+
+    Raises:
+        BadInput: there is no such database.
+    """
+    path = existing(db)
+    team = launch.team if launch else None
+
+    async def asked() -> T:
+        async with open_supervisor(path, team=team) as sup:
+            return await question(sup)
+
+    return asyncio.run(asked())
+
+
+def status(
+    thread: Thread,
+    report: Annotated[bool, typer.Option("--report", help="Only the report, in Markdown")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only the plan, in the form that `run --plan` takes")] = False,
+    routes: Annotated[bool, typer.Option("--routes", help="Also who fits each task how well, and why")] = False,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what is true of a run now, also while another process runs it."""
+    if report and plan:
+        raise BadInput("give --report or --plan, not both")
+    if plan:
+        used = look(db, lambda sup: sup.plan(thread))
+        put_json(used) if as_json else put(plan_as_yaml(used))
+        return 0
+    run = look(db, lambda sup: sup.view(thread))
+    if report:
+        _report(run, as_json=as_json)
+    elif as_json:
+        put_json(run_as_json(run))
+    else:
+        _show(run, db)
+        if routes:
+            _show_routes(run)
+    return 0
+
+
+def _report(run: Run, *, as_json: bool) -> None:
+    if not run.report:
+        raise BadInput(f"thread {run.thread_id} has no report (it is {run.status}); `baton status` says more")
+    if as_json:
+        put_json({"type": "baton.report", "thread_id": run.thread_id, "report": run.report})
+    else:
+        show_markdown(run.report)
+
+
+def _show(run: Run, db: Path | None) -> None:
+    console = out()
+    console.print(Text(summary(run), style="bold"))
+    console.print(Text(f"request: {one_line(run.query, 300)}"))
+    mode = f", mode {run.mode.name}: {one_line(run.mode.reason)}" if run.mode else ""
+    console.print(Text(f"phase: {run.phase}, round {run.iteration + 1}, model {run.model or 'unknown'}{mode}"))
+    if run.error:
+        console.print(Text(f"error: {one_line(run.error)}", style="red"))
+    for warning in run.warnings:
+        console.print(Text(f"warning: {one_line(warning)}", style="yellow"))
+    if run.tasks:
+        listed = table("task", "status", "agent", "time", "tokens", "after", "description")
+        for task in run.tasks:
+            listed.add_row(*_row(task))
+        console.print(listed)
+    for line in _next_steps(run, db):
+        console.print(Text(line))
+
+
+def _show_routes(run: Run) -> None:
+    """Every score with its parts: 60 % the agent's own assessment, 40 % keywords."""
+    listed = table("task", "agent", "score", "self-assessment", "keywords", "chosen because")
+    for task in run.tasks:
+        for score in task.scores:
+            why = one_line(task.route_reason) if score.agent == task.agent else ""
+            parts = (score.total, score.self_assessment, score.keywords)
+            listed.add_row(task.id, score.agent, *(f"{part:.2f}" for part in parts), why)
+    out().print(listed)
+
+
+def _row(task: TaskView) -> list[str]:
+    took = seconds(task.finished_at - task.started_at) if task.started_at and task.finished_at else ""
+    tokens = f"{task.tokens:,}" if task.tokens else ""
+    marked = f"[{'; '.join(task.marks)}] " if task.marks else ""
+    about = task.error if task.error and task.status != "done" else marked + task.description
+    after = ", ".join(task.depends_on)
+    return [task.id, task.status, task.agent or "", took, tokens, after, one_line(about, 160)]
+
+
+def _next_steps(run: Run, db: Path | None) -> list[str]:
+    """What can be done now, as commands."""
+    if run.status == "complete":
+        return [f"report: {command('status', run.thread_id, '--report', db=db)}"]
+    ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
+    steps = [f"open: {action_of(q)} ({q.risk} risk): {way}" for q, way in zip(run.approvals, ways, strict=True)]
+    if run.status == "paused" or (run.status == "failed" and run.phase != "failed"):
+        steps.append(f"go on: {command('resume', run.thread_id, db=db)}")
+    if run.status == "handed_over":
+        steps.append(f"give it back: {command('hand-back', run.thread_id, db=db)} [--results FILE] [--plan FILE]")
+    return steps
+
+
+def runs(db: Db = None, as_json: AsJson = False) -> int:
+    """List all runs, newest first."""
+    found = look(db, lambda sup: sup.runs())
+    if as_json:
+        put_json([run_as_json(run) for run in found])
+        return 0
+    listed = table("thread", "status", "phase", "tasks", "tokens", "started", "request")
+    for run in found:
+        listed.add_row(*_run_row(run))
+    out().print(listed)
+    return 0
+
+
+def _run_row(run: Run) -> list[str]:
+    done = sum(task.status == "done" for task in run.tasks)
+    started = datetime.fromtimestamp(run.started_at).astimezone().strftime("%Y-%m-%d %H:%M") if run.started_at else ""
+    tasks, tokens = f"{done}/{len(run.tasks)}", f"{run.usage.total_tokens:,}"
+    return [one_line(run.thread_id), run.status, run.phase, tasks, tokens, started, one_line(run.query, 60)]
+
+
+def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> int:
+    """List open questions, most urgent first."""
+
+    async def asked(sup: Supervisor) -> tuple[list[tuple[str, Approval]], float]:
+        runs = [await sup.view(thread)] if thread is not None else await sup.runs(only_open=True)
+        pairs = [(run.thread_id, question) for run in runs for question in run.approvals]
+        return pairs, sup.services.clock.now()
+
+    found, now = look(db, asked)
+    found.sort(key=lambda pair: urgency(pair[1]))
+    if as_json:
+        put_json([{"thread_id": where, **question.model_dump(mode="json")} for where, question in found])
+        return 0
+    if not found:
+        say("nothing waits for you")
+        return 0
+    listed = table("priority", "risk", "action", "agent", "why", "decided in", "answer with")
+    for where, question in found:
+        how = command("answer", where, question.id, "approve", db=db)
+        left = seconds(question.expires_at - now) if question.expires_at is not None else ""
+        why = one_line(question.reason, 200)
+        listed.add_row(question.priority, question.risk, action_of(question), question.agent, why, left, how)
+    out().print(listed)
+    return 0
+
+
+LOOK_EVERY_S = 0.25
+SHOWN = 300
+"""Characters of a question's arguments on a line."""
+AT_WORK: frozenset[RunStatus] = frozenset({"running"})
+
+
+def log(
+    thread: Thread,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until the run ends or waits")] = False,
+    first: Annotated[int, typer.Option("--from", metavar="N", min=1, help="Begin with event number N")] = 1,
+    approvals: Annotated[bool, typer.Option("--approvals", help="What humans were asked and decided")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="With --approvals: whether none was changed")] = False,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Print the events of a run, in order, or the record of its approvals."""
+    if verify and not approvals:
+        raise BadInput("only the record of approvals can be verified: add --approvals")
+    if approvals:
+        return _print_approvals(db, thread, verify=verify, as_json=as_json)
+    asyncio.run(_print(existing(db), thread, first, follow=follow, as_json=as_json))
+    return 0
+
+
+def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: bool) -> int:
+    """Who asked and who decided what, when, through which door; with `verify`, 1 where the chain is broken."""
+    entries, broken = look(db, lambda sup: sup.audit(thread))
+    for entry in entries:
+        if as_json:
+            put_json(entry.model_dump(mode="json"))
+        else:
+            put(one_line(_line(entry)))
+    if verify and broken:
+        return complain(f"the record of {thread} cannot be trusted: {broken}", FAILED)
+    if verify:
+        say(f"the record holds: {len(entries)} entries, none changed, missing or moved")
+    return 0
+
+
+def _line(entry: Entry) -> str:
+    """`3 2026-11-21 07:12:01 answered t1.0.c1 publish high by ana (command line) edit {...} -> {...}: message`."""
+    at = datetime.fromtimestamp(entry.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    words = [f"{entry.number:>4} {at} {entry.kind} {entry.approval} {entry.action} {entry.risk}"]
+    if entry.decision:
+        words.append(f"{entry.decision} by {entry.by} ({entry.door or 'signal'})")
+    words.append(_args(entry.args))
+    if entry.args_after is not None:
+        words.append(f"-> {_args(entry.args_after)}")
+    if told := entry.message or ("" if entry.decision else entry.reason):
+        words.append(f": {told}")
+    return " ".join(words)
+
+
+def _args(args: dict[str, JsonValue]) -> str:
+    """The arguments as JSON; `--json` has those in full that are cut here."""
+    return one_line(json.dumps(args, ensure_ascii=False), SHOWN)
+
+
+async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bool) -> None:
+    after = first - 1
+    async with open_supervisor(db) as sup:
+        while True:
+            run = await sup.view(thread)
+            is_over = not follow or run.status not in AT_WORK
+            for event in await sup.events(thread, after):
+                after = event.seq
+                if as_json:
+                    put_json(event.model_dump(mode="json"))
+                else:
+                    put(f"{event.seq:>5} {line_of(event)}")
+            if is_over:
+                return
+            await asyncio.sleep(LOOK_EVERY_S)
+
+
+def graph(
+    xray: Annotated[bool, typer.Option("--xray", help="With the worker graph inside")] = False,
+    db: Db = None,  # noqa: ARG001 # every command takes it
+    as_json: AsJson = False,
+) -> int:
+    """Print the graph as Mermaid."""
+    drawn = supervisor.get_graph(xray=xray)
+    if as_json:
+        put_json(cast(JsonValue, drawn.to_json()))
+    else:
+        put(drawn.draw_mermaid())
+    return 0

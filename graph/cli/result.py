@@ -1,0 +1,133 @@
+"""How a run ends on the command line: its report in a file, what could not be used, what to do next, an exit code."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.markdown import Markdown
+
+from graph.cli.options import FAILED, OF_RUN
+from graph.cli.screen import (
+    action_of,
+    command,
+    complain,
+    harmless,
+    one_line,
+    out,
+    put,
+    put_json,
+    run_as_json,
+    say,
+    seconds,
+)
+from state.run import Run
+
+
+def end(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:
+    """Say how the run stands, and write its report if it has one; the exit code."""
+    for warning in run.warnings:
+        say(f"warning: {one_line(warning)}")
+    say(summary(run))
+    problem = _written(run, report) if run.report else ""
+    if run.report and not as_json:
+        _show(run.report, "" if problem else str(report))
+    if as_json:
+        put_json(run_as_json(run))
+    code = _explained(run, db)
+    if problem:
+        again = command("status", run.thread_id, "--report", db=db)
+        return complain(f"the report cannot be written to {report}: {problem}; `{again}` still has it", FAILED)
+    return code
+
+
+def summary(run: Run) -> str:
+    """One line: how it stands, how much was done, what it took."""
+    done = sum(task.status == "done" for task in run.tasks)
+    parts = [f"{run.status}: thread {run.thread_id}", f"{done} of {len(run.tasks)} tasks done"]
+    if run.usage.total_tokens:
+        parts.append(f"{run.usage.total_tokens:,} tokens")
+    if run.started_at and run.finished_at:
+        parts.append(seconds(run.finished_at - run.started_at))
+    return one_line(", ".join(parts))
+
+
+def how_to_answer(run: Run, db: Path | None) -> list[str]:
+    """A command for each open question."""
+    return [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
+
+
+def write_report(path: Path, text: str) -> None:
+    """The whole report or nothing, unless `path` is a device or a pipe.
+
+    Raises:
+        OSError: it cannot be written there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists() and not path.is_file():
+        path.write_text(text, "utf-8")
+        return
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".report-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def show_markdown(text: str) -> None:
+    """Markdown on stdout: rendered at a terminal, as it is in a pipe."""
+    if sys.stdout.isatty():
+        out().print(Markdown(harmless(text)))
+    else:
+        put(text)
+
+
+def _written(run: Run, path: Path) -> str:
+    """Why the report could not be written; empty if it was."""
+    try:
+        write_report(path, run.report or "")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _show(report: str, path: str) -> None:
+    if sys.stdout.isatty():
+        show_markdown(report)
+    if path:
+        put(path)
+
+
+def _explained(run: Run, db: Path | None) -> int:
+    """The exit code, after a line about what to do where there is something to do."""
+    code = OF_RUN[run.status]
+    go_on = command("resume", run.thread_id, db=db)
+    if run.status == "waiting":
+        for question, how in zip(run.approvals, how_to_answer(run, db), strict=True):
+            say(f"open: {action_of(question)} ({question.risk} risk, {one_line(question.agent)}): {how}")
+        say("(or reject, or edit --args JSON)")
+    elif run.status == "failed":
+        retry = "" if run.phase == "failed" else f"; what was finished is kept: {go_on}"
+        return complain(f"{one_line(run.error or 'the run failed')}{retry}", code)
+    elif run.status == "running":
+        say("another process runs it, and was told")
+    elif run.status == "handed_over":
+        _hand_over(run, db)
+    elif run.status == "paused":
+        return complain(f"{run.status.replace('_', ' ')}: {run.error or 'it goes on with'} ({go_on})", code)
+    return code
+
+
+def _hand_over(run: Run, db: Path | None) -> None:
+    """What a human has in hand who took the wheel, and how to give it back."""
+    context = run.handover or {}
+    say(f"handed over: {context.get('current_step', 0)} of {context.get('total_steps', 0)} steps done")
+    say(f"next: {one_line(str(context.get('suggested_next_action', '')), 300)}")
+    if why := context.get("failure_reason"):
+        say(f"what went wrong: {one_line(str(why), 300)}")
+    back, cancel = (command(verb, run.thread_id, db=db) for verb in ("hand-back", "cancel"))
+    say(f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]")

@@ -1,0 +1,89 @@
+"""`baton run`: a request, until it is answered or a human is needed.
+
+`baton resume`: go on after a crash, a pause, or with answers given.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graph.cli.job import Job, Launch, Verb, going_on, remember
+from graph.cli.options import AsJson, Db, Thread
+from graph.cli.plan_file import read_plan
+from graph.steering import OnEvent
+from graph.supervisor import Supervisor, checked_thread, new_thread
+from state.errors import BadInput, ThreadUnknown
+from state.plan import Plan
+from state.policy import Oversight
+from state.run import ENDS, Run
+from state.text import Json
+
+
+def run(  # the options are the contract
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What is to be done")],
+    sources: Annotated[
+        list[str] | None, typer.Option("--sources", metavar="DIR", help="File or folder to work from; repeatable")
+    ] = None,
+    thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Name of the run [default: new]")] = None,
+    team: Annotated[Path | None, typer.Option("--team", metavar="FILE", help="Team file [default: built-in]")] = None,
+    oversight: Annotated[Oversight | None, typer.Option("--oversight", help="How closely a human watches")] = None,
+    plan: Annotated[
+        str | None, typer.Option("--plan", metavar="FILE", help="Plan to use, YAML or JSON; - is stdin")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Approve whatever is asked")] = False,
+    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Chat model, or `offline`")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The report [default: artifacts/THREAD/report.md]")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens the run may use")
+    ] = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Work on a request until it is answered or a human is needed."""
+    thread_id = checked_thread(new_thread() if thread is None else thread)
+    given = read_plan(plan) if plan is not None else None
+    launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
+    changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
+    policy: Json = {key: value for key, value in changes.items() if value is not None}
+    job = Job(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
+    return job.carry_out(_starting(query, sources or [], job, given))
+
+
+def _starting(query: str, sources: list[str], job: Job, plan: Plan | None) -> Verb:
+    async def start(sup: Supervisor, on_event: OnEvent) -> Run:
+        if await _is_free(sup, job.thread_id) and sup.graph.store:
+            await remember(sup.graph.store, job.thread_id, job.launch)
+        return await sup.start(query, sources, job.thread_id, plan=plan, on_event=on_event)
+
+    return start
+
+
+async def _is_free(sup: Supervisor, thread_id: str) -> bool:
+    """Whether a run may start there; where one is in flight, what it was launched with must stay."""
+    try:
+        found = await sup.view(thread_id)
+    except ThreadUnknown:
+        return True
+    return found.phase in ENDS
+
+
+def _file(out: Path | None) -> Path | None:
+    """Where the report shall go, refused before work is spent on it."""
+    if out is not None and out.is_dir():
+        raise BadInput(f"--out {out} is a folder; give a file")
+    if out is not None and not out.absolute().parent.is_dir():
+        raise BadInput(f"--out {out}: there is no folder {out.absolute().parent}; make it, or give another file")
+    return out
+
+
+def _absolute(path: Path | None) -> str | None:
+    return str(path.absolute()) if path else None
+
+
+def resume(thread: Thread, db: Db = None, as_json: AsJson = False) -> int:
+    """Go on with a run after a crash, a pause, or with answers given."""
+    job = going_on(thread, db, as_json=as_json)
+    return job.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

@@ -1,0 +1,155 @@
+"""`baton pause`, `takeover`, `cancel`, `recruit`, `retire`, `mail`: signals to a run, whichever process runs it.
+
+Where nobody runs it, this command takes the run up, so that the signal takes effect now.
+
+`baton answer`: a decision about an open question; the run goes on with it.
+
+`baton hand-back`: the wheel goes back to the run, with what a human did meanwhile.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import JsonValue, ValidationError
+
+from graph.cli.job import DOOR, going_on, login
+from graph.cli.options import COMPLETE, AsJson, Db, Thread
+from graph.cli.plan_file import STDIN, read_plan, read_results
+from state.approval import Answer
+from state.errors import BadInput
+from state.signal import SIGNAL, Signal
+
+Reason = Annotated[str, typer.Option("--reason", metavar="R", help="Why; it is kept in the log")]
+By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")]
+
+
+def pause(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
+    """Let nothing new start, and stop what runs at its next safe point."""
+    return _sent(thread, db, as_json, by, kind="pause", reason=reason)
+
+
+def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
+    """Stop the run and put it into your hands."""
+    return _sent(thread, db, as_json, by, kind="takeover", reason=reason)
+
+
+def cancel(  # the options are the contract
+    thread: Thread,
+    reason: Reason = "",
+    rollback: Annotated[bool, typer.Option("--rollback", help="Undo what was done, newest first")] = False,
+    by: By = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """End the run: calls in flight are ended, nothing new starts, what was finished is reported."""
+    return _sent(thread, db, as_json, by, kind="cancel", reason=reason, rollback=rollback)
+
+
+def recruit(
+    thread: Thread,
+    role: Annotated[str, typer.Option("--role", metavar="R", help="Who is needed")],
+    task: Annotated[str, typer.Option("--task", metavar="T", help="What is to be done")],
+    by: By = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Add a task, and somebody of a role to do it, beside what is running."""
+    return _sent(thread, db, as_json, by, kind="recruit", role=role, task=task)
+
+
+def retire(
+    thread: Thread,
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Who, see `baton team THREAD`")],
+    by: By = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Take an agent out of further assignment."""
+    return _sent(thread, db, as_json, by, kind="retire", agent=agent)
+
+
+def mail(
+    thread: Thread,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say")],
+    to: Annotated[str, typer.Option("--to", metavar="AGENT", help="An agent, a role, a task's id, or `all`")],
+    by: By = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Send a message to an agent: it is read before the agent's next step."""
+    return _sent(thread, db, as_json, by, kind="mail", to=to, text=text)
+
+
+def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields: str | bool) -> int:
+    """Send the signal; 0 when the run does what it was told."""
+    signal = _signal({**fields, "by": (by or "").strip() or login()})
+    job = going_on(thread, db, as_json=as_json)
+    code = job.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
+    return COMPLETE if code != 1 and fields["kind"] in ("pause", "takeover", "cancel") else code
+
+
+def _signal(raw: dict[str, str | bool]) -> Signal:
+    try:
+        return SIGNAL.validate_python(raw)
+    except ValidationError as error:
+        wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
+        raise BadInput(f"this cannot be sent: {wrong}") from error
+
+
+def answer(
+    thread: Thread,
+    request: Annotated[str, typer.Argument(metavar="REQUEST", help="The open question, see `baton inbox`")],
+    decision: Annotated[Answer, typer.Argument(help="What is decided")],
+    message: Annotated[str, typer.Option("--message", metavar="M", help="Why, or what to do better")] = "",
+    args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="New arguments, for edit")] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who decides [default: your login]")] = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Answer an open question, and go on with the run."""
+    said: dict[str, JsonValue] = {"type": decision, "message": message}
+    if (decision == "edit") != (args is not None):
+        raise BadInput("an edit, and only an edit, has new arguments: edit --args '{\"name\": …}'")
+    if args is not None:
+        said["args"] = _object(args)
+    who = (by or "").strip() or login()
+    job = going_on(thread, db, as_json=as_json)
+    return job.carry_out(
+        lambda sup, on_event: sup.answer(thread, {request: said}, by=who, door=DOOR, on_event=on_event)
+    )
+
+
+def _object(text: str) -> JsonValue:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--args is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise BadInput('--args is not a JSON object; give one such as {"name": "report.md"}')
+    return value
+
+
+def hand_back(
+    thread: Thread,
+    results: Annotated[
+        str | None,
+        typer.Option("--results", metavar="FILE", help="Results by task id, YAML or JSON; - is stdin"),
+    ] = None,
+    plan: Annotated[
+        str | None,
+        typer.Option("--plan", metavar="FILE", help="The plan from now on, see `baton status --plan`; - is stdin"),
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")] = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Give a run back after a takeover: with results for tasks, with a changed plan, or as it is."""
+    if results == STDIN and plan == STDIN:
+        raise BadInput("--results and --plan cannot both be read from stdin; give one of them as a file")
+    made = read_results(results) if results is not None else {}
+    changed = read_plan(plan) if plan is not None else None
+    who = (by or "").strip() or login()
+    job = going_on(thread, db, as_json=as_json)
+    return job.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who, on_event=on_event))

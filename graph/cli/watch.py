@@ -1,0 +1,60 @@
+"""`baton watch`: applies deadlines as they pass, and takes up runs whose process died or that were answered."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from graph.cli.job import existing, recall
+from graph.cli.options import AsJson, Db
+from graph.cli.screen import one_line, put_json, run_as_json, say
+from graph.recovery import Watchman
+from graph.supervisor import open_supervisor
+from state.errors import ThreadBusy
+
+
+def watch(
+    every: Annotated[float, typer.Option("--every", metavar="S", min=0.05, help="Seconds between two looks")] = 2.0,
+    once: Annotated[bool, typer.Option("--once", help="Look once, and wait for what is taken up")] = False,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """Keep runs going: apply deadlines that have passed, recover runs whose process died."""
+    asyncio.run(_watch(existing(db), every, once=once, as_json=as_json))
+    return 0
+
+
+async def _watch(db: Path, every: float, *, once: bool, as_json: bool) -> None:
+    async def due() -> list[str]:
+        async with open_supervisor(db) as sup:
+            return await sup.due()
+
+    async def take_up(thread: str) -> None:
+        with suppress(ThreadBusy):  # somebody was faster
+            await _take_up(db, thread, as_json=as_json)
+
+    watchman = Watchman(due, take_up, _complain)
+    if once:
+        await watchman.look()
+        await watchman.settled()
+    else:
+        await watchman.watch(every)
+
+
+async def _take_up(db: Path, thread: str, *, as_json: bool) -> None:
+    """Go on with a run, with what it was started with."""
+    launch = await recall(db, thread)
+    async with open_supervisor(db, team=launch.team, model=launch.model) as sup:
+        await sup.check_team(thread)
+        say(f"taking up {one_line(thread)}")
+        run = await sup.resume(thread)
+    if as_json:
+        put_json(run_as_json(run))
+    else:
+        say(one_line(f"{run.status}: thread {thread}"))
+
+
+def _complain(thread: str, error: Exception) -> None:
+    say(f"baton: {one_line(': '.join(filter(None, [thread, str(error)])))}")

@@ -1,0 +1,131 @@
+"""A SQLite connection and the one thread that uses it, for code that must not block an event loop.
+
+LangGraph's async saver and store hand every single statement to a thread, which is most of what a small transaction
+costs. Here a whole transaction is one visit, and one connection for all means that they never wait for each other: a
+statement between two halves of another's would also work on a view of the file that is out of date, and be refused.
+"""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from state.errors import DatabaseUnusable
+
+BUSY_TIMEOUT_MS = 10_000
+"""How long a write waits for another process's."""
+
+
+def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
+    """A connection to the file; every statement outside a transaction is one of its own."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute(f"PRAGMA synchronous={synchronous}")
+    return connection
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """SQLite's errors in words that say what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if "not a database" in str(error):
+            raise DatabaseUnusable(
+                f"{path} is not a Baton database, or is damaged; give another file with --db"
+            ) from error
+        raise DatabaseUnusable(f"database {path} cannot be used: {error}; {_advice(error)}") from error
+
+
+def _advice(error: sqlite3.Error) -> str:
+    text = str(error)
+    if "full" in text:
+        return "free some space, then `baton resume` the run: what was finished is kept"
+    if "readonly" in text or "unable to open" in text:
+        return "give a file in a folder you can write to, with --db"
+    if "locked" in text:
+        return "another process holds it; try again when it is done"
+    return "give another file with --db"
+
+
+def _check(path: Path) -> None:
+    """Refuse what cannot be a database.
+
+    The file itself is not opened: closing it would drop the locks that this process has on it by other connections,
+    and the next process to leave would delete the log they still write to (sqlite.org/howtocorrupt.html, section 2.2).
+    """
+    if path.is_dir():
+        raise DatabaseUnusable(f"{path} is a folder; give a file with --db")
+    if not path.parent.is_dir():
+        raise DatabaseUnusable(f"folder {path.parent} does not exist; make it, or give another file with --db")
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Connection:
+    """A connection in autocommit mode, and its thread."""
+
+    def __init__(self, sqlite: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
+        self.sqlite = sqlite
+        self.lock = threading.Lock()
+        """Held for a transaction: code that is not async may use the connection from a thread of its own."""
+        self._thread = thread
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What `work` returns, done in the thread, in the order in which it was asked for.
+
+        Where whoever waits is cancelled, that is raised when the work is over: it is never left half done.
+        """
+        call = partial(work, *args, **kwargs)
+        doing = asyncio.get_running_loop().run_in_executor(self._thread, call)
+        try:
+            return await asyncio.shield(doing)
+        except asyncio.CancelledError:
+            await asyncio.wait({doing})
+            raise
+
+    async def one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
+        """What one statement does: its first row, if it has one, and the number of rows it changed."""
+        return await self.do(self._one, sql, values)
+
+    def _one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
+        with self.lock, closing(self.sqlite.execute(sql, dict(values))) as cursor:
+            return cursor.fetchone() if cursor.description else None, cursor.rowcount
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Cursor]:
+        """A cursor in a transaction; what was written is taken back where something is raised."""
+        cursor = self.sqlite.cursor()
+        try:
+            cursor.execute("BEGIN")
+            yield cursor
+            cursor.execute("COMMIT")
+        except BaseException:
+            if self.sqlite.in_transaction:
+                self.sqlite.rollback()
+            raise
+        finally:
+            cursor.close()
+
+
+@asynccontextmanager
+async def open_connection(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[Connection]:
+    """The connection that `connect` makes, which may be used from any thread."""
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, thread_name_prefix="baton-database")
+    try:
+        connection = await loop.run_in_executor(thread, connect)
+        try:
+            yield Connection(connection, thread)
+        finally:
+            await loop.run_in_executor(thread, connection.close)
+    finally:
+        thread.shutdown(wait=False)

@@ -1,0 +1,145 @@
+"""Plain async functions as agents: `async def run(brief, desk) -> str | dict`.
+
+LangChain Runnables as agents: a chain, a chat model, anything with `ainvoke`.
+
+LangGraph's `interrupt()` in agents that are no graphs: a function, a Runnable.
+
+Each call is a question to a human, like those of compiled graphs. The agent ends there; when it is answered it runs
+again from its top, and the calls return the answers in the order in which they were asked: as inside a LangGraph node.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import takewhile
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel
+from langgraph.config import get_config
+from langgraph.errors import GraphInterrupt
+from langgraph.types import Interrupt
+from pydantic import JsonValue
+
+from nodes.agents.callbacks import Metered
+from nodes.agents.internals import Answers, run_of, with_handlers, within
+from nodes.agents.interrupts import Question, is_control, questions_of
+from nodes.agents.invocation import Job
+from nodes.agents.prompts import given_to
+from nodes.agents.results import outcome_of, result_of
+from nodes.agents.tool_guard import ToolGate, ToolUse
+from nodes.runtime.calling import Parked, called, ungrouped
+from nodes.runtime.desk import Desk
+from state.errors import AgentFailed
+from state.record import Outcome
+from state.text import plain
+
+
+async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
+    """One try of a function agent; it gets a new desk each time it begins.
+
+    Raises:
+        Parked: it asks a human, by its desk or by LangGraph's `interrupt()`.
+        AgentFailed: the function declared failure, or returned what is not an outcome; and whatever it raises itself.
+    """
+
+    async def work() -> object:
+        return await called(job.spec.run, job.brief, make_desk())
+
+    gate = ToolGate(job)
+    used = ToolUse(gate, goes_on=False, own=(run_of(get_config()),))
+    try:
+        returned = await answering(job, work, gate, used.handlers)
+    finally:
+        await used.close()
+    return outcome_of(returned, job.spec.name, job.brief)
+
+
+async def run_runnable(job: Job) -> Outcome:
+    """One try. A chat model gets the messages, anything else `{"messages": [...], "task": {...}}`.
+
+    Raises:
+        Parked: it asks by LangGraph's `interrupt()`.
+        AgentFailed: it returned what is not an outcome, or the run's budget had no room for one of its model calls.
+    """
+    given, metered, gate = given_to(job), Metered(job), ToolGate(job)
+    used = ToolUse(gate, goes_on=False)
+    told = {"callbacks": [*metered.handlers, *used.handlers]}
+    try:
+        entry = given["messages"] if isinstance(job.spec.run, BaseChatModel) else given
+        answer = await answering(job, lambda: job.spec.run.ainvoke(entry, told), gate)
+    finally:
+        await metered.close()
+        await used.close()
+    outcome = outcome_of(result_of(answer), job.spec.name, job.brief)
+    await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used})
+
+
+ASKED = "interrupts"
+"""Under this the conversation of a parked agent keeps what it has asked, in order."""
+
+
+async def answering(
+    job: Job, work: Callable[[], Awaitable[object]], gate: ToolGate, handlers: Sequence[BaseCallbackHandler] = ()
+) -> object:
+    """What `work` returns, with the questions answered that it asks; it is called again for each new answer.
+
+    `handlers` are told of what it calls.
+
+    Raises:
+        Parked: it asks what was not answered yet, or `gate` does.
+        AgentFailed: a human said no, or it asks in a way in which answers cannot be told apart.
+    """
+    if why := gate.denied():
+        raise AgentFailed(why, "denied")
+    asked = _asked_before(job)
+    while True:
+        if waiting := gate.waiting():
+            raise Parked(*waiting, conversation=_kept(job, asked, gate))
+        known = _answers(asked, job, gate)
+        answers = Answers(known)
+        try:
+            with within(answers.config(with_handlers(get_config(), handlers))):
+                return await ungrouped(work())
+        except Parked as parked:
+            raise Parked(*parked.approvals, conversation=_kept(job, asked, gate)) from None
+        except GraphInterrupt as error:
+            if gate.waiting() or (gate.asked and not any(error.args)):
+                continue
+            value = _value(error)
+        if answers.given < len(known):
+            raise AgentFailed("a graph that it runs has asked, and cannot be answered with nothing", "permanent")
+        if is_control(value):  # a supervisor that it runs is paused
+            raise Parked(conversation=_kept(job, asked, gate))
+        asked = [*asked, value]
+
+
+def _asked_before(job: Job) -> list[JsonValue]:
+    found = job.kept.get(ASKED)
+    return found if isinstance(found, list) else []
+
+
+def _kept(job: Job, asked: list[JsonValue], gate: ToolGate) -> list[JsonValue]:
+    return job.keeping(**{ASKED: asked}, **gate.kept())
+
+
+def _answers(asked: list[JsonValue], job: Job, gate: ToolGate) -> list[object]:
+    """The answers to what was asked; Parked where one is missing."""
+    decisions = job.floor.steering.decisions
+    questions = questions_of([Interrupt(value, id=f"i{n}") for n, value in enumerate(asked)], job)
+    answered = list(takewhile(lambda question: question.is_answered(decisions), questions))
+    if len(answered) < len(questions):
+        waiting: Sequence[Question] = questions[len(answered) :]
+        still_open = [one for question in waiting for one in question.approvals if one.id not in decisions]
+        raise Parked(*still_open, conversation=_kept(job, asked, gate))
+    return [question.answer(decisions, job.asks) for question in questions]
+
+
+def _value(error: GraphInterrupt) -> JsonValue:
+    """What is asked, as plain data."""
+    found: Sequence[Interrupt] = error.args[0] if error.args else ()
+    if len(found) != 1:
+        raise AgentFailed(
+            "a graph that it runs asks several things at once, which cannot be answered one by one: make that graph"
+            " an agent of its own",
+            "permanent",
+        )
+    return plain(found[0].value)

@@ -1,0 +1,311 @@
+"""Hearing, inside an agent, that a model or a tool is called, before it is: by LangChain's callbacks.
+
+What is called with `await` tells its handlers on its own event loop, and what they raise stops the call. For what is
+called without, LangChain runs async handlers on an event loop made for that and drops what they raise: there another
+handler, a plain one, hears in place of the first. It is told even where the first has heard, so a third one, whose turn
+is before both, notes what is awaited.
+
+Model calls inside agents that bring their own models: room is reserved before each, and settled after it.
+
+One for which the agent's own limits or the run's budget have no room fails.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, LLMResult
+
+from nodes.agents.invocation import Job
+from nodes.llm.ask import usage_of
+from nodes.policy.budget import exceeded
+from nodes.runtime.nesting import Room
+from state.errors import AgentFailed
+from state.record import Usage
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """A chat model is called."""
+
+    id: UUID
+    size: int
+    """Characters of the prompt."""
+
+
+@dataclass(frozen=True)
+class ToolCalled:
+    """A tool is called."""
+
+    id: UUID
+    name: str
+    args: dict[str, Any]
+    marks: Mapping[str, Any]
+    """The tool's `metadata`, and LangGraph's."""
+    within: UUID | None
+    """The run, in LangChain's sense, that calls it."""
+
+
+Call = ModelCall | ToolCalled
+
+
+_NAMES = {"_PlainHearing"}
+
+
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    """Whether LangChain may complain: not about what these handlers raise, which is on purpose."""
+    args = record.args if isinstance(record.args, tuple) else ()
+    return not (args and args[0] in _NAMES)
+
+
+logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_not_ours)
+
+
+class Hearing(AsyncCallbackHandler):
+    """To be subclassed. `handlers` is what LangChain is given."""
+
+    raise_error = True
+    """What is raised here has to stop the call."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.awaited: set[UUID] = set()
+        self.plain: set[UUID] = set()
+        self._later: set[asyncio.Task[None]] = set()
+
+    async def begins(self, call: Call) -> None:
+        """A call is about to be made; what is raised here stops it."""
+
+    def begins_at_once(self, call: Call) -> None:
+        """The same where nothing can be waited for: the call is made on the run's own event loop, without `await`."""
+
+    async def ended(self, call_id: UUID, made: object) -> None:
+        """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
+
+    def __init_subclass__(cls) -> None:
+        _NAMES.add(cls.__name__)
+
+    @property
+    def handlers(self) -> list[BaseCallbackHandler]:
+        """For LangChain."""
+        return [_Noting(self), _PlainHearing(self), self]
+
+    async def close(self) -> None:
+        """Wait for what could not be waited for."""
+        while self._later:
+            await asyncio.gather(*self._later)
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it as soon as this event loop has a turn."""
+        task = self.loop.create_task(work)
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
+    async def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],  # noqa: ARG002 - LangChain's signature
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        **_: Any,
+    ) -> None:
+        """LangChain's."""
+        await self._begins(_model_call(run_id, messages))
+
+    async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **more: Any) -> None:
+        """LangChain's."""
+        await self._begins(_tool_use(run_id, serialized, input_str, more))
+
+    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
+        """LangChain's."""
+        await self._ended(run_id, response)
+
+    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """LangChain's."""
+        await self._ended(run_id, error)
+
+    async def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
+        """LangChain's."""
+        await self._ended(run_id, output)
+
+    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        """LangChain's."""
+        await self._ended(run_id, error)
+
+    async def _begins(self, call: Call) -> None:
+        if call.id not in self.plain:
+            await self._here(self.begins(call))
+
+    async def _ended(self, call_id: UUID, made: object) -> None:
+        if call_id in self.awaited:
+            self.awaited.discard(call_id)
+            await self._here(self.ended(call_id, made))
+
+    async def _here(self, work: Coroutine[Any, Any, None]) -> None:
+        """On the run's own event loop: a node may have made one of its own."""
+        if asyncio.get_running_loop() is self.loop:
+            await work
+        else:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
+
+
+class _Noting(AsyncCallbackHandler):
+    """Notes what is called with `await`, in time for the plain one to leave it alone."""
+
+    run_inline = True
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+
+    async def on_chat_model_start(self, *_: Any, run_id: UUID, **__: Any) -> None:
+        self._note(run_id)
+
+    async def on_tool_start(self, *_: Any, run_id: UUID, **__: Any) -> None:
+        self._note(run_id)
+
+    def _note(self, call_id: UUID) -> None:
+        if call_id not in self._hearing.plain:
+            self._hearing.awaited.add(call_id)
+
+
+class _PlainHearing(BaseCallbackHandler):
+    """Hears what is called without `await`."""
+
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, hearing: Hearing) -> None:
+        self._hearing = hearing
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],  # noqa: ARG002 - LangChain's signature
+        messages: list[list[BaseMessage]],
+        *,
+        run_id: UUID,
+        **_: Any,
+    ) -> None:
+        self._begins(_model_call(run_id, messages))
+
+    def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **more: Any) -> None:
+        self._begins(_tool_use(run_id, serialized, input_str, more))
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
+        self._ended(run_id, response)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        self._ended(run_id, error)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
+        self._ended(run_id, output)
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
+        self._ended(run_id, error)
+
+    def _begins(self, call: Call) -> None:
+        hearing = self._hearing
+        if call.id in hearing.awaited:
+            return
+        hearing.plain.add(call.id)
+        if self._is_on_loop():
+            hearing.begins_at_once(call)
+        else:
+            asyncio.run_coroutine_threadsafe(hearing.begins(call), hearing.loop).result()
+
+    def _ended(self, call_id: UUID, made: object) -> None:
+        hearing = self._hearing
+        if call_id not in hearing.plain:
+            return
+        if self._is_on_loop():
+            hearing.later(hearing.ended(call_id, made))
+        else:
+            asyncio.run_coroutine_threadsafe(hearing.ended(call_id, made), hearing.loop).result()
+
+    def _is_on_loop(self) -> bool:
+        try:
+            return asyncio.get_running_loop() is self._hearing.loop
+        except RuntimeError:
+            return False
+
+
+def _model_call(run_id: UUID, messages: list[list[BaseMessage]]) -> ModelCall:
+    return ModelCall(run_id, sum(len(str(message.text)) for batch in messages for message in batch))
+
+
+def _tool_use(run_id: UUID, serialized: Mapping[str, Any], text: str, more: Mapping[str, Any]) -> ToolCalled:
+    args = more.get("inputs")
+    return ToolCalled(
+        id=run_id,
+        name=str(serialized.get("name", "")),
+        args=dict(args) if isinstance(args, Mapping) else {"input": text},
+        marks=more.get("metadata") or {},
+        within=more.get("parent_run_id"),
+    )
+
+
+class Metered(Hearing):
+    """For one try of one agent."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__()
+        self.used = Usage()
+        self._job = job
+        self._open: dict[UUID, tuple[AsyncExitStack, Room]] = {}
+        self._unreserved: set[UUID] = set()
+        """Calls that were made at once, until they are settled."""
+
+    async def begins(self, call: Call) -> None:
+        """Reserve; AgentFailed of class `limit` when there is no room."""
+        if isinstance(call, ModelCall):
+            self._check_limits()
+            stack, job = AsyncExitStack(), self._job
+            reserving = job.floor.meter.call(job.ledger_task, job.spec.name, call.size)
+            self._open[call.id] = (stack, await stack.enter_async_context(reserving))
+
+    def begins_at_once(self, call: Call) -> None:
+        """Nothing is reserved, because room could not be waited for."""
+        if isinstance(call, ModelCall):
+            self._check_limits()
+            floor = self._job.floor
+            asked = Usage(calls=len(self._unreserved) + 1)
+            if why := floor.meter.exhausted or exceeded(floor.run.policy, floor.meter.total, asked):
+                raise AgentFailed(why, "limit")
+            self._unreserved.add(call.id)
+
+    async def ended(self, call_id: UUID, made: object) -> None:
+        """Settle, or give the room back."""
+        used = _used(made) if isinstance(made, LLMResult) else None
+        if call_id in self._unreserved:
+            self._unreserved.discard(call_id)
+            self.used += used or Usage(calls=1)
+            await self._job.floor.meter.settle(self._job.ledger_task, self._job.spec.name, used or Usage(calls=1))
+        elif found := self._open.pop(call_id, None):
+            stack, room = found
+            room.used = used
+            self.used += used or Usage(calls=1)
+            await stack.aclose()
+
+    async def close(self) -> None:
+        """Give back what calls that were cut off had reserved."""
+        for call_id in list(self._open):
+            await self.ended(call_id, None)
+        await super().close()
+
+    def _check_limits(self) -> None:
+        limits = self._job.spec.limits
+        if self.used.calls + len(self._open) + len(self._unreserved) >= limits.iterations:
+            raise AgentFailed(f"it reached its limit of {limits.iterations} model calls", "limit")
+        if limits.tokens is not None and self.used.total_tokens >= limits.tokens:
+            raise AgentFailed(f"it reached its limit of {limits.tokens} tokens", "limit")
+
+
+def _used(made: LLMResult) -> Usage:
+    first = made.generations[0][0] if made.generations and made.generations[0] else None
+    message = first.message if isinstance(first, ChatGeneration) else None
+    return usage_of(message) if isinstance(message, AIMessage) else Usage(calls=1)

@@ -1,0 +1,202 @@
+"""A tool call as a deed: what triggers look at, from a tool's name and its marks (`metadata`).
+
+The same for tools that Baton's own worker calls, and for those of agents that bring their own loop.
+
+The tool calls of a conversation: which are open, what tells them apart, and how an edited one is shown.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast, get_args
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import JsonValue
+
+from nodes.policy.oversight import closeness, fired, is_sensitive, response
+from nodes.runtime.execution import Floor
+from nodes.runtime.side_effects import Deed, mark_of, signs_of
+from state.agent import AgentSpec, Brief
+from state.approval import Risk, Signs
+from state.errors import AgentFailed
+from state.policy import Policy
+from state.side_effect import Effect
+from state.text import as_text
+
+
+class Place(Protocol):
+    """Where tools are called: by whom, and for what."""
+
+    @property
+    def spec(self) -> AgentSpec:
+        """The agent."""
+
+    @property
+    def brief(self) -> Brief:
+        """What it works on."""
+
+    @property
+    def floor(self) -> Floor:
+        """Where."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Agents from the one that has the plan's task to this one."""
+
+    @property
+    def account(self) -> str:
+        """The plan's task that money is settled on."""
+
+    def tool(self, name: str) -> BaseTool | None:
+        """The tool of that name, if it is known here."""
+
+
+def deed_of(call: ToolCall, mark: str, place: Place) -> Deed:
+    """The call, as what it does; `mark` tells it from the others of the task."""
+    tool = place.tool(call["name"])
+    if tool is None:
+        return marked_deed(call["name"], call["args"], None, mark, place)
+    return marked_deed(call["name"], call["args"], tool.metadata or {}, mark, place, _schema_of(tool))
+
+
+def marked_deed(
+    name: str,
+    args: dict[str, JsonValue],
+    marks: Mapping[str, Any] | None,
+    mark: str,
+    place: Place,
+    schema: dict[str, JsonValue] | None = None,
+) -> Deed:
+    """The same for a tool of which only the marks are known; None where there is no such tool."""
+    task = place.brief.task
+    return Deed(
+        # Without the round: a task that review sends back does not publish the same thing twice, nor ask twice.
+        id=f"{task.id}.{mark}",
+        task=task,
+        agent=place.spec.name,
+        name=name,
+        args=args,
+        signs=_signs_of(name, marks, place.floor.run.policy) if marks is not None else None,
+        args_schema=schema,
+        path=place.path,
+        undo=str((marks or {}).get("undo") or ""),
+        must_ask=str((marks or {}).get("ask") or ""),
+    )
+
+
+def is_overseen(deed: Deed, policy: Policy) -> bool:
+    """Whether it is asked about, or put on record before it is done, also where the agent is not trusted yet."""
+    found = fired(deed.signs, policy) if deed.signs else []
+    return bool(deed.must_ask) or response(found, closeness(policy.oversight, "novice"))[0] != "pass"
+
+
+def _signs_of(name: str, marks: Mapping[str, Any], policy: Policy) -> Signs:
+    """A risk that nobody knows counts as critical: a slip in it never lets more through."""
+    risk = str(marks["risk"]).strip().lower() if marks.get("risk") is not None else None
+    known = cast(Risk, risk if risk in get_args(Risk) else "critical") if risk is not None else None
+    cost = float(marks.get("cost", 0.0))
+    return signs_of(name, policy, risk=known, is_marked=bool(marks.get("sensitive")), cost=cost)
+
+
+def _schema_of(tool: BaseTool) -> dict[str, JsonValue]:
+    """JSON Schema of what a caller gives the tool."""
+    schema: dict[str, JsonValue] = convert_to_openai_tool(tool)["function"]["parameters"]
+    return schema
+
+
+_PROPOSED = "proposed"
+"""Where a reply keeps the marks of calls as the model made them, for those that a human has edited."""
+
+
+def last_reply(messages: Sequence[AnyMessage]) -> AIMessage | None:
+    """What the model said last."""
+    return next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+
+
+def answered_ids(messages: Sequence[AnyMessage]) -> set[str]:
+    """The ids of the last reply's calls that have their answer."""
+    last = max((n for n, message in enumerate(messages) if isinstance(message, AIMessage)), default=0)
+    return {message.tool_call_id for message in messages[last:] if isinstance(message, ToolMessage)}
+
+
+def open_calls(messages: Sequence[AnyMessage]) -> list[tuple[ToolCall, str]]:
+    """The calls of the last reply that have no answer yet, each with its mark.
+
+    A mark is made of the tool, its arguments and, from the second time on, how often they came in this conversation:
+    ids of calls are the model's, and some models give the same one again and again.
+    """
+    reply = last_reply(messages)
+    if reply is None:
+        return []
+    answered = answered_ids(messages)
+    seen: Counter[str] = Counter()
+    marks: list[str] = []
+    for message in (message for message in messages if isinstance(message, AIMessage)):
+        marks = []
+        for call in message.tool_calls:
+            mark = _proposed(message).get(str(call["id"])) or _mark(call)
+            seen[mark] += 1
+            marks.append(mark if seen[mark] == 1 else f"{mark}.{seen[mark]}")
+    return [(call, mark) for call, mark in zip(reply.tool_calls, marks, strict=True) if call["id"] not in answered]
+
+
+def broken_calls(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
+    """Answers to the calls of the last reply that could not even be parsed."""
+    reply = last_reply(messages)
+    answered = answered_ids(messages)
+    return [
+        ToolMessage(f"the arguments are not valid JSON: {call.get('args')}; call again", tool_call_id=str(call["id"]))
+        for call in (reply.invalid_tool_calls if reply else [])
+        if call["id"] not in answered
+    ]
+
+
+def with_edits(reply: AIMessage, edits: Mapping[str, dict[str, Any]]) -> AIMessage:
+    """The reply with what a human made of its calls, by call id: that is what ran, and what the model goes on from."""
+    marks = {str(call["id"]): _mark(call) for call in reply.tool_calls if call["id"] in edits}
+    calls = [
+        cast(ToolCall, {**call, "args": edits[str(call["id"])]}) if call["id"] in edits else call
+        for call in reply.tool_calls
+    ]
+    kept = {key: value for key, value in reply.additional_kwargs.items() if key != "tool_calls"}
+    return reply.model_copy(
+        update={"tool_calls": calls, "additional_kwargs": {**kept, _PROPOSED: {**_proposed(reply), **marks}}}
+    )
+
+
+def _proposed(reply: AIMessage) -> dict[str, str]:
+    return cast(dict[str, str], reply.additional_kwargs.get(_PROPOSED, {}))
+
+
+def _mark(call: ToolCall) -> str:
+    return mark_of(call["name"], call["args"])
+
+
+def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bool:
+    """Whether what the tool does is to happen once: it is sensitive, can be undone, or says `side_effect`."""
+    return any(marks.get(mark) for mark in ("sensitive", "side_effect", "undo")) or is_sensitive(name, policy)
+
+
+def recorded(call: ToolCall, effect: Effect) -> ToolMessage:
+    """What the tool answered when the action was done."""
+    status = "success" if effect.status == "done" else "error"
+    return ToolMessage(
+        as_text(effect.reply), tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
+    )
+
+
+def failed(call: ToolCall, why: str) -> ToolMessage:
+    """What goes back to the model when a call came to nothing."""
+    return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
+
+
+async def charged(marks: Mapping[str, Any], call: ToolCall, bench: Place) -> ToolMessage | None:
+    """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
+    cost = float(marks.get("cost", 0.0))
+    try:
+        if cost:
+            await bench.floor.meter.spend(bench.account or bench.brief.task.id, bench.spec.name, cost)
+    except AgentFailed as error:
+        return failed(call, str(error))
+    return None

@@ -1,0 +1,54 @@
+"""What a worker works with, and what it keeps while it works."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage
+from langchain_core.tools import BaseTool
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from nodes.runtime.execution import Floor
+from nodes.tools.sources import Sources
+from state.agent import AgentSpec, Brief
+from state.text import Json
+
+
+@dataclass
+class Bench:
+    """Handed to the worker graph as its runtime context: live objects, never checkpointed."""
+
+    spec: AgentSpec
+    brief: Brief
+    model: BaseChatModel
+    tools: list[BaseTool]
+    sources: Sources | None
+    floor: Floor
+    path: tuple[str, ...] = ()
+    """Agents from the one that has the plan's task to this one, where it was delegated."""
+    account: str = ""
+    """The plan's task that model calls are settled on."""
+
+    def tool(self, name: str) -> BaseTool | None:
+        """The tool of that name, if this agent has it."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+class WorkerState(TypedDict, total=False):
+    """What is checkpointed between a worker's steps."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    thoughts: int
+    """Model calls made."""
+    halted: bool
+    """Whether it stopped at a safe point, because the run is paused or taken over."""
+    usage: Json
+    questions: list[Json]
+    """Approvals it waits for."""
+    failure: Json | None
+    handed: dict[str, str] | None
+    """Who finishes the task in its place, and what it leaves them."""
+    limited: str
+    """Which limit it ran into, if any."""
+    outcome: Json

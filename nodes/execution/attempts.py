@@ -1,0 +1,285 @@
+"""One task, tried until it is done: the agent that was chosen, again after a pause, then the next best one.
+
+Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. Each try is a LangGraph
+@task of its own, so that after a crash tries that ended are not made again.
+
+Doing one job, whatever the agent is: the one place where the kinds of agents are told apart.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, cast
+
+from langchain_core.tools import BaseTool
+from langgraph.graph.state import CompiledStateGraph
+from pydantic import JsonValue
+
+from nodes.agents.callables import run_function, run_runnable
+from nodes.agents.delegation import Delegations
+from nodes.agents.graph import run_graph
+from nodes.agents.invocation import Job, kind_of
+from nodes.agents.remote import run_remote
+from nodes.agents.results import kept
+from nodes.agents.supervisor import leave_board, run_nested
+from nodes.agents.worker.context import Bench
+from nodes.agents.worker.desk_tools import coordination_tools, delegation_tools
+from nodes.agents.worker.run import _opening
+from nodes.execution.containment import contained
+from nodes.policy.failures import RETRIED, retry_delay, time_for_try
+from nodes.policy.gates import asked_human, briefed, is_cut_short, relief
+from nodes.policy.routing import fallbacks
+from nodes.runtime.context import RunContext
+from nodes.runtime.desk import Desk
+from nodes.runtime.durable import once, open_subthread
+from nodes.runtime.execution import Floor
+from nodes.tools.sources import Sources
+from nodes.tools.toolbox import build_tools
+from state.agent import HUMAN, Brief
+from state.record import Failure, Outcome, Route, TaskRecord, Usage
+from state.run import ModeName
+from state.text import Json
+
+
+@dataclass
+class _Tally:
+    """What all tries of a task have used, and who made them."""
+
+    used: Usage
+    tried: list[str]
+    tries: int = 0
+    started_at: float = 0.0
+
+    def add(self, outcome: Outcome) -> None:
+        self.started_at = self.started_at or outcome.started_at
+        self.used, self.tries = self.used + outcome.usage, self.tries + 1
+        self.tried += [outcome.agent] if outcome.agent not in self.tried else []
+
+    def on(self, outcome: Outcome) -> Outcome:
+        return outcome.model_copy(
+            update={"usage": self.used, "attempts": self.tries, "tried": self.tried, "started_at": self.started_at}
+        )
+
+
+Worker = CompiledStateGraph[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True)
+class Working:
+    """Runs agents; a worker that an agent delegates to is run the same way."""
+
+    worker: Worker
+    mode: ModeName = "dag"
+    """Only in `supervisor` do agents get the tools to recruit and to write to each other."""
+
+    async def do(self, job: Job) -> Outcome:
+        """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
+        delegations = Delegations(job, self.do)
+        outcome = await contained(job, partial(self._do, delegations))
+        if kind_of(job.spec.run) == "supervisor":
+            await leave_board(job, outcome)
+        if not job.spec.workers and not delegations.has_begun:
+            return outcome
+        return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})
+
+    async def _do(self, delegations: Delegations, job: Job) -> Outcome:
+        sources = await job.floor.run.sources()
+
+        def make_desk() -> Desk:
+            return Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)
+
+        match kind_of(job.spec.run):
+            case "model":
+                outcome = await self._think(job, make_desk(), delegations, sources)
+            case "function":
+                outcome = await run_function(job, make_desk)
+                await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+            case "runnable":
+                outcome = await run_runnable(job)
+            case "graph":
+                outcome = await run_graph(job)
+            case "supervisor":
+                outcome = await run_nested(job)
+            case "remote":
+                outcome = await run_remote(job)
+        return await asyncio.to_thread(kept, outcome, job.floor.run.folder, sources)
+
+    async def _think(self, job: Job, desk: Desk, delegations: Delegations, sources: Sources | None) -> Outcome:
+        """By the worker graph: below the run's own, or for what was delegated on a thread of its own."""
+        floor, spec = job.floor, job.spec
+        bench = Bench(
+            spec=spec,
+            brief=job.brief,
+            model=floor.run.services.models.for_agent(spec.model),
+            tools=await self._tools(job, desk, delegations, sources),
+            sources=sources,
+            floor=floor,
+            path=tuple(job.path),
+            account=job.ledger_task,
+        )
+        opening = _opening(job.conversation)
+        if job.chain:
+            thread = open_subthread(floor, self.worker, job.thread, context=bench)
+            ended = dict((await thread.run(opening, {})).values)
+        else:
+            ended = await self.worker.ainvoke(opening, context=bench)
+        return Outcome.model_validate(ended["outcome"])
+
+    async def _tools(self, job: Job, desk: Desk, delegations: Delegations, sources: Sources | None) -> list[BaseTool]:
+        """The agent's own tools; those to coordinate with others as long as there is depth left."""
+        run, spec = job.floor.run, job.spec
+        names = [tool for tool in spec.tools if isinstance(tool, str)]
+        own = [tool for tool in spec.tools if not isinstance(tool, str)]
+        built = await asyncio.to_thread(build_tools, names, sources, run.folder, job.brief.task.id)
+        served = await run.services.mcp.tools(spec.mcp) if spec.mcp else []
+        coordinates = self.mode == "supervisor" and (not job.chain or len(job.chain) < run.ceiling)
+        shared = coordination_tools(desk) if coordinates else []
+        return [*own, *built, *served, *shared, *delegation_tools(job, delegations)]
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """What every try needs."""
+
+    floor: Floor
+    working: Working
+
+    @property
+    def run(self) -> RunContext:
+        """The run it is for."""
+        return self.floor.run
+
+    async def make(self, record: TaskRecord, brief: Brief, leg: str = "0") -> Outcome:
+        """Try until done, parked, or nobody is left to try. `leg` tells stretches of work on one task apart."""
+        start = record.outcome if record.outcome and record.outcome.status == "parked" else None
+        tally = _Tally(start.usage if start else Usage(), list(start.tried) if start else [])
+        outcome = _unassigned(record)
+        todo = self.candidates(record, start)
+        while todo:
+            agent = todo.pop(0)
+            if self._is_hopeless(outcome, agent):
+                continue
+            if tally.tries:
+                await self._relieve(outcome, agent, tally.tries + 1)
+            outcome = await self._tries(agent, leg, brief, self._opening(agent, start), tally)
+            if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
+                break
+            if _is_denied(outcome):
+                break
+            target = outcome.handed_to or self.run.services.team.agent(agent).escalate_to
+            if target == HUMAN:
+                outcome = asked_human(outcome, brief, self.floor.steering.decisions)
+            elif target and target not in tally.tried:
+                todo, brief = [target], briefed(brief, outcome)
+                continue
+            if outcome.status != "failed":
+                break
+        return tally.on(outcome)
+
+    async def _tries(
+        self, agent: str, leg: str, brief: Brief, conversation: Sequence[JsonValue], tally: _Tally
+    ) -> Outcome:
+        """Tries by one agent, as many as the policy grants."""
+        number = 1
+        while True:
+            outcome = self._blamed(
+                await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation, tuple(tally.tried))
+            )
+            tally.add(outcome)
+            if outcome.status != "failed" or outcome.handed_to or not self._again(outcome, number):
+                return outcome
+            conversation = outcome.conversation
+            await self._pause(outcome, number)
+            number += 1
+
+    def _opening(self, agent: str, start: Outcome | None) -> list[JsonValue]:
+        """Where an agent goes on from: its own place, or as a substitute the conversation of another model's."""
+        if not start or (agent != start.agent and not (self._is_model(agent) and self._is_model(start.agent))):
+            return []
+        return start.conversation
+
+    def _is_model(self, agent: str) -> bool:
+        team = self.run.services.team
+        return agent in team and kind_of(team.agent(agent).run) == "model"
+
+    def candidates(self, record: TaskRecord, start: Outcome | None = None) -> list[str]:
+        """Who tries, in order: the one who is at it, or the chosen one; then one substitute."""
+        route = cast(Route, record.route)
+        first = start.agent if start else route.agent
+        team = self.run.services.team
+        substitutes = fallbacks(route, {first}) if first not in team or not team.agent(first).escalate_to else []
+        others = [name for name in substitutes if name in team]
+        return [name for name in [first, *others[:1]] if name not in self.floor.steering.retired] or [
+            name for name in others if name not in self.floor.steering.retired
+        ][:1]
+
+    def _blamed(self, outcome: Outcome) -> Outcome:
+        """The outcome; one that failed after a human had refused its action failed for that: trying again is no use."""
+        if not outcome.failure or outcome.failure.kind not in RETRIED:
+            return outcome
+        known = self.floor.questions.known
+        refused = [known(key) for key, said in self.floor.steering.decisions.items() if said.type == "reject"]
+        if not any(one and one.subject == "action" and one.task_id == outcome.task_id for one in refused):
+            return outcome
+        return outcome.model_copy(update={"failure": outcome.failure.model_copy(update={"kind": "denied"})})
+
+    def _again(self, outcome: Outcome, number: int) -> bool:
+        kind = outcome.failure.kind if outcome.failure else "permanent"
+        return kind in RETRIED and number < self.run.policy.max_attempts
+
+    def _is_hopeless(self, outcome: Outcome, substitute: str) -> bool:
+        """Whether `substitute` would fail the same way: a model that rejects one agent rejects all that use it."""
+        if not outcome.failure or outcome.failure.kind != "rejected" or outcome.agent not in self.run.services.team:
+            return False
+        team = self.run.services.team
+        return team.agent(substitute).run is None and team.agent(substitute).model == team.agent(outcome.agent).model
+
+    async def _pause(self, outcome: Outcome, number: int) -> None:
+        """Say that it will be tried again, and wait; a wait that a crash cut short is not made again in full."""
+        clock = self.run.services.clock
+        delay = retry_delay(number, clock.jitter())
+        left = max(0.0, outcome.finished_at + delay - clock.now())
+        why = outcome.failure.message if outcome.failure else ""
+        await self.run.emit(
+            "task_retried", task_id=outcome.task_id, agent=outcome.agent, attempt=number + 1, reason=why, delay_s=left
+        )
+        await clock.sleep(left)
+
+    async def _relieve(self, outcome: Outcome, agent: str, attempt: int) -> None:
+        """Say that another agent takes over, and why."""
+        note = f": {outcome.text[:500]}" if outcome.handed_to and outcome.text else ""
+        await self.run.emit(
+            "task_retried",
+            task_id=outcome.task_id,
+            agent=agent,
+            attempt=attempt,
+            reason=relief(outcome) + note,
+            delay_s=0.0,
+        )
+
+    async def _try(
+        self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue], tried: tuple[str, ...]
+    ) -> Outcome:
+        """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
+        label = f"{brief.task.id}.{brief.iteration}.{name}"
+        spec = self.run.services.team.agent(agent)
+        seconds = time_for_try(spec.limits.timeout_s, self.run.policy)
+        spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
+        job = Job(self.floor, spec, brief, label, tuple(conversation), tried=tried)
+
+        async def attempt() -> Json:
+            return (await self.working.do(job)).model_dump(mode="json")
+
+        return Outcome.model_validate(await once(f"try:{label}", attempt))
+
+
+def _is_denied(outcome: Outcome) -> bool:
+    """Whether a human said no: it is not for somebody else to try."""
+    return outcome.failure is not None and outcome.failure.kind == "denied"
+
+
+def _unassigned(record: TaskRecord) -> Outcome:
+    who = f"{record.agent} is retired, and nobody else can do this task"
+    failure = Failure(kind="permanent", message=who)
+    return Outcome(task_id=record.id, agent="", status="failed", failure=failure)

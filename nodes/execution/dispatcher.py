@@ -1,0 +1,136 @@
+"""The dispatcher: every task starts the moment its inputs exist, with no barrier between waves.
+
+One LangGraph @task per plan task, called in plan order, each under its own name, each waiting inside for its own
+dependencies: LangGraph tells @task results apart by name and call index. Recruits come after them, in the order in
+which they were granted; they are launched from here and not from inside the agent that asked, so that one still runs
+when its recruiter has long finished, also after a crash.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from nodes.execution.task import Assignment
+from nodes.policy.approvals import to_replan
+from nodes.policy.failures import abort_reason
+from nodes.runtime.durable import once
+from nodes.runtime.execution import Floor
+from state.record import FINAL, Outcome, TaskRecord, TaskStatus
+from state.signal import Control
+
+
+class Dispatcher:
+    """Runs the open tasks of one superstep."""
+
+    def __init__(
+        self, floor: Floor, assignment: Assignment, replanned: Sequence[str] = (), *, worked_s: float = 0.0
+    ) -> None:
+        self.floor = floor
+        self.worked_s = worked_s
+        """Seconds that earlier rounds have taken."""
+        self.assignment = assignment
+        self.replanned = replanned
+        self.abort: str | None = None
+        """Why the run gave up, once it has."""
+        self._launched: list[asyncio.Task[None]] = []
+        self._queue: list[TaskRecord] = []
+        self._wake = asyncio.Event()
+
+    async def work(self) -> None:
+        """Run until nothing more can: everything has ended, or what is left waits for a human."""
+        self.floor.steering.on_drive = self._driven
+        self.floor.listener.on_recruit = self._admit
+        for record in list(self.floor.records.values()):
+            self._admit(record)
+        async with self.floor.listener.listening():
+            self._driven(self.floor.steering.control)
+            timer = asyncio.create_task(self._until_time_is_up())
+            try:
+                await self._until_all_ended()
+            finally:
+                timer.cancel()
+                for task in self._launched:
+                    task.cancel()
+                await asyncio.gather(*self._launched, return_exceptions=True)
+        for task in self._launched:
+            if not task.cancelled() and (defect := task.exception()):
+                raise defect
+
+    def stop(self, why: str) -> None:
+        """Give up: nothing new starts, calls in flight are ended."""
+        self.abort = self.abort or why
+        self.floor.stopped.set()
+
+    def _admit(self, record: TaskRecord) -> None:
+        """Take a task into the run; it is launched by the loop below, in its own LangGraph context."""
+        self.floor.records[record.id] = record
+        if record.status not in FINAL:
+            self.floor.ended[record.id] = asyncio.get_running_loop().create_future()
+            self._queue.append(record)
+            self._wake.set()
+
+    def _driven(self, control: Control) -> None:
+        if control.driving == "cancelled":
+            self.stop(control.reason or "cancelled")
+        elif control.driving != "running":
+            self.floor.quiet.set()
+
+    async def _until_all_ended(self) -> None:
+        open_tasks = 0
+
+        def ended(_: asyncio.Task[None]) -> None:
+            nonlocal open_tasks
+            open_tasks -= 1
+            self._wake.set()
+
+        while self._queue or open_tasks:
+            for record in self._queue:
+                task = asyncio.create_task(self._settle(record))
+                task.add_done_callback(ended)
+                self._launched.append(task)
+            open_tasks += len(self._queue)
+            self._queue.clear()
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _settle(self, record: TaskRecord) -> None:
+        """Wait for one task's end, and let everyone know."""
+
+        async def work() -> dict[str, object]:
+            return (await self.assignment.work(record)).model_dump(mode="json")
+
+        future = self.floor.ended[record.id]
+        try:
+            outcome = Outcome.model_validate(await once(f"work:{record.id}", work))  # type: ignore[arg-type]
+        except BaseException:
+            future.set_result(Outcome(task_id=record.id, agent="", status="blocked"))
+            raise
+        self.floor.records[record.id] = with_outcome(self.floor.records[record.id], outcome)
+        future.set_result(outcome)
+        self.floor.steering.changed.set()
+        if outcome.status == "failed" and (why := self._abort_reason()):
+            self.stop(f"{why}; the last one: {outcome.failure.message}" if outcome.failure else why)
+        self.floor.note_quiet()
+
+    def _abort_reason(self) -> str | None:
+        """Why the run gives up, if it does; tasks for which another plan will be made do not count as failed."""
+        policy, records = self.floor.run.policy, self.floor.records.values()
+        waived = {record.id for record in to_replan(records, policy, self.replanned)}
+        counted = [r.model_copy(update={"status": "pending"}) if r.id in waived else r for r in records]
+        return abort_reason(counted, policy)
+
+    async def _until_time_is_up(self) -> None:
+        """Stop the run when its tasks have taken as long as the policy grants."""
+        seconds = self.floor.run.policy.max_seconds
+        if seconds is not None:
+            await self.floor.run.services.clock.sleep(max(0.0, seconds - self.worked_s))
+            why = f"the run's limit of {seconds:g} seconds is reached"
+            await self.floor.meter.stop(why)
+            self.stop(why)
+
+
+def with_outcome(record: TaskRecord, outcome: Outcome) -> TaskRecord:
+    """The record after `outcome`: one that is blocked goes on later from where it is, parked or not begun."""
+    if outcome.status == "blocked":
+        return record if record.status == "parked" else record.model_copy(update={"status": "pending"})
+    status: TaskStatus = outcome.status
+    return record.model_copy(update={"status": status, "outcome": outcome})

@@ -1,0 +1,139 @@
+"""Which question is the most urgent, and the one form in which every page and program reads them.
+
+What happens to a question that nobody answers (row M14): by its risk, and critical always rejects.
+
+What a human's no means for the task that asked (chapter 15.12.5: a required task that is rejected).
+"""
+
+from collections.abc import Container, Iterable, Sequence
+from typing import get_args
+
+from pydantic import JsonValue
+
+from state.approval import POLICY, PRIORITIES, Approval, Decision, Fired, Risk
+from state.plan import Plan
+from state.policy import Policy, Timeout
+from state.record import TaskRecord
+
+_RISKS: tuple[Risk, ...] = get_args(Risk)
+
+PLAN_WAITS = Fired(trigger="oversight", priority="medium", reason="the plan waits for a human (oversight in_command)")
+
+
+def asked_by(records: Iterable[TaskRecord], decided: Container[str] = ()) -> list[Approval]:
+    """The questions that parked tasks wait for, without those that are `decided`."""
+    outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
+    return [approval for outcome in outcomes for approval in outcome.approvals if approval.id not in decided]
+
+
+def most_urgent_first(questions: Iterable[Approval]) -> list[Approval]:
+    """By priority, then by risk; among equals as they are."""
+    return sorted(questions, key=urgency)
+
+
+def urgency(question: Approval) -> tuple[int, int]:
+    """Sorts the most urgent question first."""
+    return PRIORITIES.index(question.priority), -_RISKS.index(question.risk)
+
+
+def plan_question(plan: Plan, number: int) -> Approval:
+    """The question whether the plan may be carried out (oversight in_command). `number` tells it from later ones."""
+    return Approval(
+        id=f"plan.{number}",
+        task_id="",
+        agent="supervisor",
+        subject="plan",
+        action="plan",
+        args=plan.model_dump(mode="json"),
+        risk="medium",
+        triggers=[PLAN_WAITS],
+        reason=PLAN_WAITS.reason,
+        description="\n".join(f"- `{task.id}` ({task.role}): {task.description}" for task in plan.tasks),
+    )
+
+
+def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonValue]:
+    """The interrupt's value: read alike by Studio, Agent Chat UI, Agent Inbox and code."""
+    asked: dict[str, JsonValue] = {
+        "action_requests": [
+            {
+                "name": q.action,
+                "args": q.args,
+                "arguments": q.args,
+                "description": f"{q.description}\n\nRisk: {q.risk}. Why: {q.reason}.",
+            }
+            for q in questions
+        ],
+        "review_configs": [{"action_name": q.action, "allowed_decisions": [*q.choices], **_form(q)} for q in questions],
+        "approvals": [q.model_dump(mode="json") for q in questions],
+    }
+    return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked
+
+
+def _form(question: Approval) -> dict[str, JsonValue]:
+    """What a page makes a form from."""
+    return {"args_schema": question.args_schema} if question.args_schema else {}
+
+
+DOOR = "deadline"
+
+
+def is_expired(approval: Approval, now: float) -> bool:
+    """Whether its time is up."""
+    return approval.expires_at is not None and now >= approval.expires_at
+
+
+def on_expiry(approval: Approval, policy: Policy) -> Timeout:
+    """What the policy does then. Somebody else is told once; after that it is rejected."""
+    if approval.risk == "critical":
+        return "reject"
+    wanted = policy.on_timeout.get(approval.risk, policy.on_timeout["default"])
+    return "reject" if wanted == "escalate" and approval.escalated else wanted
+
+
+def decided(approval: Approval, policy: Policy) -> Decision | None:
+    """The decision that takes the place of a human's; None where somebody else is to be told first."""
+    what = on_expiry(approval, policy)
+    if what == "escalate":
+        return None
+    verb = "approved" if what == "approve" else "rejected"
+    seconds = policy.approval_timeout_s
+    time = f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
+    message = f"nobody answered within {time}: {verb} by policy ({approval.risk} risk)"
+    return Decision(type=what, message=message, by=POLICY, door=DOOR)
+
+
+def stamped(approval: Approval, policy: Policy, now: float) -> Approval:
+    """The question as it is asked now, with its deadline."""
+    return approval.model_copy(update={"asked_at": now, "expires_at": now + policy.approval_timeout_s})
+
+
+def escalated(approval: Approval, policy: Policy, now: float) -> Approval:
+    """The question as it goes to somebody else, with a new deadline."""
+    return approval.model_copy(update={"escalated": True, "expires_at": now + policy.approval_timeout_s})
+
+
+def denial(decision: Decision, action: str, policy: Policy) -> str:
+    """Why the task ends with this decision, or an empty string: the agent goes on with the feedback then."""
+    if decision.type != "reject" or policy.on_reject == "revise":
+        return ""
+    return f"{decision.by} did not allow {action}" + (f": {decision.message}" if decision.message else "")
+
+
+def is_denied(record: TaskRecord) -> bool:
+    """Whether the task failed because a human said no."""
+    failure = record.outcome.failure if record.outcome else None
+    return record.status == "failed" and failure is not None and failure.kind == "denied"
+
+
+def to_replan(records: Iterable[TaskRecord], policy: Policy, replanned: Sequence[str]) -> list[TaskRecord]:
+    """The denied tasks for which a new plan is to be made; none once that was done `max_iterations` times."""
+    if policy.on_reject != "replan" or len(replanned) >= policy.max_iterations:
+        return []
+    return [record for record in records if is_denied(record) and record.id not in replanned]
+
+
+def objection_to(record: TaskRecord) -> str:
+    """What the planner is told about a denied task."""
+    why = record.outcome.failure.message if record.outcome and record.outcome.failure else "it was not allowed"
+    return f"Make another plan: {why}. That was task {record.id}: {record.task.description}"

@@ -1,0 +1,167 @@
+"""Escalation: what happens to a task whose agent failed or reached a limit, where it says who takes over.
+
+To another agent: that one does the task, knowing what there is and why. To a human: the task parks with a question.
+Approve takes what there is as it is (or has the agent try again, where there is nothing), edit gives the result
+(`{"result": …}`), reject lets the task fail.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from nodes.policy.routing import tools_for
+from state.agent import AgentSpec, Brief
+from state.approval import POLICY, Approval, Decision, Fired, Risk
+from state.plan import Task
+from state.record import Failure, Outcome, TaskRecord
+
+ESCALATE = "escalate"
+LONGEST_SHOWN = 4_000
+"""Characters of a partial result in the question."""
+
+Decisions = Mapping[str, Decision]
+
+
+def is_cut_short(outcome: Outcome) -> bool:
+    """Whether a limit ended the work: what was delivered is not a plain success."""
+    return bool(outcome.limited)
+
+
+def why(outcome: Outcome) -> str:
+    """What went wrong, in words."""
+    return outcome.limited or (outcome.failure.message if outcome.failure else "it did not deliver")
+
+
+def relief(outcome: Outcome) -> str:
+    """Why somebody else does the task now."""
+    return f"{outcome.agent} handed this over" if outcome.handed_to else f"{outcome.agent} stopped: {why(outcome)}"
+
+
+def briefed(brief: Brief, outcome: Outcome) -> Brief:
+    """The brief of whoever takes over: what there is so far, and why it is theirs now."""
+    return brief.model_copy(
+        update={"previous": outcome.result, "feedback": f"{relief(outcome)}; finish it in its place"}
+    )
+
+
+def asked_human(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
+    """The outcome, parked with the question what shall become of it."""
+    stem = f"{brief.task.id}.{brief.iteration}.{ESCALATE}"
+    number = sum(known.startswith(stem) for known in decisions) + 1
+    question = Approval(
+        id=f"{stem}{number}",
+        task_id=brief.task.id,
+        agent=outcome.agent,
+        action=ESCALATE,
+        args={"result": outcome.text[:LONGEST_SHOWN]},
+        risk="high",
+        reason=why(outcome),
+        description=(
+            f"**{outcome.agent}** could not finish task `{brief.task.id}`: {brief.task.description}\n\n"
+            'Approve takes what there is (or tries again), edit gives the result: {"result": …}, reject fails the task.'
+        ),
+    )
+    return outcome.model_copy(update={"status": "parked", "approvals": [question], "conversation": []})
+
+
+def is_escalated(record: TaskRecord) -> bool:
+    """Whether a task waits for a human to say what becomes of it."""
+    asked = record.outcome.approvals if record.outcome and record.status == "parked" else []
+    return any(approval.action == ESCALATE for approval in asked)
+
+
+def by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:
+    """What a human made of a task that was escalated; None where none was asked, or the agent shall try again."""
+    start = record.outcome
+    if start is None or not is_escalated(record):
+        return None
+    question = next((one for one in start.approvals if one.id in decisions), None)
+    if question is None:
+        return None
+    said = decisions[question.id]
+    if said.type == "reject":
+        failure = Failure(kind="declared", message=f"{said.by} gave it up: {said.message or question.reason}")
+        return start.model_copy(update={"status": "failed", "failure": failure, "approvals": []})
+    if said.type == "edit" and said.args and "result" in said.args:
+        changes = {"result": said.args["result"], "claims": [], "failure": None, "limited": "", "confidence": None}
+        return start.model_copy(update={"status": "done", "approvals": [], **changes})
+    if start.text:
+        return start.model_copy(update={"status": "done", "approvals": [], "failure": None, "confidence": None})
+    return None
+
+
+UNCOUNTED = frozenset({"denied", "limit", "rejected"})
+"""Failures about which there is nothing to ask: a human has spoken, or the run's own limits and model have."""
+
+
+def parked(outcome: Outcome, question: Approval, iteration: int) -> Outcome:
+    """The outcome, waiting for an answer about it."""
+    return outcome.model_copy(update={"status": "parked", "approvals": [question], "iteration": iteration})
+
+
+def is_about_result(outcome: Outcome) -> bool:
+    """Whether a parked task waits for an answer about its result: then the work is done."""
+    return any(approval.subject == "result" for approval in outcome.approvals)
+
+
+def has_ended(outcome: Outcome) -> bool:
+    """Whether there is a result, or a failure, about which a human may be asked."""
+    kind = outcome.failure.kind if outcome.failure else ""
+    return outcome.status in ("done", "failed") and kind not in UNCOUNTED
+
+
+def kept_in_mind(made: Outcome, returned: int, brief: Brief) -> Outcome:
+    """The outcome with how often it was sent back; while it waits at an action, with the version before."""
+    changes: dict[str, object] = {"returned": returned}
+    if made.status == "parked" and returned:
+        changes["result"] = brief.previous
+    return made.model_copy(update=changes)
+
+
+_DESCRIPTION: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {"description": {"type": "string", "minLength": 1}},
+    "required": ["description"],
+}
+_RESULT: dict[str, JsonValue] = {"type": "object", "properties": {"result": {}}, "required": ["result"]}
+
+_RISK_OF: dict[str, Risk] = {"confidence": "low", "cost": "high"}
+"""Of a question about a result, by its first trigger; medium otherwise. A low one may pass when nobody answers."""
+
+
+def reasons(found: Sequence[Fired]) -> str:
+    """Every reason, highest priority first, in one line."""
+    return "; ".join(one.reason for one in found)
+
+
+def edited(task: Task, decision: Decision | None) -> Task:
+    """The task as a human has changed it before it began."""
+    if decision is None or decision.type != "edit" or not decision.args:
+        return task
+    return task.model_copy(update={"description": str(decision.args.get("description", task.description))})
+
+
+def denied(record: TaskRecord, decision: Decision, what: str, iteration: int) -> Outcome:
+    """The end of a task that a human did not allow."""
+    said = f": {decision.message}" if decision.message else ""
+    failure = Failure(kind="denied", message=f"{decision.by} did not allow {what}{said}")
+    return Outcome(task_id=record.id, agent=record.agent or "", status="failed", failure=failure, iteration=iteration)
+
+
+def settled(outcome: Outcome, decision: Decision) -> Outcome:
+    """The result as it counts after a yes or an edit."""
+    ended = outcome.model_copy(update={"approvals": [], "decided_by": decision.by})
+    if decision.type == "edit" and decision.args is not None:
+        result = decision.args.get("result", "")
+        return ended.model_copy(update={"status": "done", "result": result, "claims": [], "failure": None})
+    return ended.model_copy(update={"status": "failed" if outcome.failure else "done"})
+
+
+def is_sent_back(outcome: Outcome, decision: Decision, most: int) -> bool:
+    """Whether a rejected result is done again: a human said no, and has not done so `most` times."""
+    return decision.by != POLICY and outcome.returned + 1 < most
+
+
+def _asks_later(task: Task, spec: AgentSpec) -> bool:
+    """Whether a sensitive task is asked about when it acts, with its real arguments: not where a function acts."""
+    return spec.run is None and bool(tools_for(task.action or "", spec))

@@ -1,0 +1,120 @@
+"""Functions that people bring, async or not: one that is not runs in a thread, so that it holds up nobody else.
+
+How an agent's work ends where it stands, without a result: raised through whatever the agent itself may catch.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from threading import Thread
+from typing import Any, TypeVar
+
+from langgraph.errors import GraphInterrupt
+from pydantic import JsonValue
+
+from state.approval import Approval
+
+
+async def called(work: Callable[..., Any], *args: object, **kwargs: object) -> Any:
+    """What a function returns, async or not."""
+    returned = work(*args, **kwargs) if _is_async(work) else await aside(partial(work, *args, **kwargs))
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _is_async(work: Any) -> bool:
+    return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(type(work).__call__)
+
+
+async def aside(work: Callable[[], Any]) -> Any:
+    """What a function that is not async returns, run in a thread: one that hangs holds up nobody else.
+
+    The thread cannot be ended. It is a daemon, so that it keeps no process alive.
+    """
+    loop = asyncio.get_running_loop()
+    made: asyncio.Future[Any] = loop.create_future()
+    context = copy_context()
+
+    def settle(result: object, error: BaseException | None) -> None:
+        if made.done():
+            return
+        if error:
+            made.set_exception(error)
+        else:
+            made.set_result(result)
+
+    def run() -> None:
+        result, failed = None, None
+        try:
+            result = context.run(work)
+        except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
+            failed = error
+        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+            loop.call_soon_threadsafe(settle, result, failed)
+
+    Thread(target=run, daemon=True, name="baton-agent").start()
+    return await made
+
+
+T = TypeVar("T")
+
+
+class Parked(BaseException):
+    """The agent's work ends here and starts again later: with answers to `approvals`, or after a pause."""
+
+    def __init__(self, *approvals: Approval, conversation: Sequence[JsonValue] = ()) -> None:
+        super().__init__(", ".join(approval.id for approval in approvals) or "paused")
+        self.approvals = approvals
+        self.conversation = conversation
+        """Where the agent goes on from."""
+
+
+class HandedOver(BaseException):
+    """The agent's work ends here for good: another one finishes the task in its place."""
+
+    def __init__(self, to: str, note: str) -> None:
+        super().__init__(to)
+        self.to = to
+        self.note = note
+
+
+async def ungrouped(work: Awaitable[T]) -> T:
+    """What `work` returns; of what tasks of a group have raised at the same time, what matters most.
+
+    Everything that is asked counts as one question; then comes handing over, then what is first.
+    """
+    try:
+        return await work
+    except BaseExceptionGroup as group:
+        leaves = list(_leaves(group))
+        parked = [one for one in leaves if isinstance(one, Parked)]
+        if parked:
+            asked = {approval.id: approval for one in parked for approval in one.approvals}
+            raise Parked(*asked.values(), conversation=parked[0].conversation) from None
+        weighty = (one for one in leaves if isinstance(one, GraphInterrupt | HandedOver))
+        raise next(weighty, leaves[0]) from group
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _leaves(one)
+        else:
+            yield one
+
+
+ENDED = "it tried to end the process"
+CANCELLED = "what it waited for was cancelled"
+
+
+def is_an_end(error: BaseException) -> bool:
+    """Whether `error` ends whoever is at work here, and is not the agent's or tool's that raised it.
+
+    What an agent waits for may be cancelled without anybody having cancelled the agent.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)

@@ -1,0 +1,183 @@
+"""What is done once: recorded by LangGraph, so that after a crash it is not done again.
+
+This is the one place where the supervisor's own model calls are retried; agents' calls are retried task by task
+(`nodes.execution.attempts`), and the model clients themselves do not retry at all.
+
+A graph run as a graph of its own, on a thread below the run's, with the run's checkpointer.
+
+Called the way LangGraph calls subgraphs, a graph that asks would stop the whole superstep, and its place would hang on
+the order of calls. On a thread of its own its questions come back as data, it is found again by its name after a
+crash, goes on where it stood, and what it finished is not done again.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.func import task
+from langgraph.pregel import Pregel
+from langgraph.types import Command, Interrupt, StateSnapshot
+
+from nodes.policy.failures import retry_delay
+from nodes.runtime.budget import Meter
+from nodes.runtime.context import RunContext
+from nodes.runtime.execution import Floor
+from state.errors import ModelUnavailable
+from state.record import Usage
+from state.text import Json
+
+Thunk = Callable[[], Awaitable[Json]]
+
+
+def recorder(run: RunContext, prefix: str, meter: Meter, size: int) -> Callable[[str, Thunk], Awaitable[Json]]:
+    """A function that makes a call under a unique name, or returns what it returned before a crash.
+
+    `size`: characters of the prompt. The call's reply carries what it has used under `usage`.
+
+    Raises:
+        BudgetUsedUp: by the function, when a limit of the run leaves no room.
+    """
+
+    async def call(name: str, thunk: Thunk) -> Json:
+        async def within_budget() -> Json:
+            async with meter.supervising(size) as room:
+                made = await _patiently(run, thunk)
+                room.used = Usage.model_validate(made["usage"])
+                return made
+
+        reply = await once(f"{prefix}:{name}", within_budget)
+        meter.add_own(Usage.model_validate(reply["usage"]))
+        return reply
+
+    return call
+
+
+async def once(name: str, thunk: Thunk) -> Json:
+    """What `thunk` returns, kept by LangGraph under `name`: after a crash it is not called again.
+
+    Names are unique within whatever calls this, and come in a fixed order: LangGraph tells results apart by both.
+    """
+
+    async def made() -> Json:
+        return await thunk()
+
+    kept: Json = await task(name=name)(made)()  # type: ignore[arg-type] # its type fits no closure
+    return kept
+
+
+async def _patiently(run: RunContext, thunk: Thunk) -> Json:
+    """The call, tried again while the model is merely unavailable, as often as the policy grants."""
+    number = 1
+    while True:
+        try:
+            return await thunk()
+        except ModelUnavailable:
+            if number >= run.policy.max_attempts:
+                raise
+        await run.services.clock.sleep(retry_delay(number, run.services.clock.jitter()))
+        number += 1
+
+
+AnyGraph = Pregel[Any, Any, Any, Any]
+Callbacks = list[Any]
+
+
+@dataclass(frozen=True)
+class Stand:
+    """Where a graph stands: at its end, at what it asks, or at a breakpoint."""
+
+    values: Mapping[str, Any]
+    questions: tuple[Interrupt, ...]
+    has_ended: bool
+    upcoming: tuple[str, ...] = ()
+    """The steps that come next."""
+    checkpoint: str = ""
+    """The same as long as it stands there."""
+
+
+@dataclass(frozen=True)
+class SubThread:
+    """One run of one graph."""
+
+    graph: AnyGraph
+    name: str
+    """The thread's id: the same after a crash and while it waits."""
+    context: object = None
+    callbacks: tuple[Any, ...] = ()
+
+    async def stand(self) -> Stand | None:
+        """Where it stands; None if it has not begun."""
+        snapshot = await self.graph.aget_state(self._config)
+        return _stand(snapshot) if snapshot.created_at else None
+
+    async def run(
+        self, given: object, answers: Mapping[str, object], hear: Callable[[object], Any] | None = None
+    ) -> Stand:
+        """From the beginning, from where it stood, or with answers by question, to the end or to the next question.
+
+        `hear` gets what the graph writes to its custom stream.
+        """
+        snapshot = await self.graph.aget_state(self._config)
+        go, entry = _entry(snapshot, given, answers)
+        if go:
+            stream = self.graph.astream(
+                entry,
+                self._config,
+                context=self.context,
+                stream_mode=["custom"],
+                subgraphs=True,
+                durability="sync",
+            )
+            async for _, _, said in stream:
+                if hear:
+                    await hear(said)
+            snapshot = await self.graph.aget_state(self._config)
+        return _stand(snapshot)
+
+    @property
+    def _config(self) -> RunnableConfig:
+        # A thread id of its own keeps LangGraph from taking the graph for a subgraph of whoever calls it.
+        return {"configurable": {"thread_id": self.name}, "callbacks": [*_tracers(), *self.callbacks]}
+
+
+def open_subthread(
+    floor: Floor, graph: AnyGraph, name: str, context: object = None, callbacks: tuple[Any, ...] = ()
+) -> SubThread:
+    """The run of `graph` under `name`, a path below the run's thread."""
+    ours = graph.copy(update={"checkpointer": floor.saver, "store": graph.store or floor.run.store})
+    return SubThread(ours, f"{floor.run.thread_id}/{name}", context, callbacks)
+
+
+def _entry(snapshot: StateSnapshot, given: object, answers: Mapping[str, object]) -> tuple[bool, Any]:
+    """Whether there is anything to run, and with what."""
+    if not snapshot.created_at:
+        return True, given
+    if snapshot.interrupts:
+        known = {asked.id: answers[asked.id] for asked in snapshot.interrupts if asked.id in answers}
+        return bool(known), Command(resume=known)
+    # `next` leaves out a step whose writes are saved; where a crash came before the checkpoint, `tasks` still has it.
+    return bool(snapshot.tasks), None
+
+
+def _stand(snapshot: StateSnapshot) -> Stand:
+    values = cast(Mapping[str, Any], snapshot.values or {})
+    return Stand(
+        values,
+        tuple(snapshot.interrupts),
+        has_ended=not snapshot.tasks,
+        upcoming=tuple(snapshot.next),
+        checkpoint=str(snapshot.config["configurable"].get("checkpoint_id", "")),
+    )
+
+
+def _tracers() -> Callbacks:
+    """Whoever traces the run.
+
+    LangGraph's own handlers would mix the graph's messages with the run's; Baton's are those of whoever runs the graph.
+    """
+    found = get_config().get("callbacks")
+    handlers = found.handlers if isinstance(found, BaseCallbackManager) else found or []
+    return [handler for handler in handlers if type(handler).__module__.partition(".")[0] not in ("langgraph", "nodes")]

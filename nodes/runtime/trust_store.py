@@ -1,0 +1,79 @@
+"""The book of trust: what each agent did in each run, and its incidents, as rows of the Store under `trust`, AGENT.
+
+A row is written once and never changed. That of a run has the run's name, so that it counts once also after a crash.
+Runs of nested supervisors count like any other, when they end; those that never do (their task ran out of time, or was
+cancelled) at the end of the outermost run, which keeps a list of those that have begun.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+from uuid import uuid4
+
+from langgraph.store.base import BaseStore, PutOp
+from pydantic import Field, TypeAdapter
+
+from nodes.policy.oversight import Closeness, closeness
+from nodes.policy.trust import tallies, trust_of
+from nodes.runtime.context import RunContext
+from nodes.runtime.rows import MOST, read_all, space
+from state.agent import HUMAN
+from state.record import Outcome
+from state.trust import Incident, Tally, Trust
+
+_ENTRY: TypeAdapter[Tally | Incident] = TypeAdapter(Annotated[Tally | Incident, Field(discriminator="kind")])
+_KIND = "trust"
+_BEGUN = "nested"
+
+
+def begun_rows(run: RunContext, started_at: float) -> list[PutOp]:
+    """The rows that say that a run has begun: of nested ones only, the list of all runs is not kept here."""
+    return [run.journal.kept(_BEGUN, run.thread_id, {"started_at": started_at})] if run.outer else []
+
+
+async def ended_rows(run: RunContext, outcomes: Iterable[Outcome], started_at: float, at: float) -> list[PutOp]:
+    """The rows for a run that ends, with what its tasks came to; the same rows when they are made again."""
+    team = {agent.name for agent in run.services.team}
+    rows = run_rows(tallies(outcomes, team, started_at, at), run.thread_id, started_at)
+    if run.outer:
+        return [*rows, run.journal.kept(_BEGUN, run.thread_id, None)]
+    for nested in await read_all(run.store, space(_BEGUN, run.thread_id)):
+        rows += await _cut_off(run.store, nested.key, float(nested.value["started_at"]), at)
+    return rows
+
+
+async def _cut_off(store: BaseStore, thread_id: str, started_at: float, at: float) -> list[PutOp]:
+    """The rows for a nested run that was cut off: of each task, what it came to last."""
+    outcomes = [Outcome.model_validate(item.value) for item in await read_all(store, space("outcomes", thread_id))]
+    last = {outcome.task_id: outcome for outcome in sorted(outcomes, key=lambda outcome: outcome.iteration)}
+    agents = {name for outcome in last.values() for name in (outcome.agent, *outcome.tried)} - {"", HUMAN}
+    return run_rows(tallies(last.values(), agents, started_at, at), thread_id, started_at)
+
+
+def run_rows(tallies: Mapping[str, Tally], thread_id: str, started_at: float) -> list[PutOp]:
+    """The rows for what agents did in one run; the same rows when they are made again."""
+    key = f"run:{thread_id}:{started_at!r}"
+    return [PutOp(space(_KIND, agent), key, tally.model_dump(mode="json")) for agent, tally in tallies.items()]
+
+
+async def write_incident(store: BaseStore, agent: str, incident: Incident) -> None:
+    """Put an incident into an agent's book."""
+    key = f"incident:{incident.at!r}:{uuid4().hex[:12]}"
+    await store.aput(space(_KIND, agent), key, incident.model_dump(mode="json"))
+
+
+async def read_trust(store: BaseStore, now: float) -> dict[str, Trust]:
+    """Where every agent stands that has a book, by name."""
+    books: dict[str, list[Tally | Incident]] = {}
+    for item in await store.asearch((_KIND,), limit=MOST):
+        name = item.namespace[1].replace("%2E", ".").replace("%25", "%")
+        books.setdefault(name, []).append(_ENTRY.validate_python(item.value))
+    return {name: trust_of(name, book, now) for name, book in sorted(books.items())}
+
+
+async def mode_of(run: RunContext, agent: str) -> Closeness:
+    """How closely a human watches an agent now: by the policy, or with `auto` by its trust at this moment."""
+    if run.policy.oversight != "auto":
+        return closeness(run.policy.oversight, "novice")
+    rows = await read_all(run.store, space(_KIND, agent))
+    book = [_ENTRY.validate_python(row.value) for row in rows]
+    return closeness(run.policy.oversight, trust_of(agent, book, run.services.clock.now()).level)
