@@ -67,8 +67,8 @@ def longest_chain(graph: dict[str, set[str]]) -> list[str]:
 
     @cache
     def below(name: str) -> tuple[str, ...]:
-        rest: tuple[str, ...] = max((below(o) for o in sorted(graph[name]) if o != name), key=len, default=())
-        return (name, *rest)
+        rest = sorted((below(other) for other in graph[name] - {name}), key=len)
+        return (name, *rest[-1]) if rest else (name,)
 
     return list(max((below(name) for name in graph), key=len))
 

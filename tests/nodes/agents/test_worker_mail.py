@@ -7,7 +7,7 @@ from nodes.agents.worker.think import READ, in_brief, new_mail
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Mail
 from tests.builders import make_agent, make_brief
-from tests.nodes.runtime.floors import make_floor
+from tests.nodes.runtime.executions import make_floor
 
 
 def mail(number: int) -> Mail:

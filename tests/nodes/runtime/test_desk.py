@@ -8,7 +8,7 @@ from nodes.runtime.calling import Parked
 from state.approval import Decision
 from state.signal import Control
 from tests.builders import make_outcome, make_record
-from tests.nodes.runtime.floors import desk_of, make_floor
+from tests.nodes.runtime.executions import desk_of, make_floor
 
 YES = Decision(type="approve", by="ana")
 

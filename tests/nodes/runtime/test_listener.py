@@ -15,7 +15,7 @@ from state.approval import Approval, Decision
 from state.record import TaskRecord
 from state.signal import Cancel, Decide, Pause, Recruit, Resume, Retire, SendMail, Signal
 from tests.builders import make_outcome, make_record
-from tests.nodes.runtime.floors import THREAD, events, make_floor
+from tests.nodes.runtime.executions import THREAD, events, make_floor
 
 
 async def handle(floor: Floor, *signals: Signal) -> list[str]:

@@ -14,7 +14,7 @@ from nodes.runtime.signals import send
 from state.approval import Approval, Decision
 from state.signal import Decide
 from tests.builders import make_outcome, make_record
-from tests.nodes.runtime.floors import THREAD, make_floor
+from tests.nodes.runtime.executions import THREAD, make_floor
 
 
 def outward(prefix: str) -> Callable[[Approval], Approval]:

@@ -8,7 +8,7 @@ from langgraph.store.memory import InMemoryStore
 from nodes.runtime.budget import Meter, read_ledger
 from state.errors import AgentFailed
 from state.record import Usage
-from tests.nodes.runtime.floors import THREAD, make_run
+from tests.nodes.runtime.executions import THREAD, make_run
 
 CALL = Usage(input_tokens=8, output_tokens=2, calls=1)
 
