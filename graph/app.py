@@ -9,7 +9,7 @@ from langgraph.types import Checkpointer
 
 from graph.builder import Graph, build_graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
-from graph.guard import Guard
+from graph.guard import LeaseGuard
 from graph.runs import SERVER
 from graph.settings import read_settings
 from nodes.runtime.services import Services
@@ -53,7 +53,7 @@ class _Deferred:
 
 
 _services = _Deferred()
-guard = Guard()
+guard = LeaseGuard()
 """Around every node of the served graph."""
 supervisor: Graph = build_graph(cast(Services, _services), guard=guard)
 """No checkpointer and no store of its own: the server brings both."""

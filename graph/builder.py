@@ -7,10 +7,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
-from graph.guard import Guard
+from graph.guard import LeaseGuard
 from nodes.agents.worker.act import act, after_act, opening
 from nodes.agents.worker.conclude import conclude
-from nodes.agents.worker.context import Bench, WorkerState
+from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.think import after_think, brief, think
 from nodes.approve import make_approve
 from nodes.assemble import make_assemble
@@ -21,7 +21,7 @@ from nodes.finish import make_finish
 from nodes.intake import make_intake
 from nodes.review import make_review
 from nodes.route import make_route
-from nodes.runtime.services import Blueprint, Services
+from nodes.runtime.services import Services, SupervisorGraph
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
 Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]
@@ -29,7 +29,7 @@ Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOut
 
 def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
     """The graph that runs one agent on one task."""
-    worker = StateGraph(WorkerState, context_schema=Bench)
+    worker = StateGraph(WorkerState, context_schema=WorkerContext)
     worker.add_node("brief", brief)
     worker.add_node("think", think)
     worker.add_node("act", act)
@@ -45,7 +45,7 @@ def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
 def build_graph(
     services: Services,
     *,
-    guard: Guard | None = None,
+    guard: LeaseGuard | None = None,
     checkpointer: Checkpointer = None,
     store: BaseStore | None = None,
 ) -> Graph:
@@ -61,7 +61,7 @@ def build_graph(
         "assemble": make_assemble(services),
         "finish": make_finish(services),
     }
-    graph = Blueprint(services)
+    graph = SupervisorGraph(services)
     for name, node in nodes.items():
         graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
     graph.add_edge(START, "intake")

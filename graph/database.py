@@ -1,4 +1,4 @@
-"""One SQLite file for everything: LangGraph's checkpoints, and its Store."""
+"""Opening the database: one SQLite file for LangGraph's checkpoints and its Store."""
 
 import asyncio
 import sqlite3

@@ -14,11 +14,11 @@ from langgraph.runtime import Runtime
 
 from graph.sqlite.lease import Leases
 from nodes.runtime.context import Node, thread_of
-from nodes.runtime.nesting import Nesting
+from nodes.runtime.nesting import OuterRun
 from state.supervisor import SupervisorState
 
 
-class Guard:
+class LeaseGuard:
     """Lets nodes run under the leases of a database, while somebody has it open; as they are otherwise."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Guard:
 
         @wraps(node)  # LangGraph reads from the node itself where it may go, and which graphs it calls
         async def under_lease(state: SupervisorState, runtime: Runtime[None]) -> Any:
-            if self._leases is None or isinstance(runtime.context, Nesting):  # the outer lease covers it
+            if self._leases is None or isinstance(runtime.context, OuterRun):  # the outer lease covers it
                 return await node(state, runtime)
             async with self._leases.step(thread_of(get_config()), self._owner, is_last=is_last):
                 return await node(state, runtime)

@@ -1,4 +1,4 @@
-"""The watchman: looks again and again which runs are due, and has each of them taken up.
+"""Recovery: looks again and again which runs are due, and has each of them taken up.
 
 `baton watch` and the server each have one; what it means to take a run up is theirs.
 """
@@ -17,7 +17,7 @@ Complain = Callable[[str, Exception], None]
 Sleep = Callable[[float], Awaitable[None]]
 
 
-class Watchman:
+class Recovery:
     """Takes each run up on its own: a long one keeps no other waiting, and where one fails the watch goes on."""
 
     def __init__(self, due: Due, take_up: TakeUp, complain: Complain, sleep: Sleep = asyncio.sleep) -> None:

@@ -14,13 +14,13 @@ from graph.database import Database
 from graph.sqlite.connection import explained
 from graph.sqlite.lease import Leases
 from graph.views import has_ended, view_of
-from nodes.policy.answers import LOOK
+from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.phases import needed
 from nodes.runtime.budget import RUN, read_ledger
 from nodes.runtime.journal import read_board, read_events
 from nodes.runtime.rows import Listed, listing, note_end, read_index
 from nodes.runtime.services import Services
-from nodes.runtime.signals import Steering, read_log, read_recruits, send, waiting
+from nodes.runtime.signals import SignalState, read_log, read_recruits, send, waiting
 from nodes.tools.sources import open_sources
 from state.approval import Decision
 from state.errors import AgentsMissing, ModelFailed, ThreadBusy
@@ -33,7 +33,7 @@ from state.text import Json
 
 SERVER = "server"
 """The door of runs that came in through the served graph."""
-LOOKED_AFTER = ""
+SERVER_LEASE = ""
 """Whose lease a server holds while it looks after its runs; no thread is called that."""
 
 
@@ -64,8 +64,8 @@ class Runs:
                 async for event in events:
                     yield event
             with suppress(ThreadBusy):  # whoever took the thread up since looks at it
-                while await self._is_spoken_to(thread_id):
-                    async with aclosing(self._driven(thread_id, Command(resume=LOOK))) as events:
+                while await self._has_pending_signals(thread_id):
+                    async with aclosing(self._driven(thread_id, Command(resume=LOOK_AT_SIGNALS))) as events:
                         async for event in events:
                             yield event
             run = await self.view(thread_id)
@@ -92,7 +92,7 @@ class Runs:
             except ModelFailed:
                 pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
 
-    async def _is_spoken_to(self, thread_id: str) -> bool:
+    async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""
         snapshot = await self.snapshot(thread_id)
         return any(task.interrupts for task in snapshot.tasks) and bool(await waiting(self.database.store, thread_id))
@@ -125,9 +125,9 @@ class Runs:
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
         state = (await self.snapshot(thread_id)).values
-        steering = Steering(self.database.store, thread_id)
-        await steering.load(state.get("decisions") or {})
-        return steering.decisions
+        signals = SignalState(self.database.store, thread_id)
+        await signals.load(state.get("decisions") or {})
+        return signals.decisions
 
     async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, str]:
         """What came of those of the signals that were handled, by key."""
@@ -158,7 +158,7 @@ class Runs:
         """Put a signal into the log, and wake the run if it is executed by this process; its key in the log."""
         with explained(self.database.path):
             key = await send(self.database.store, thread_id, signal, self.services.clock)
-        self.services.bells.ring(thread_id)
+        self.services.wake_ups.wake(thread_id)
         return key
 
     async def is_held(self, thread_id: str) -> bool:

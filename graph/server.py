@@ -1,11 +1,8 @@
-"""What `langgraph dev` gets from us: the same SQLite file as the command line, for checkpoints and for the Store.
+"""What `langgraph dev` gets from us: checkpointer, Store, and an application that recovers runs while the server is up.
 
-What a server does besides serving: it applies deadlines, and goes on with those of its runs that are due.
-
-They go on as runs of the server, so that its own record of a thread stays true. What was started elsewhere is left to
-`baton watch` and to the next process that opens it; only its deadlines are applied.
-
-What LangGraph's server has of ours besides the graph, for `http.app` in langgraph.json.
+Checkpoints and Store are the same SQLite file as the command line's. Besides serving, deadlines are applied, and the
+server's own runs that are due go on, as runs of the server, so that its record of a thread stays true. What was started
+elsewhere is left to `baton watch` and to the next process that opens it; only its deadlines are applied.
 """
 
 import asyncio
@@ -25,15 +22,15 @@ from starlette.applications import Starlette
 from graph import steering
 from graph.app import guard, served
 from graph.database import open_database
-from graph.recovery import Watchman
-from graph.runs import LOOKED_AFTER, SERVER, Runs
+from graph.recovery import Recovery
+from graph.runs import SERVER, SERVER_LEASE, Runs
 from graph.settings import read_settings
 from graph.sqlite.lease import Leases
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
 from graph.supervisor import Supervisor
 from graph.views import GONE, waits
-from nodes.policy.answers import LOOK
+from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.context import thread_of
 from state.errors import ThreadBusy
 from state.run import Run
@@ -89,7 +86,7 @@ _log = logging.getLogger("baton")
 
 
 @asynccontextmanager
-async def looked_after(open_client: Callable[[], LangGraphClient]) -> AsyncIterator[None]:
+async def recovering(open_client: Callable[[], LangGraphClient]) -> AsyncIterator[None]:
     """While inside, look after the runs of the server that the client reaches, as often as the settings say."""
     settings = await asyncio.to_thread(read_settings)
     if not settings.watch_every_s:
@@ -98,7 +95,7 @@ async def looked_after(open_client: Callable[[], LangGraphClient]) -> AsyncItera
     services = await asyncio.to_thread(served)
     async with open_database(settings.db, settings.synchronous) as database:
         runs = Runs(services, database, Leases(database.connection, services.clock))
-        keeping = asyncio.create_task(Upkeep(runs, open_client()).keep(settings.watch_every_s))
+        keeping = asyncio.create_task(ServerRecovery(runs, open_client()).keep(settings.watch_every_s))
         try:
             yield
         finally:
@@ -107,7 +104,7 @@ async def looked_after(open_client: Callable[[], LangGraphClient]) -> AsyncItera
                 await keeping
 
 
-class Upkeep:
+class ServerRecovery:
     """Looks after the runs of the server that `client` reaches."""
 
     def __init__(self, runs: Runs, client: LangGraphClient) -> None:
@@ -122,8 +119,8 @@ class Upkeep:
         sleep = self._runs.services.clock.sleep
         while True:
             try:
-                async with self._runs.leases.hold(LOOKED_AFTER, patience_s=0):
-                    await Watchman(self.due, self.take_up, _complain, sleep).watch(every_s)
+                async with self._runs.leases.hold(SERVER_LEASE, patience_s=0):
+                    await Recovery(self.due, self.take_up, _complain, sleep).watch(every_s)
             except ThreadBusy:
                 pass
             except Exception as error:  # noqa: BLE001 # a busy disk: the next try may fare better
@@ -146,7 +143,7 @@ class Upkeep:
         if not await steering.is_due(self._runs, run) or not await self._is_ours(run):
             return
         await self._sup.check_team(thread_id)
-        command: Command | None = {"resume": LOOK} if waits(snapshot) else None
+        command: Command | None = {"resume": LOOK_AT_SIGNALS} if waits(snapshot) else None
         with suppress(ConflictError):  # the server is at work on it by now
             await self._client.runs.create(
                 thread_id, GRAPH, command=command, multitask_strategy="reject", durability="sync"
@@ -191,7 +188,7 @@ def _complain(thread_id: str, error: Exception) -> None:
 
 
 def _while_up(_: Starlette) -> AbstractAsyncContextManager[None]:
-    return looked_after(get_client)  # without a URL: the server that runs this
+    return recovering(get_client)  # without a URL: the server that runs this
 
 
 app = Starlette(lifespan=_while_up)

@@ -1,15 +1,9 @@
-"""Steering a run from outside: signals, answers, handing back. Whoever does it need not know whether the run executes.
+"""Steering a run from outside: signals, answers, hand-backs and deadlines, whether the run executes or not.
 
-A run that executes takes a signal up at once, in whichever process; one that waits or lies still is driven from here.
-
-Decisions about runs that nobody executes: kept, audited and told like any other, without starting any work.
-
-Whoever decides may not have the run's team; whoever has it goes on from there.
-
-Deadlines of questions on runs that nobody executes: applied by whoever opens the thread next, exactly once.
-
-Looking only decides; it starts no work, since who looks may not have the run's team. `resume` goes on from there. What
-a human has paused or holds stays where it is; the decision counts when it is let go on.
+A run that executes takes a signal up at once, in whichever process; one that waits or lies still is driven from
+here. Decisions about runs that nobody executes are kept, audited and notified like any other, without starting any
+work, since whoever decides (or only looks, which applies deadlines) may not have the run's team: `resume` goes on
+from there. What a human has paused or holds stays where it is; the decision counts when it is let go on.
 """
 
 import asyncio
@@ -24,15 +18,15 @@ from pydantic import JsonValue
 from graph.runs import Runs
 from graph.sqlite.lease import PATIENCE_S
 from graph.views import at_rest, has_ended, waits
-from nodes.policy.answers import LOOK, came_second, read_answers
+from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import is_expired
 from nodes.policy.plans import parse_plan
 from nodes.policy.takeover import hand_back_faults
-from nodes.runtime.approvals import Questions, open_questions
+from nodes.runtime.approvals import Approvals, open_questions
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal, asked_on, read_board
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.signals import Steering, waiting
+from nodes.runtime.signals import SignalState, waiting
 from state.approval import Approval, Decision
 from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
@@ -76,7 +70,7 @@ async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | N
         raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
     await _refuse_strangers(runs, thread_id)
     await runs.signal(thread_id, sent)
-    return await _take_up(runs, thread_id, on_event)
+    return await _drive_if_idle(runs, thread_id, on_event)
 
 
 async def answer(
@@ -105,11 +99,12 @@ async def answer(
         raise BadInput(f"there was no answer; {len(run.approvals)} questions are open, see `baton inbox {thread_id}`")
     with suppress(ThreadBusy):  # somebody took it up in the meantime; what is still open there can be answered there
         if not await runs.is_held(thread_id) and await runs.missing(thread_id):
-            await decide(runs, thread_id, decisions)
+            await decide_at_rest(runs, thread_id, decisions)
             return await view(runs, thread_id)
         if run.status == "waiting":
             return await resume_with(runs, thread_id, decisions, on_event)
-    return await _told(runs, thread_id, [Decide(approval=k, decision=d, by=by) for k, d in decisions.items()], on_event)
+    decided = [Decide(approval=key, decision=said, by=by) for key, said in decisions.items()]
+    return await _send_and_wait(runs, thread_id, decided, on_event)
 
 
 async def hand_back(
@@ -134,7 +129,7 @@ async def hand_back(
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))
-    return await _told(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)
+    return await _send_and_wait(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)
 
 
 async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decision], on_event: OnEvent | None) -> Run:
@@ -161,19 +156,19 @@ async def _refuse_answered(runs: Runs, thread_id: str, keys: Sequence[str] | Map
     """Tell who comes second that the first answer stands."""
     decided = await runs.decisions(thread_id)
     if late := [key for key in keys if key in decided]:
-        raise BadInput(came_second(late[0], decided[late[0]]))
+        raise BadInput(already_answered(late[0], decided[late[0]]))
 
 
-async def _told(runs: Runs, thread_id: str, signals: Sequence[Signal], on_event: OnEvent | None) -> Run:
+async def _send_and_wait(runs: Runs, thread_id: str, signals: Sequence[Signal], on_event: OnEvent | None) -> Run:
     """Send signals, and say what came of them."""
     sent = {await runs.signal(thread_id, one): one for one in signals}
-    run = await _take_up(runs, thread_id, on_event)
+    run = await _drive_if_idle(runs, thread_id, on_event)
     clock = asyncio.get_running_loop()
     until = clock.time() + TAKEN_UP_S
     while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent) and clock.time() < until:
         await asyncio.sleep(LOOK_EVERY_S)  # whoever handles them may be another process, with no event of ours to set
         if not await runs.is_held(thread_id) and waits(await runs.snapshot(thread_id)):  # it was about to: look now
-            run = await _take_up(runs, thread_id, on_event)
+            run = await _drive_if_idle(runs, thread_id, on_event)
     refused = [outcome for outcome in outcomes.values() if outcome.startswith("refused: ")]
     if refused:
         raise BadInput("; ".join(outcome.removeprefix("refused: ") for outcome in refused))
@@ -186,27 +181,27 @@ async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> d
     outcomes = await runs.handled(thread_id, sent)
     for key, one in sent.items():
         if key not in outcomes and isinstance(one, Decide) and one.approval in decided:
-            outcomes[key] = f"refused: {came_second(one.approval, decided[one.approval])}"
+            outcomes[key] = f"refused: {already_answered(one.approval, decided[one.approval])}"
     return outcomes
 
 
-async def _take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
+async def _drive_if_idle(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
     """See that the signals in the log are looked at: by whoever runs the thread, or else from here."""
     if await runs.is_held(thread_id):
         return await runs.view(thread_id)
     is_waiting = waits(await runs.snapshot(thread_id))
     try:
-        return await last(runs.drive(thread_id, Command(resume=LOOK) if is_waiting else None), on_event)
+        return await last(runs.drive(thread_id, Command(resume=LOOK_AT_SIGNALS) if is_waiting else None), on_event)
     except (ThreadBusy, AgentsMissing):  # whoever took it up in the meantime, or does next, looks at the signal
         return await runs.view(thread_id)
 
 
 @dataclass(frozen=True)
-class _Desk:
+class _AtRest:
     """What is asked on a run, and what was decided."""
 
-    asked: Questions
-    steering: Steering
+    asked: Approvals
+    signals: SignalState
     open: Mapping[str, Approval]
 
 
@@ -216,27 +211,27 @@ async def expire(runs: Runs, thread_id: str) -> None:
     Raises:
         ThreadBusy: somebody runs the thread by now; he does it himself.
     """
-    async with _desk(runs, thread_id, patience_s=0) as desk:
-        await desk.asked.expire(list(desk.open.values()), desk.steering.decide)
-        await desk.asked.announced()
+    async with _at_rest(runs, thread_id, patience_s=0) as at_rest:
+        await at_rest.asked.expire(list(at_rest.open.values()), at_rest.signals.decide)
+        await at_rest.asked.wait_notified()
 
 
-async def decide(runs: Runs, thread_id: str, decisions: Mapping[str, Decision]) -> None:
+async def decide_at_rest(runs: Runs, thread_id: str, decisions: Mapping[str, Decision]) -> None:
     """Keep what humans decided, all of it or nothing.
 
     Raises:
         BadInput: somebody was faster, or something is not asked any more.
         ThreadBusy: somebody runs the thread by now.
     """
-    async with _desk(runs, thread_id) as desk:
+    async with _at_rest(runs, thread_id) as at_rest:
         for key in decisions:
-            if first := desk.steering.decisions.get(key):
-                raise BadInput(came_second(key, first))
-            if key not in desk.open:
+            if first := at_rest.signals.decisions.get(key):
+                raise BadInput(already_answered(key, first))
+            if key not in at_rest.open:
                 raise no_longer_open(thread_id, key)
         for key, decision in decisions.items():
-            await desk.asked.answer(desk.open[key], decision, desk.steering.decide)
-        await desk.asked.announced()
+            await at_rest.asked.answer(at_rest.open[key], decision, at_rest.signals.decide)
+        await at_rest.asked.wait_notified()
 
 
 def no_longer_open(thread_id: str, key: str) -> BadInput:
@@ -245,19 +240,19 @@ def no_longer_open(thread_id: str, key: str) -> BadInput:
 
 
 @asynccontextmanager
-async def _desk(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[_Desk]:
+async def _at_rest(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[_AtRest]:
     """What is open on a run, while nobody else can change it."""
     async with runs.leases.hold(thread_id, patience_s=patience_s):
         snapshot = await runs.snapshot(thread_id)
         state = cast(SupervisorState, snapshot.values)
-        steering = Steering(runs.database.store, thread_id)
-        await steering.load(state.get("decisions") or {})
-        asked = Questions(_context(runs, thread_id, state))
+        signals = SignalState(runs.database.store, thread_id)
+        await signals.load(state.get("decisions") or {})
+        asked = Approvals(_context(runs, thread_id, state))
         await asked.load()
         board = await read_board(runs.database.store, thread_id)
         questions = at_rest(state, board) if waits(snapshot) else asked_on(board)  # what a dead process asked
-        still = [] if state["phase"] in ENDS else [q for q in questions if q.id not in steering.decisions]
-        yield _Desk(asked, steering, {question.id: question for question in still})
+        still = [] if state["phase"] in ENDS else [q for q in questions if q.id not in signals.decisions]
+        yield _AtRest(asked, signals, {question.id: question for question in still})
 
 
 def _context(runs: Runs, thread_id: str, state: SupervisorState) -> RunContext:

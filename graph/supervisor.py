@@ -1,11 +1,4 @@
-"""The facade: everything a program or a person does with runs, as a handful of verbs.
-
-How far agents are trusted, and what humans were asked and decided.
-
-What can be seen of the runs of one database, without changing anything.
-
-Names of threads.
-"""
+"""The facade: everything a program or a person does with the runs of one database, as a handful of verbs."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
@@ -21,19 +14,19 @@ from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
-from graph.runs import LOOKED_AFTER, SERVER, Runs
+from graph.runs import SERVER, SERVER_LEASE, Runs
 from graph.settings import beside, read_settings
 from graph.sqlite.lease import Leases
 from graph.steering import Answers, OnEvent, last
 from graph.views import has_ended, waits
 from nodes.intake import checked_goal
-from nodes.policy.answers import LOOK
+from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.plans import parse_plan
 from nodes.policy.recruiting import directory
 from nodes.policy.trust import trust_of
 from nodes.runtime.audit import read_audit
 from nodes.runtime.services import Clock, Notifier, Services
-from nodes.runtime.signals import Steering
+from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from state.agent import Member
 from state.approval import Entry
@@ -87,14 +80,14 @@ class Lookout:
             ThreadUnknown: no such thread.
         """
         run = await self.view(thread_id)
-        steering = Steering(self._runs.database.store, thread_id)
-        await steering.load({})
+        signals = SignalState(self._runs.database.store, thread_id)
+        await signals.load({})
         state = (await self._runs.snapshot(thread_id)).values
         records = {task["task"]["id"]: TaskRecord.model_validate(task) for task in state.get("tasks") or []}
-        records.update({record.id: records.get(record.id, record) for record in steering.recruits})
+        records.update({record.id: records.get(record.id, record) for record in signals.recruits})
         now = {task.id: task for task in run.tasks}
         current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, steering.retired)
+        return directory(current, self.services.team, signals.retired)
 
     async def runs(self, *, only_open: bool = False) -> list[Run]:
         """All runs in the database, newest first; `only_open`: those that have not ended."""
@@ -164,7 +157,7 @@ class Standing(Lookout):
         What came in through a server that is up and looks after it is left to the server (`by_server`).
         """
         runs = [run for run in await self.runs(only_open=True) if await steering.is_due(self._runs, run)]
-        if not runs or by_server or not await self._runs.is_held(LOOKED_AFTER):
+        if not runs or by_server or not await self._runs.is_held(SERVER_LEASE):
             return [run.thread_id for run in runs]
         its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
         return [run.thread_id for run in runs if run.thread_id not in its_own]
@@ -226,7 +219,7 @@ class Supervisor(Standing):
         """
         run = await self.view(thread_id)
         if await steering.can_go_on(self._runs, run):
-            return await last(self._runs.drive(thread_id, Command(resume=LOOK)), on_event)
+            return await last(self._runs.drive(thread_id, Command(resume=LOOK_AT_SIGNALS)), on_event)
         if run.status == "waiting" or has_ended(run):
             return run
         if waits(await self._runs.snapshot(thread_id)):

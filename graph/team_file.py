@@ -1,10 +1,7 @@
-"""Team files: read as a whole, and all that is wrong is said at once, each with its line.
+"""Teams: the agents a run may use, from a YAML file, from Python, or built in.
 
-`package.module:name` under `run:` makes anything an agent that Python can import, and in `tools:` anything a tool.
-
-A team: the agents a run may use, from a YAML file, from Python, or built in.
-
-What a team file names by `package.module:name`: found by Python, also in modules that lie beside the file.
+A file is read as a whole, and all that is wrong is said at once, each with its line. `package.module:name` under `run:`
+makes anything an agent that Python can import, also from modules beside the file, and in `tools:` anything a tool.
 """
 
 import sys

@@ -7,13 +7,13 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 from pydantic import JsonValue
 
-from nodes.policy.answers import LOOK, came_second, read_answers
+from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import payload
 from nodes.runtime.approvals import open_questions, questions_for
 from nodes.runtime.context import Node, RunContext, open_context
-from nodes.runtime.execution import open_steering, planned
+from nodes.runtime.execution import open_signals, planned
 from nodes.runtime.services import Services
-from nodes.runtime.signals import Steering
+from nodes.runtime.signals import SignalState
 from state.approval import Approval
 from state.run import Phase
 from state.supervisor import SupervisorState
@@ -28,16 +28,16 @@ def make_approve(services: Services) -> Node:
         """Ask, and go on with whatever was answered."""
         questions = open_questions(state)
         run = open_context(services, state, runtime, Phase(state["phase"]))
-        steering = open_steering(run)
-        await steering.load(state.get("decisions") or {})
-        is_open = any(question.id not in steering.decisions for question in questions)
-        answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK
-        problems = await _decide(run, steering, questions, answers)
-        decided = {q.id: steering.decisions[q.id] for q in questions if q.id in steering.decisions}
+        signals = open_signals(run)
+        await signals.load(state.get("decisions") or {})
+        is_open = any(question.id not in signals.decisions for question in questions)
+        answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK_AT_SIGNALS
+        problems = await _decide(run, signals, questions, answers)
+        decided = {q.id: signals.decisions[q.id] for q in questions if q.id in signals.decisions}
         if questions[0].subject == "plan" and decided:
             update, place = planned(state, decided[questions[0].id])
             return Command(update=update, goto=place)
-        if not decided and answers != LOOK:
+        if not decided and answers != LOOK_AT_SIGNALS:
             return Command(update={"unread": problems or "there was no answer"}, goto="approve")
         known = state.get("decisions") or {}
         added = {key: decision.model_dump(mode="json") for key, decision in decided.items()}
@@ -46,20 +46,20 @@ def make_approve(services: Services) -> Node:
     return approve
 
 
-async def _decide(run: RunContext, steering: Steering, questions: Sequence[Approval], answers: JsonValue) -> str:
+async def _decide(run: RunContext, signals: SignalState, questions: Sequence[Approval], answers: JsonValue) -> str:
     """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
     asked = questions_for(run)
     await asked.load()
-    await asked.expire([q for q in questions if q.id not in steering.decisions], steering.decide)
-    if answers == LOOK:
-        await asked.announced()
+    await asked.expire([q for q in questions if q.id not in signals.decisions], signals.decide)
+    if answers == LOOK_AT_SIGNALS:
+        await asked.wait_notified()
         return ""
     decisions, problems = read_answers(answers, questions)
     by_id = {question.id: question for question in questions}
     for key, decision in decisions.items():
-        if first := steering.decisions.get(key):
-            problems.append(came_second(key, first))
+        if first := signals.decisions.get(key):
+            problems.append(already_answered(key, first))
         else:
-            await asked.answer(by_id[key], decision, steering.decide)
-    await asked.announced()
+            await asked.answer(by_id[key], decision, signals.decide)
+    await asked.wait_notified()
     return "; ".join(problems)

@@ -12,10 +12,10 @@ from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
 from nodes.policy.report import deduplicate, is_worth_keeping, joined, sinks, write_report
-from nodes.policy.takeover import Undone
-from nodes.runtime.budget import Meter, open_meter
+from nodes.policy.takeover import RollbackResult
+from nodes.runtime.budget import Budget, open_meter
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
-from nodes.runtime.durable import recorder
+from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import control_now
 from nodes.runtime.services import Services
 from state.errors import BudgetUsedUp, ReplyUnusable
@@ -40,15 +40,15 @@ def make_assemble(services: Services) -> Node:
         """Write the report; what the model wrote is void where somebody has stopped the run meanwhile."""
         run = open_context(services, state, runtime, Phase.assembling)
         await run.enter()
-        control, meter = await asyncio.gather(control_now(run), open_meter(run, state))
+        control, budget = await asyncio.gather(control_now(run), open_meter(run, state))
         records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        last, before = sinks(records), meter.spent
+        last, before = sinks(records), budget.spent
         is_cut = state["phase"] == Phase.cancelled or state.get("error") is not None
         answer = joined(last)
         if not is_cut and control.driving == "running":
-            answer = await _answer(run, state["goal"], last, meter)
-            control = await control_now(run) if meter.spent != before else control
-        update: Update = {"spent": meter.spent.model_dump(mode="json")}
+            answer = await _answer(run, state["goal"], last, budget)
+            control = await control_now(run) if budget.spent != before else control
+        update: Update = {"spent": budget.spent.model_dump(mode="json")}
         if not is_cut and control.driving in ("paused", "handed_over"):
             return Command(update={**update, "phase": phase_of(control.driving).value}, goto="control")
         if control.driving == "cancelled":
@@ -64,7 +64,7 @@ def _report(
     state: SupervisorState,
     answer: str,
     records: Sequence[TaskRecord],
-    undone: Sequence[Undone] | None,
+    undone: Sequence[RollbackResult] | None,
 ) -> str:
     return write_report(
         state["goal"],
@@ -78,7 +78,7 @@ def _report(
     )
 
 
-async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], meter: Meter) -> str:
+async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> str:
     """The text that answers the request: the one final result, or several put together by the model that made them."""
     if len(last) <= 1 or not all(is_by_model(record, run) for record in last):
         return joined(last)
@@ -90,7 +90,7 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], meter:
         return {"text": reply.text, "usage": usage_of(reply).model_dump(mode="json")}
 
     try:
-        made = await recorder(run, "assemble", meter, len(request))("answer", write)
+        made = await recorded_calls(run, "assemble", budget, len(request))("answer", write)
     except (BudgetUsedUp, ReplyUnusable):
         return joined(last)
     return str(made["text"]).strip() or joined(last)

@@ -5,11 +5,11 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
-from nodes.policy.answers import LOOK
+from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.takeover import takeover_context
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.services import Services
-from nodes.runtime.signals import Steering
+from nodes.runtime.signals import SignalState
 from state.record import TaskRecord
 from state.run import Phase
 from state.signal import Control
@@ -23,11 +23,11 @@ def make_control(services: Services) -> Node:
     """The node."""
 
     async def control(state: SupervisorState, runtime: Runtime[None]) -> Goto:
-        """Wait; any answer but `LOOK` lets the run go on."""
+        """Wait; any answer but `LOOK_AT_SIGNALS` lets the run go on."""
         said = interrupt(payload(state))
-        if said != LOOK:
+        if said != LOOK_AT_SIGNALS:
             run = open_context(services, state, runtime, Phase.executing)
-            row = Steering(run.store, run.thread_id).drive(Control())
+            row = SignalState(run.store, run.thread_id).set_control(Control())
             await run.emit("control_changed", also=[row], **Control(by="human").model_dump())
         return Command(update={"phase": Phase.executing.value}, goto="execute")
 

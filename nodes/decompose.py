@@ -15,12 +15,12 @@ from nodes.policy.plans import choose_mode, complaints, parse_plan, repair
 from nodes.policy.routing import roles_of, route
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
-from nodes.runtime.budget import Meter, open_meter
+from nodes.runtime.budget import Budget, open_meter
 from nodes.runtime.context import Node, RunContext, open_context
-from nodes.runtime.durable import recorder
+from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import forget
 from nodes.runtime.services import Services
-from nodes.runtime.signals import Steering
+from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec
 from state.errors import PlanInvalid
@@ -47,8 +47,8 @@ def make_decompose(services: Services) -> Node:
     async def decompose(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Make the plan, or take the one that was given."""
         run = open_context(services, state, runtime, Phase.decomposing)
-        meter = await open_meter(run, state)
-        plan, notes = await _plan(state, run, meter)
+        budget = await open_meter(run, state)
+        plan, notes = await _plan(state, run, budget)
         if not is_decomposed(plan.tasks):
             raise PlanInvalid("the plan has no tasks, or tasks that can never start")
         mode = choose_mode(plan, run.policy)
@@ -58,7 +58,7 @@ def make_decompose(services: Services) -> Node:
             "plan": None,
             "mode": mode.model_dump(mode="json"),
             "tasks": [record.model_dump(mode="json") for record in records],
-            "spent": meter.spent.model_dump(mode="json"),
+            "spent": budget.spent.model_dump(mode="json"),
             "warnings": [
                 *state.get("warnings", []),
                 *(f"the plan was repaired: {note}" for note in dict.fromkeys(notes)),
@@ -69,7 +69,7 @@ def make_decompose(services: Services) -> Node:
         questions = questions_for(run)
         await questions.load()
         asked = await questions.ask(plan_question(plan, len(state.get("objections", []))))
-        await questions.announced()
+        await questions.wait_notified()
         return Command(update={**update, "asked": asked.model_dump(mode="json")}, goto="approve")
 
     return decompose
@@ -81,7 +81,7 @@ async def _waits(plan: Plan, run: RunContext) -> bool:
     return "in_command" in [await mode_of(run, doer) for doer in sorted(doers)]
 
 
-async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[Plan, list[str]]:
+async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tuple[Plan, list[str]]:
     """The plan, and what was repaired in it."""
     if state.get("plan"):
         return parse_plan(state["plan"]), []
@@ -93,7 +93,7 @@ async def _plan(state: SupervisorState, run: RunContext, meter: Meter) -> tuple[
         PlanDraft,
         [SystemMessage(PLANNER), HumanMessage(request)],
         check=complaints,
-        call=recorder(run, f"plan:{len(state.get('objections', []))}", meter, len(request)),
+        call=recorded_calls(run, f"plan:{len(state.get('objections', []))}", budget, len(request)),
     )
     return repair(draft, roles_of(run.services.team))
 
@@ -102,9 +102,9 @@ async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[
     """The tasks of the plan; of a plan that is made again, what is the same as before keeps what came of it."""
     before = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
     records = handed_back(before, {}, plan, at=run.services.clock.now(), iteration=state.get("iteration", 0))
-    steering = Steering(run.store, run.thread_id)
-    await steering.load({})
-    await forget(run, steering, before, records)
+    signals = SignalState(run.store, run.thread_id)
+    await signals.load({})
+    await forget(run, signals, before, records)
     return records
 
 

@@ -7,10 +7,10 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.execution.attempts import Attempts, Worker, Working
+from nodes.execution.attempts import AttemptRunner, Worker, Working
 from nodes.execution.dispatcher import Dispatcher
-from nodes.execution.task import Assignment, show_waiting
-from nodes.policy.approvals import asked_by, objection_to, to_replan
+from nodes.execution.task import TaskRunner, show_waiting
+from nodes.policy.approvals import objection_to, open_questions_of, to_replan
 from nodes.policy.gates import is_escalated
 from nodes.policy.phases import is_executed, is_routed
 from nodes.policy.plans import choose_mode, parse_plan
@@ -19,7 +19,7 @@ from nodes.policy.readiness import goes_on
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import plan_in_question
 from nodes.runtime.context import Node, RunContext, open_context
-from nodes.runtime.execution import Floor, forget, open_floor, planned
+from nodes.runtime.execution import ExecutionContext, forget, open_execution, planned
 from nodes.runtime.services import Services
 from state.approval import Decision
 from state.record import TaskRecord, Usage
@@ -39,20 +39,20 @@ def make_execute(services: Services, worker: Worker) -> Node:
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Goto:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
-        floor = open_floor(run)
+        execution = open_execution(run)
         await asyncio.gather(
             run.enter(),
-            floor.steering.load(state.get("decisions") or {}),
-            floor.questions.load(),
-            floor.meter.load(Usage.model_validate(state.get("spent") or {})),
+            execution.signals.load(state.get("decisions") or {}),
+            execution.approvals.load(),
+            execution.budget.load(Usage.model_validate(state.get("spent") or {})),
         )
-        if changed := await _looked(floor, state):
+        if changed := await _looked(execution, state):
             return changed
         if run.outer:
-            await show_waiting(floor)
-        assignment = Assignment(
-            floor,
-            Attempts(floor, Working(worker, Mode.model_validate(state["mode"]).name)),
+            await show_waiting(execution)
+        assignment = TaskRunner(
+            execution,
+            AttemptRunner(execution, Working(worker, Mode.model_validate(state["mode"]).name)),
             query=state["goal"],
             iteration=state.get("iteration", 0),
             sources=await _files(run),
@@ -60,13 +60,15 @@ def make_execute(services: Services, worker: Worker) -> Node:
         )
         began = run.services.clock.now()
         worked_s = state.get("worked_s", 0.0)
-        dispatcher = Dispatcher(floor, assignment, state.get("replanned", []), worked_s=worked_s)
+        dispatcher = Dispatcher(execution, assignment, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
-            await floor.questions.announced(asked_by(floor.records.values(), floor.steering.decisions))
+            await execution.approvals.wait_notified(
+                open_questions_of(execution.records.values(), execution.signals.decisions)
+            )
         finally:
-            floor.questions.hang_up()
-        return _after(floor, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
+            execution.approvals.cancel_notifications()
+        return _after(execution, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute
 
@@ -76,71 +78,71 @@ async def _files(run: RunContext) -> list[str]:
     return await asyncio.to_thread(sources.describe) if sources else []
 
 
-async def _looked(floor: Floor, state: SupervisorState) -> Goto | None:
+async def _looked(execution: ExecutionContext, state: SupervisorState) -> Goto | None:
     """Take up the tasks and the signals that wait; where the run goes instead, if a human has changed what is to do."""
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    floor.records.update((record.id, record) for record in records)
-    floor.listener.on_recruit = lambda record: floor.records.update({record.id: record})
-    floor.listener.plan = plan = plan_in_question(state)
-    await floor.listener.look()
-    for record in floor.steering.recruits:
-        floor.records.setdefault(record.id, record)
-    if len(floor.steering.hand_backs) > state.get("handed_back", 0):
-        return await _taken_back(floor, state)
-    if floor.steering.control.driving != "running" or (plan is None and is_routed(records)):
+    execution.records.update((record.id, record) for record in records)
+    execution.listener.on_recruit = lambda record: execution.records.update({record.id: record})
+    execution.listener.plan = plan = plan_in_question(state)
+    await execution.listener.look()
+    for record in execution.signals.recruits:
+        execution.records.setdefault(record.id, record)
+    if len(execution.signals.hand_backs) > state.get("handed_back", 0):
+        return await _taken_back(execution, state)
+    if execution.signals.control.driving != "running" or (plan is None and is_routed(records)):
         return None
-    if plan and plan.id in floor.steering.decisions:
-        update, place = planned(state, floor.steering.decisions[plan.id])
+    if plan and plan.id in execution.signals.decisions:
+        update, place = planned(state, execution.signals.decisions[plan.id])
         return Command(update=update, goto=place)
     return Command(update={"phase": Phase.decomposing.value}, goto="decompose")
 
 
-async def _taken_back(floor: Floor, state: SupervisorState) -> Goto:
+async def _taken_back(execution: ExecutionContext, state: SupervisorState) -> Goto:
     """The run with what humans have handed back: their results, their plan, and what that makes stale."""
-    at, taken = floor.run.services.clock.now(), floor.steering.hand_backs[state.get("handed_back", 0) :]
-    records, draft, plan = list(floor.records.values()), state.get("draft"), plan_in_question(state)
+    at, taken = execution.run.services.clock.now(), execution.signals.hand_backs[state.get("handed_back", 0) :]
+    records, draft, plan = list(execution.records.values()), state.get("draft"), plan_in_question(state)
     for signal in taken:
         before = records
         round_ = state.get("iteration", 0)
         records = handed_back(before, signal.results, signal.plan, at=at, iteration=round_, by=signal.by)
         draft = signal.plan.model_dump(mode="json") if signal.plan else draft
-        await forget(floor.run, floor.steering, before, records)
+        await forget(execution.run, execution.signals, before, records)
     update: Update = {
         "tasks": [record.model_dump(mode="json") for record in records],
         "draft": draft,
-        "mode": choose_mode(parse_plan(draft), floor.run.policy).model_dump(mode="json"),
-        "handed_back": len(floor.steering.hand_backs),
+        "mode": choose_mode(parse_plan(draft), execution.run.policy).model_dump(mode="json"),
+        "handed_back": len(execution.signals.hand_backs),
     }
     if not any(signal.plan for signal in taken) and (plan or not is_routed(records)):
-        if plan and plan.id not in floor.steering.decisions:  # who works by a plan has accepted it
+        if plan and plan.id not in execution.signals.decisions:  # who works by a plan has accepted it
             said = Decision(type="approve", by=taken[-1].by, message="handed back", door=HAND_BACK)
-            await floor.questions.answer(plan, said, floor.steering.decide)
+            await execution.approvals.answer(plan, said, execution.signals.decide)
         return Command(update={**update, "phase": Phase.executing.value}, goto="execute")
     return Command(update={**update, "asked": None, "phase": Phase.routing.value}, goto="route")
 
 
-def _after(floor: Floor, abort: str | None, state: SupervisorState, worked_s: float) -> Goto:
+def _after(execution: ExecutionContext, abort: str | None, state: SupervisorState, worked_s: float) -> Goto:
     """Where the run goes: to an end, to whoever steers it, to the human who is asked, or on to review."""
-    records = list(floor.records.values())
+    records = list(execution.records.values())
     update: Update = {
         "worked_s": worked_s,
         "tasks": [record.model_dump(mode="json") for record in records],
-        "decisions": {key: decision.model_dump(mode="json") for key, decision in floor.steering.decisions.items()},
+        "decisions": {key: decision.model_dump(mode="json") for key, decision in execution.signals.decisions.items()},
     }
-    driving = floor.steering.control.driving
+    driving = execution.signals.control.driving
     if driving == "cancelled":
         return Command(update={**update, "phase": Phase.cancelled.value}, goto="assemble")
-    if floor.meter.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
-        update["warnings"] = [*state.get("warnings", []), floor.meter.exhausted]
-    elif floor.meter.exhausted:
-        abort = floor.meter.exhausted
+    if execution.budget.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
+        update["warnings"] = [*state.get("warnings", []), execution.budget.exhausted]
+    elif execution.budget.exhausted:
+        abort = execution.budget.exhausted
     if error := abort:
         return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")
-    if denied := to_replan(records, floor.run.policy, state.get("replanned", [])):
+    if denied := to_replan(records, execution.run.policy, state.get("replanned", [])):
         return Command(update={**update, **_replanned(denied, state)}, goto="decompose")
-    if goes_on(records, floor.steering.decisions):
+    if goes_on(records, execution.signals.decisions):
         return Command(update=update, goto="execute")
     if any(record.status == "parked" for record in records):
         return Command(update=update, goto="approve")

@@ -13,9 +13,9 @@ from nodes.llm.structured import ask_for
 from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import broken_citations, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
-from nodes.runtime.budget import Meter, open_meter
+from nodes.runtime.budget import Budget, open_meter
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
-from nodes.runtime.durable import recorder
+from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import control_now
 from nodes.runtime.services import Services
 from state.errors import BudgetUsedUp
@@ -43,8 +43,8 @@ def make_review(services: Services) -> Node:
         """Accept the work, or send some of it back with feedback."""
         run = open_context(services, state, runtime, Phase.reviewing)
         await run.enter()
-        control, meter = await asyncio.gather(control_now(run), open_meter(run, state))
-        return _steered(control) or await _reviewed(state, run, meter)
+        control, budget = await asyncio.gather(control_now(run), open_meter(run, state))
+        return _steered(control) or await _reviewed(state, run, budget)
 
     return review
 
@@ -58,19 +58,19 @@ def _steered(control: Control, update: Update | None = None) -> Goto | None:
     return Command(update={**(update or {}), "phase": phase_of(control.driving).value}, goto="control")
 
 
-async def _reviewed(state: SupervisorState, run: RunContext, meter: Meter) -> Goto:
+async def _reviewed(state: SupervisorState, run: RunContext, budget: Budget) -> Goto:
     """The work accepted, or some of it sent back; what the reviewer said is void where a human took the wheel."""
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
-    before, warnings = meter.spent, state.get("warnings", [])
+    before, warnings = budget.spent, state.get("warnings", [])
     feedback: dict[str, str] = {}
     if iteration < mode.review_rounds:
         try:
-            feedback = await _feedback(run, state["goal"], records, iteration, meter)
+            feedback = await _feedback(run, state["goal"], records, iteration, budget)
         except BudgetUsedUp as error:
             warnings = [*warnings, f"the results were not reviewed: {error}"]
-    update: Update = {"spent": meter.spent.model_dump(mode="json"), "warnings": warnings}
-    if meter.spent != before and (steered := _steered(await control_now(run), update)):
+    update: Update = {"spent": budget.spent.model_dump(mode="json"), "warnings": warnings}
+    if budget.spent != before and (steered := _steered(await control_now(run), update)):
         return steered
     if is_reviewed(feedback, iteration, mode.review_rounds):
         update["accepted"] = fingerprint(state["tasks"])
@@ -89,7 +89,7 @@ def _again(records: Sequence[TaskRecord], feedback: dict[str, str], iteration: i
 
 
 async def _feedback(
-    run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, meter: Meter
+    run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, budget: Budget
 ) -> dict[str, str]:
     """What is wrong, by task id: facts first, then a model's opinion of what functions did not do."""
     found: dict[str, str] = {}
@@ -109,7 +109,7 @@ async def _feedback(
         run.services.models.for_agent(None),
         Review,
         [SystemMessage(REVIEWER), HumanMessage(request)],
-        call=recorder(run, f"review:{iteration}", meter, len(request)),
+        call=recorded_calls(run, f"review:{iteration}", budget, len(request)),
     )
     ids = {record.id for record in shown}
     for verdict in opinion.verdicts:

@@ -14,8 +14,8 @@ Glossary (one word per concept, in all three packages):
 - **outcome**: what came of one task; **claim**: one statement in it; **citation**: where in the sources a claim stands.
 - **artifact**: a file that an agent wrote; **report**: the one answer put together at the end.
 - **approval**: a question to a human; **decision**: the answer to it; **parked**: waiting for one.
-- **deed**: something an agent is about to do to the outside world; **effect**: one that was begun, on the ledger;
-  **rollback**: undoing effects, newest first.
+- **side effect**: what an agent does to the outside world; **ledger**: where each is written down before and after;
+  **rollback**: undoing side effects, newest first.
 - **takeover**: a human takes the wheel; **hand back**: gives it back, with results and a changed plan.
 - **phase**: where the run is; **mode**: how much machinery it uses; **oversight**: how closely a human watches.
 - **event**: something that happened, numbered; **signal**: something that somebody wants to happen.

@@ -1,11 +1,4 @@
-"""An agent as data: who it is, what it is good at, what it may use.
-
-A team: the agents a run may use, by name.
-
-The team directory: who is on a run, and what they are doing (chapter 15.4).
-
-What an agent gets to know about its task, and no more (supervisor guide, "context assembly").
-"""
+"""Who can do tasks: an agent's spec, a team, its directory, and what an agent gets to know about its task."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Literal, get_args

@@ -1,9 +1,4 @@
-"""A question to a human, and the answer.
-
-Why a human is called: what was about to happen or has happened, and which triggers it fired (chapter 15.12.2).
-
-One line of the record of what was asked of humans and what was decided: append-only, each sealed to the last.
-"""
+"""A question to a human, its answer, why it was asked (chapter 15.12.2), and the audit line of both."""
 
 from typing import Literal
 
@@ -20,7 +15,7 @@ Priority = Literal["highest", "high", "medium", "low"]
 TriggerName = Literal["critical", "sensitive", "cost", "confidence", "failures", "timeout", "scope", "oversight"]
 
 
-class Fired(BaseModel):
+class FiredTrigger(BaseModel):
     """One reason to call a human."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,7 +52,7 @@ class Approval(BaseModel):
     risk: Risk = "medium"
     priority: Priority = "medium"
     """Of the highest trigger that fired."""
-    triggers: list[Fired] = []
+    triggers: list[FiredTrigger] = []
     """Why, one by one, highest priority first."""
     reason: str
     """Why a human is asked: every trigger that fired, in words."""
@@ -91,7 +86,7 @@ OF_RISK: dict[Risk, Priority] = {"critical": "highest", "high": "high", "medium"
 """The priority of a question that an agent asks by itself."""
 
 
-class Signs(BaseModel):
+class TriggerInput(BaseModel):
     """What triggers look at. What is not known does not fire."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,17 +1,10 @@
-"""A task together with what became of it: the form in which `tasks` stand in the state of a run.
-
-What came of one task.
-
-A file that an agent wrote.
-
-What a run has used: tokens, money, model calls.
-"""
+"""A task with its route and what came of it: outcome, failure, artifacts, usage. So `tasks` stand in a run's state."""
 
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from state.approval import Approval, Fired
+from state.approval import Approval, FiredTrigger
 from state.citation import Claim
 from state.errors import FailureClass
 from state.plan import Task
@@ -153,7 +146,7 @@ class TaskRecord(BaseModel):
     outcome: Outcome | None = None
     feedback: str = ""
     """Why it is to be done again; empty otherwise."""
-    marks: list[Fired] = []
+    marks: list[FiredTrigger] = []
     """What speaks for asking a human before it runs: sensitive, out of scope."""
     recruited_by: str | None = None
     """The task (or `human`) that asked for it, where it was not in the plan."""

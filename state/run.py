@@ -1,9 +1,4 @@
-"""A run as it is shown to people and programs.
-
-Where a run is.
-
-How much machinery a run uses (chapter 15.1 and 15.8).
-"""
+"""A run as it is shown to people and programs; its phase, and how much machinery it uses (chapter 15.1, 15.8)."""
 
 from enum import StrEnum
 from typing import Literal

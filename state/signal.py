@@ -1,6 +1,6 @@
-"""Something that somebody wants to happen to a run: rows in a durable log, consumed in order, each exactly once.
+"""What somebody wants to happen to a run, and who drives it now.
 
-Who is driving: the run itself, nobody (paused), a human, or it is cancelled.
+Signals are rows in a durable log, consumed in order, each exactly once.
 """
 
 from typing import Annotated, Literal

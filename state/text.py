@@ -1,4 +1,4 @@
-"""Text that can be stored and sent: halves of characters, as broken bytes and models leave them, are replaced."""
+"""Plain data and text that can be stored and sent: halves of characters, as broken bytes leave them, are replaced."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -62,7 +62,7 @@ DEEPEST = 20
 """Levels of nested data that are passed on as data."""
 
 
-def plain(value: object, longest: int = 20_000, most: int = 200) -> JsonValue:
+def to_json(value: object, longest: int = 20_000, most: int = 200) -> JsonValue:
     """Whatever a graph said as plain JSON: texts up to `longest` characters, lists and mappings up to `most` items."""
     return cast(JsonValue, _plain(value, longest, most, 0))
 

@@ -11,7 +11,7 @@ LEVELS: tuple[Level, ...] = ("novice", "proficient", "expert")
 """Lowest first."""
 
 
-class Tally(BaseModel):
+class RunResult(BaseModel):
     """What one agent did in one run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

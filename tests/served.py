@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.database import Database, open_database
-from graph.guard import Guard
+from graph.guard import LeaseGuard
 from graph.runs import SERVER
 from graph.settings import Settings
 from graph.sqlite.lease import Leases
@@ -56,7 +56,7 @@ class Two:
 
 @asynccontextmanager
 async def two(*team: AgentSpec, model: ScriptedModel | None = None, **policy: Any) -> AsyncIterator[Two]:
-    clock, guard, made, thinks = HeldClock(), Guard(), team or (agent(),), model or ScriptedModel([])
+    clock, guard, made, thinks = HeldClock(), LeaseGuard(), team or (agent(),), model or ScriptedModel([])
     services = replace(compose(Settings(), team=made, policy=policy, model=thinks, clock=clock), door=SERVER)
     async with open_database(Path("runs.db")) as database:
         graph = build_graph(services, guard=guard, checkpointer=database.checkpointer, store=database.store)

@@ -9,7 +9,7 @@ import yaml
 from pydantic import JsonValue
 from rich.text import Text
 
-from graph.cli.screen import err, harmless, one_line, say
+from graph.cli.screen import err, one_line, print_err, without_controls
 from nodes.policy.answers import checked_edit
 from state.approval import Answer, Approval
 
@@ -51,7 +51,7 @@ class Asker:
             return _answer(question)
         except EOFError:
             self._is_over = True
-            say("")
+            print_err("")
             return None
 
 
@@ -62,9 +62,9 @@ def _show(question: Approval, title: str) -> None:
     console.print(Text(f"{title}: {one_line(question.action)} ({who})", style="bold"))
     console.print(Text(f"Risk: {question.risk}. Why you are asked: {one_line(question.reason)}"))
     if question.description:
-        console.print(Text(harmless(question.description)))
+        console.print(Text(without_controls(question.description)))
     if question.args:
-        console.print(Text(harmless(_readable(question.args))))
+        console.print(Text(without_controls(_readable(question.args))))
 
 
 def _readable(args: dict[str, JsonValue]) -> str:
@@ -79,7 +79,7 @@ def _answer(question: Approval) -> JsonValue:
         word, _, rest = line.partition(" ")
         kind = _WORDS.get(word.lower().rstrip(":,."))
         if kind is None:
-            say(f"{one_line(word, 40)!r} is not an answer; say approve, reject or edit")
+            print_err(f"{one_line(word, 40)!r} is not an answer; say approve, reject or edit")
             continue
         if kind != "edit":
             return {"type": kind, "message": rest.strip()}
@@ -89,7 +89,7 @@ def _answer(question: Approval) -> JsonValue:
         args, problem = checked_edit(args, question)
         if not problem:
             return {"type": "edit", "args": args}
-        say(f"these arguments cannot be used: {one_line(problem)}")
+        print_err(f"these arguments cannot be used: {one_line(problem)}")
     return None
 
 
@@ -97,10 +97,10 @@ def _arguments(text: str) -> dict[str, JsonValue] | None:
     try:
         args = json.loads(text)
     except ValueError as error:
-        say(f"this is not JSON: {error}")
+        print_err(f"this is not JSON: {error}")
         return None
     if not isinstance(args, dict):
-        say('arguments are a JSON object, such as {"name": "report.md"}')
+        print_err('arguments are a JSON object, such as {"name": "report.md"}')
         return None
     return args
 
@@ -112,7 +112,7 @@ def _line(prompt: str) -> str:
     try:
         line = sys.stdin.readline()
     except KeyboardInterrupt:
-        say("")
+        print_err("")
         raise
     if not line:
         raise EOFError

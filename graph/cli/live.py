@@ -1,9 +1,4 @@
-"""Watching a run from the command line: JSON lines, a live tree, or a plain line for each event.
-
-How far a run is, as far as its events and the last look at it tell.
-
-Progress as a tree of tasks, for a terminal.
-"""
+"""Live progress on the command line: JSON lines, a plain line for each event, or a tree of tasks."""
 
 import asyncio
 import sys
@@ -17,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from graph.cli.screen import err, one_line, put_json, say, seconds
+from graph.cli.screen import err, one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
 from state.errors import BatonError
@@ -46,7 +41,7 @@ def _plain_lines(thread_id: str) -> OnEvent:
 
     def hear(event: Json) -> None:
         for line in (*head, line_of(Event.model_validate(event))):
-            say(line)
+            print_err(line)
 
     return hear
 

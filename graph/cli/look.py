@@ -1,15 +1,4 @@
-"""Looking at what is there, without running anything.
-
-`baton status`: what is true of a run now, its report, or its plan.
-
-`baton runs`: all runs in the database.
-
-`baton inbox`: what waits for a human.
-
-`baton log`: what happened in a run, from any point, and as it happens.
-
-`baton graph`: the drawing of the supervisor graph.
-"""
+"""Commands that look and run nothing: `baton status`, `runs`, `inbox`, `log`, `graph`."""
 
 import asyncio
 import json
@@ -23,7 +12,6 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from graph.app import supervisor
-from graph.cli.job import Launch, existing
 from graph.cli.live import line_of
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
@@ -31,16 +19,17 @@ from graph.cli.result import show_markdown, summary
 from graph.cli.screen import (
     action_of,
     command,
-    complain,
+    fail,
     one_line,
     out,
-    put,
+    print_err,
+    print_out,
     put_json,
     run_as_json,
-    say,
     seconds,
     table,
 )
+from graph.cli.session import Launch, existing
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.policy.approvals import urgency
 from state.approval import Approval, Entry
@@ -79,7 +68,7 @@ def status(
         raise BadInput("give --report or --plan, not both")
     if plan:
         used = look(db, lambda sup: sup.plan(thread))
-        put_json(used) if as_json else put(plan_as_yaml(used))
+        put_json(used) if as_json else print_out(plan_as_yaml(used))
         return 0
     run = look(db, lambda sup: sup.view(thread))
     if report:
@@ -188,7 +177,7 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
         put_json([{"thread_id": where, **question.model_dump(mode="json")} for where, question in found])
         return 0
     if not found:
-        say("nothing waits for you")
+        print_err("nothing waits for you")
         return 0
     listed = table("priority", "risk", "action", "agent", "why", "decided in", "answer with")
     for where, question in found:
@@ -231,11 +220,11 @@ def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: boo
         if as_json:
             put_json(entry.model_dump(mode="json"))
         else:
-            put(one_line(_line(entry)))
+            print_out(one_line(_line(entry)))
     if verify and broken:
-        return complain(f"the record of {thread} cannot be trusted: {broken}", FAILED)
+        return fail(f"the record of {thread} cannot be trusted: {broken}", FAILED)
     if verify:
-        say(f"the record holds: {len(entries)} entries, none changed, missing or moved")
+        print_err(f"the record holds: {len(entries)} entries, none changed, missing or moved")
     return 0
 
 
@@ -269,7 +258,7 @@ async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bo
                 if as_json:
                     put_json(event.model_dump(mode="json"))
                 else:
-                    put(f"{event.seq:>5} {line_of(event)}")
+                    print_out(f"{event.seq:>5} {line_of(event)}")
             if is_over:
                 return
             await asyncio.sleep(LOOK_EVERY_S)
@@ -285,5 +274,5 @@ def graph(
     if as_json:
         put_json(cast(JsonValue, drawn.to_json()))
     else:
-        put(drawn.draw_mermaid())
+        print_out(drawn.draw_mermaid())
     return 0

@@ -1,6 +1,6 @@
-"""The door: from the words of a command line to a command, and from whatever went wrong to one line and an exit code.
+"""The `baton` command: from words to a command, and from whatever went wrong to one line and an exit code.
 
-To add a command: write a function in a file of `graph.cli.commands`, and list it in `COMMANDS`.
+To add a command: write a function in a file of `graph.cli`, and list it in `COMMANDS`.
 """
 
 import io
@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from graph.cli.look import graph, inbox, log, runs, status
 from graph.cli.options import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
 from graph.cli.run import resume, run
-from graph.cli.screen import complain
+from graph.cli.screen import fail
 from graph.cli.steer import answer, cancel, hand_back, mail, pause, recruit, retire, takeover
 from graph.cli.team import team, trust
 from graph.cli.watch import watch
@@ -34,7 +34,7 @@ Exit codes: 0 complete, 1 failed, 2 usage or bad input, 3 waiting for a human (o
 """
 
 
-class _Door(TyperGroup):
+class _CommandGroup(TyperGroup):
     """The group of all commands; sees an interrupt and a closed pipe before Typer makes something of them."""
 
     def invoke(self, ctx: typer.Context) -> int:  # type: ignore[override] # Typer's own type is its private one
@@ -43,7 +43,7 @@ class _Door(TyperGroup):
             code: int = super().invoke(ctx)
             sys.stdout.flush()
         except KeyboardInterrupt as error:
-            return complain(str(error) or "interrupted", INTERRUPTED)
+            return fail(str(error) or "interrupted", INTERRUPTED)
         except BrokenPipeError:
             _close_quietly()
             return BROKEN_PIPE
@@ -53,7 +53,7 @@ class _Door(TyperGroup):
 def make_app() -> typer.Typer:
     """The Typer application."""
     app = typer.Typer(
-        cls=_Door, help=ABOUT, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        cls=_CommandGroup, help=ABOUT, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
     )
     for command in COMMANDS:
         app.command()(command)
@@ -67,17 +67,17 @@ def main(args: Sequence[str] | None = None) -> int:
     try:
         return int(make_app()(given or ["--help"], prog_name="baton", standalone_mode=False) or 0)
     except BatonError as error:
-        return complain(str(error), error.exit_code)
+        return fail(str(error), error.exit_code)
     except typer.TyperException as error:
         wrong = error.format_message().replace("Value error, ", "").rstrip(".")
-        return complain(f"{wrong}; see `baton {_named(given)}--help`", USAGE)
+        return fail(f"{wrong}; see `baton {_named(given)}--help`", USAGE)
     except typer.Abort:
-        return complain("interrupted", INTERRUPTED)
+        return fail("interrupted", INTERRUPTED)
     except Exception as error:  # noqa: BLE001 # the last resort: a defect is one line too
         if os.environ.get("BATON_DEBUG"):
             traceback.print_exc()
         text = f"this should not have happened: {type(error).__name__}: {error}"
-        return complain(f"{text} (BATON_DEBUG=1 shows where)", FAILED)
+        return fail(f"{text} (BATON_DEBUG=1 shows where)", FAILED)
 
 
 def _named(given: Sequence[str]) -> str:

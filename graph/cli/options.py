@@ -1,7 +1,4 @@
-"""Arguments and options that several commands share.
-
-Exit codes (design section 6).
-"""
+"""Arguments, options and exit codes (design section 6) that commands share."""
 
 from pathlib import Path
 from typing import Annotated

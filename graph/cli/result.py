@@ -11,24 +11,24 @@ from graph.cli.options import FAILED, OF_RUN
 from graph.cli.screen import (
     action_of,
     command,
-    complain,
-    harmless,
+    fail,
     one_line,
     out,
-    put,
+    print_err,
+    print_out,
     put_json,
     run_as_json,
-    say,
     seconds,
+    without_controls,
 )
 from state.run import Run
 
 
-def end(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:
+def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:
     """Say how the run stands, and write its report if it has one; the exit code."""
     for warning in run.warnings:
-        say(f"warning: {one_line(warning)}")
-    say(summary(run))
+        print_err(f"warning: {one_line(warning)}")
+    print_err(summary(run))
     problem = _written(run, report) if run.report else ""
     if run.report and not as_json:
         _show(run.report, "" if problem else str(report))
@@ -37,7 +37,7 @@ def end(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:
     code = _explained(run, db)
     if problem:
         again = command("status", run.thread_id, "--report", db=db)
-        return complain(f"the report cannot be written to {report}: {problem}; `{again}` still has it", FAILED)
+        return fail(f"the report cannot be written to {report}: {problem}; `{again}` still has it", FAILED)
     return code
 
 
@@ -81,9 +81,9 @@ def write_report(path: Path, text: str) -> None:
 def show_markdown(text: str) -> None:
     """Markdown on stdout: rendered at a terminal, as it is in a pipe."""
     if sys.stdout.isatty():
-        out().print(Markdown(harmless(text)))
+        out().print(Markdown(without_controls(text)))
     else:
-        put(text)
+        print_out(text)
 
 
 def _written(run: Run, path: Path) -> str:
@@ -99,7 +99,7 @@ def _show(report: str, path: str) -> None:
     if sys.stdout.isatty():
         show_markdown(report)
     if path:
-        put(path)
+        print_out(path)
 
 
 def _explained(run: Run, db: Path | None) -> int:
@@ -108,26 +108,26 @@ def _explained(run: Run, db: Path | None) -> int:
     go_on = command("resume", run.thread_id, db=db)
     if run.status == "waiting":
         for question, how in zip(run.approvals, how_to_answer(run, db), strict=True):
-            say(f"open: {action_of(question)} ({question.risk} risk, {one_line(question.agent)}): {how}")
-        say("(or reject, or edit --args JSON)")
+            print_err(f"open: {action_of(question)} ({question.risk} risk, {one_line(question.agent)}): {how}")
+        print_err("(or reject, or edit --args JSON)")
     elif run.status == "failed":
         retry = "" if run.phase == "failed" else f"; what was finished is kept: {go_on}"
-        return complain(f"{one_line(run.error or 'the run failed')}{retry}", code)
+        return fail(f"{one_line(run.error or 'the run failed')}{retry}", code)
     elif run.status == "running":
-        say("another process runs it, and was told")
+        print_err("another process runs it, and was told")
     elif run.status == "handed_over":
         _hand_over(run, db)
     elif run.status == "paused":
-        return complain(f"{run.status.replace('_', ' ')}: {run.error or 'it goes on with'} ({go_on})", code)
+        return fail(f"{run.status.replace('_', ' ')}: {run.error or 'it goes on with'} ({go_on})", code)
     return code
 
 
 def _hand_over(run: Run, db: Path | None) -> None:
     """What a human has in hand who took the wheel, and how to give it back."""
     context = run.handover or {}
-    say(f"handed over: {context.get('current_step', 0)} of {context.get('total_steps', 0)} steps done")
-    say(f"next: {one_line(str(context.get('suggested_next_action', '')), 300)}")
+    print_err(f"handed over: {context.get('current_step', 0)} of {context.get('total_steps', 0)} steps done")
+    print_err(f"next: {one_line(str(context.get('suggested_next_action', '')), 300)}")
     if why := context.get("failure_reason"):
-        say(f"what went wrong: {one_line(str(why), 300)}")
+        print_err(f"what went wrong: {one_line(str(why), 300)}")
     back, cancel = (command(verb, run.thread_id, db=db) for verb in ("hand-back", "cancel"))
-    say(f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]")
+    print_err(f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]")

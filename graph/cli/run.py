@@ -1,16 +1,13 @@
-"""`baton run`: a request, until it is answered or a human is needed.
-
-`baton resume`: go on after a crash, a pause, or with answers given.
-"""
+"""`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graph.cli.job import Job, Launch, Verb, going_on, remember
 from graph.cli.options import AsJson, Db, Thread
 from graph.cli.plan_file import read_plan
+from graph.cli.session import Launch, Session, Verb, going_on, remember
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread
 from state.errors import BadInput, ThreadUnknown
@@ -48,15 +45,15 @@ def run(  # the options are the contract
     launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
     policy: Json = {key: value for key, value in changes.items() if value is not None}
-    job = Job(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
-    return job.carry_out(_starting(query, sources or [], job, given))
+    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
+    return session.carry_out(_starting(query, sources or [], session, given))
 
 
-def _starting(query: str, sources: list[str], job: Job, plan: Plan | None) -> Verb:
+def _starting(query: str, sources: list[str], session: Session, plan: Plan | None) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
-        if await _is_free(sup, job.thread_id) and sup.graph.store:
-            await remember(sup.graph.store, job.thread_id, job.launch)
-        return await sup.start(query, sources, job.thread_id, plan=plan, on_event=on_event)
+        if await _is_free(sup, session.thread_id) and sup.graph.store:
+            await remember(sup.graph.store, session.thread_id, session.launch)
+        return await sup.start(query, sources, session.thread_id, plan=plan, on_event=on_event)
 
     return start
 
@@ -85,5 +82,5 @@ def _absolute(path: Path | None) -> str | None:
 
 def resume(thread: Thread, db: Db = None, as_json: AsJson = False) -> int:
     """Go on with a run after a crash, a pause, or with answers given."""
-    job = going_on(thread, db, as_json=as_json)
-    return job.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))
+    session = going_on(thread, db, as_json=as_json)
+    return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

@@ -39,19 +39,19 @@ def err() -> Console:
     return _Screen(stderr=True, markup=False, highlight=False, emoji=False, width=None if sys.stderr.isatty() else WIDE)
 
 
-def complain(message: str, code: int) -> int:
+def fail(message: str, code: int) -> int:
     """One line about what went wrong; returns `code`."""
-    say(f"baton: {one_line(message)}")
+    print_err(f"baton: {one_line(message)}")
     return code
 
 
-def say(line: str) -> None:
+def print_err(line: str) -> None:
     """A line on stderr."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
 
-def put(text: str) -> None:
+def print_out(text: str) -> None:
     """Text on stdout, as it is."""
     sys.stdout.write(text if text.endswith("\n") else text + "\n")
     sys.stdout.flush()
@@ -60,7 +60,7 @@ def put(text: str) -> None:
 def put_json(value: JsonValue) -> None:
     """A JSON value on a line of stdout."""
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    put(json.dumps(value, ensure_ascii=not is_unicode))
+    print_out(json.dumps(value, ensure_ascii=not is_unicode))
 
 
 def run_as_json(run: Run) -> JsonValue:
@@ -68,7 +68,7 @@ def run_as_json(run: Run) -> JsonValue:
     return {"type": "baton.run", **run.model_dump(mode="json")}
 
 
-def harmless(text: str) -> str:
+def without_controls(text: str) -> str:
     """Text from documents, models and agents, without what would steer a terminal."""
     return _STEERS.sub("\ufffd", text)
 
@@ -81,7 +81,7 @@ def action_of(question: Approval, width: int = 100) -> str:
 
 def one_line(text: str, most: int = 2000) -> str:
     """Harmless text on one line, cut at `most` characters."""
-    line = harmless(" ".join(text.split()))
+    line = without_controls(" ".join(text.split()))
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 

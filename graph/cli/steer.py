@@ -1,10 +1,7 @@
-"""`baton pause`, `takeover`, `cancel`, `recruit`, `retire`, `mail`: signals to a run, whichever process runs it.
+"""Commands that change a run: `pause`, `takeover`, `cancel`, `recruit`, `retire`, `mail`, `answer`, `hand-back`.
 
-Where nobody runs it, this command takes the run up, so that the signal takes effect now.
-
-`baton answer`: a decision about an open question; the run goes on with it.
-
-`baton hand-back`: the wheel goes back to the run, with what a human did meanwhile.
+Each sends a typed signal, whichever process runs the run. Where nobody runs it, the command takes it up itself, so that
+the signal takes effect now.
 """
 
 import json
@@ -14,9 +11,9 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue, ValidationError
 
-from graph.cli.job import DOOR, going_on, login
 from graph.cli.options import COMPLETE, AsJson, Db, Thread
 from graph.cli.plan_file import STDIN, read_plan, read_results
+from graph.cli.session import DOOR, going_on, login
 from state.approval import Answer
 from state.errors import BadInput
 from state.signal import SIGNAL, Signal
@@ -85,8 +82,8 @@ def mail(
 def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields: str | bool) -> int:
     """Send the signal; 0 when the run does what it was told."""
     signal = _signal({**fields, "by": (by or "").strip() or login()})
-    job = going_on(thread, db, as_json=as_json)
-    code = job.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
+    session = going_on(thread, db, as_json=as_json)
+    code = session.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
     return COMPLETE if code != 1 and fields["kind"] in ("pause", "takeover", "cancel") else code
 
 
@@ -115,8 +112,8 @@ def answer(
     if args is not None:
         said["args"] = _object(args)
     who = (by or "").strip() or login()
-    job = going_on(thread, db, as_json=as_json)
-    return job.carry_out(
+    session = going_on(thread, db, as_json=as_json)
+    return session.carry_out(
         lambda sup, on_event: sup.answer(thread, {request: said}, by=who, door=DOOR, on_event=on_event)
     )
 
@@ -151,5 +148,5 @@ def hand_back(
     made = read_results(results) if results is not None else {}
     changed = read_plan(plan) if plan is not None else None
     who = (by or "").strip() or login()
-    job = going_on(thread, db, as_json=as_json)
-    return job.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who, on_event=on_event))
+    session = going_on(thread, db, as_json=as_json)
+    return session.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who, on_event=on_event))

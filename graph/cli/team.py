@@ -1,7 +1,4 @@
-"""`baton team`: who there is, and what each one does in a run.
-
-`baton trust`: how far each agent is trusted, what its next level needs, and reporting an incident.
-"""
+"""`baton team`: who there is and what each one does; `baton trust`: how far each is trusted."""
 
 import asyncio
 from datetime import datetime
@@ -11,10 +8,10 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 
-from graph.cli.job import existing, login, recall
 from graph.cli.look import look
 from graph.cli.options import AsJson, Db, MaybeThread
-from graph.cli.screen import one_line, out, put, put_json, table
+from graph.cli.screen import one_line, out, print_out, put_json, table
+from graph.cli.session import existing, login, recall
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
 from graph.team_file import open_team
@@ -54,7 +51,7 @@ def _checked(file: Path, *, as_json: bool) -> int:
     if as_json:
         put_json({"agents": agents, "problems": [{"line": line, "message": said} for line, said in problems]})
     else:
-        put(
+        print_out(
             "\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or f"{file}: {agents} agents, fine"
         )
     return BadInput.exit_code if problems else 0

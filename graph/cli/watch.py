@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from graph.cli.job import existing, recall
 from graph.cli.options import AsJson, Db
-from graph.cli.screen import one_line, put_json, run_as_json, say
-from graph.recovery import Watchman
+from graph.cli.screen import one_line, print_err, put_json, run_as_json
+from graph.cli.session import existing, recall
+from graph.recovery import Recovery
 from graph.supervisor import open_supervisor
 from state.errors import ThreadBusy
 
@@ -35,7 +35,7 @@ async def _watch(db: Path, every: float, *, once: bool, as_json: bool) -> None:
         with suppress(ThreadBusy):  # somebody was faster
             await _take_up(db, thread, as_json=as_json)
 
-    watchman = Watchman(due, take_up, _complain)
+    watchman = Recovery(due, take_up, _complain)
     if once:
         await watchman.look()
         await watchman.settled()
@@ -48,13 +48,13 @@ async def _take_up(db: Path, thread: str, *, as_json: bool) -> None:
     launch = await recall(db, thread)
     async with open_supervisor(db, team=launch.team, model=launch.model) as sup:
         await sup.check_team(thread)
-        say(f"taking up {one_line(thread)}")
+        print_err(f"taking up {one_line(thread)}")
         run = await sup.resume(thread)
     if as_json:
         put_json(run_as_json(run))
     else:
-        say(one_line(f"{run.status}: thread {thread}"))
+        print_err(one_line(f"{run.status}: thread {thread}"))
 
 
 def _complain(thread: str, error: Exception) -> None:
-    say(f"baton: {one_line(': '.join(filter(None, [thread, str(error)])))}")
+    print_err(f"baton: {one_line(': '.join(filter(None, [thread, str(error)])))}")

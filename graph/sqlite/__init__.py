@@ -1,1 +1,1 @@
-"""TODO: say what this room is for."""
+"""One SQLite file: LangGraph's checkpoints and Store, and the leases."""

@@ -1,11 +1,8 @@
-"""Plain async functions as agents: `async def run(brief, desk) -> str | dict`.
+"""Functions (`async def run(brief, desk) -> str | dict`) and LangChain Runnables as agents.
 
-LangChain Runnables as agents: a chain, a chat model, anything with `ainvoke`.
-
-LangGraph's `interrupt()` in agents that are no graphs: a function, a Runnable.
-
-Each call is a question to a human, like those of compiled graphs. The agent ends there; when it is answered it runs
-again from its top, and the calls return the answers in the order in which they were asked: as inside a LangGraph node.
+LangGraph's `interrupt()` works in both: each call is a question to a human, like those of compiled graphs. The agent
+ends there; when it is answered it runs again from its top, and the calls return the answers in the order in which
+they were asked, as inside a LangGraph node.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,21 +15,21 @@ from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 from pydantic import JsonValue
 
-from nodes.agents.callbacks import Metered
+from nodes.agents.callbacks import BudgetCallbacks
 from nodes.agents.internals import Answers, run_of, with_handlers, within
-from nodes.agents.interrupts import Question, is_control, questions_of
-from nodes.agents.invocation import Job
-from nodes.agents.prompts import given_to
+from nodes.agents.interrupts import InterruptQuestion, is_control, questions_of
+from nodes.agents.invocation import Invocation
+from nodes.agents.prompts import agent_input
 from nodes.agents.results import outcome_of, result_of
-from nodes.agents.tool_guard import ToolGate, ToolUse
-from nodes.runtime.calling import Parked, called, ungrouped
+from nodes.agents.tool_guard import CallbackGuard, ToolGuard
+from nodes.runtime.calling import Parked, call, first_of_group
 from nodes.runtime.desk import Desk
 from state.errors import AgentFailed
 from state.record import Outcome
-from state.text import plain
+from state.text import to_json
 
 
-async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
+async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) -> Outcome:
     """One try of a function agent; it gets a new desk each time it begins.
 
     Raises:
@@ -41,35 +38,35 @@ async def run_function(job: Job, make_desk: Callable[[], Desk]) -> Outcome:
     """
 
     async def work() -> object:
-        return await called(job.spec.run, job.brief, make_desk())
+        return await call(invocation.spec.run, invocation.brief, make_desk())
 
-    gate = ToolGate(job)
-    used = ToolUse(gate, goes_on=False, own=(run_of(get_config()),))
+    gate = ToolGuard(invocation)
+    used = CallbackGuard(gate, goes_on=False, own=(run_of(get_config()),))
     try:
-        returned = await answering(job, work, gate, used.handlers)
+        returned = await answering(invocation, work, gate, used.handlers)
     finally:
         await used.close()
-    return outcome_of(returned, job.spec.name, job.brief)
+    return outcome_of(returned, invocation.spec.name, invocation.brief)
 
 
-async def run_runnable(job: Job) -> Outcome:
+async def run_runnable(invocation: Invocation) -> Outcome:
     """One try. A chat model gets the messages, anything else `{"messages": [...], "task": {...}}`.
 
     Raises:
         Parked: it asks by LangGraph's `interrupt()`.
         AgentFailed: it returned what is not an outcome, or the run's budget had no room for one of its model calls.
     """
-    given, metered, gate = given_to(job), Metered(job), ToolGate(job)
-    used = ToolUse(gate, goes_on=False)
+    given, metered, gate = agent_input(invocation), BudgetCallbacks(invocation), ToolGuard(invocation)
+    used = CallbackGuard(gate, goes_on=False)
     told = {"callbacks": [*metered.handlers, *used.handlers]}
     try:
-        entry = given["messages"] if isinstance(job.spec.run, BaseChatModel) else given
-        answer = await answering(job, lambda: job.spec.run.ainvoke(entry, told), gate)
+        entry = given["messages"] if isinstance(invocation.spec.run, BaseChatModel) else given
+        answer = await answering(invocation, lambda: invocation.spec.run.ainvoke(entry, told), gate)
     finally:
         await metered.close()
         await used.close()
-    outcome = outcome_of(result_of(answer), job.spec.name, job.brief)
-    await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+    outcome = outcome_of(result_of(answer), invocation.spec.name, invocation.brief)
+    await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
     return outcome.model_copy(update={"usage": outcome.usage + metered.used})
 
 
@@ -78,7 +75,10 @@ ASKED = "interrupts"
 
 
 async def answering(
-    job: Job, work: Callable[[], Awaitable[object]], gate: ToolGate, handlers: Sequence[BaseCallbackHandler] = ()
+    invocation: Invocation,
+    work: Callable[[], Awaitable[object]],
+    gate: ToolGuard,
+    handlers: Sequence[BaseCallbackHandler] = (),
 ) -> object:
     """What `work` returns, with the questions answered that it asks; it is called again for each new answer.
 
@@ -90,17 +90,17 @@ async def answering(
     """
     if why := gate.denied():
         raise AgentFailed(why, "denied")
-    asked = _asked_before(job)
+    asked = _asked_before(invocation)
     while True:
         if waiting := gate.waiting():
-            raise Parked(*waiting, conversation=_kept(job, asked, gate))
-        known = _answers(asked, job, gate)
+            raise Parked(*waiting, conversation=_kept(invocation, asked, gate))
+        known = _answers(asked, invocation, gate)
         answers = Answers(known)
         try:
             with within(answers.config(with_handlers(get_config(), handlers))):
-                return await ungrouped(work())
+                return await first_of_group(work())
         except Parked as parked:
-            raise Parked(*parked.approvals, conversation=_kept(job, asked, gate)) from None
+            raise Parked(*parked.approvals, conversation=_kept(invocation, asked, gate)) from None
         except GraphInterrupt as error:
             if gate.waiting() or (gate.asked and not any(error.args)):
                 continue
@@ -108,29 +108,29 @@ async def answering(
         if answers.given < len(known):
             raise AgentFailed("a graph that it runs has asked, and cannot be answered with nothing", "permanent")
         if is_control(value):  # a supervisor that it runs is paused
-            raise Parked(conversation=_kept(job, asked, gate))
+            raise Parked(conversation=_kept(invocation, asked, gate))
         asked = [*asked, value]
 
 
-def _asked_before(job: Job) -> list[JsonValue]:
-    found = job.kept.get(ASKED)
+def _asked_before(invocation: Invocation) -> list[JsonValue]:
+    found = invocation.kept.get(ASKED)
     return found if isinstance(found, list) else []
 
 
-def _kept(job: Job, asked: list[JsonValue], gate: ToolGate) -> list[JsonValue]:
-    return job.keeping(**{ASKED: asked}, **gate.kept())
+def _kept(invocation: Invocation, asked: list[JsonValue], gate: ToolGuard) -> list[JsonValue]:
+    return invocation.keeping(**{ASKED: asked}, **gate.kept())
 
 
-def _answers(asked: list[JsonValue], job: Job, gate: ToolGate) -> list[object]:
+def _answers(asked: list[JsonValue], invocation: Invocation, gate: ToolGuard) -> list[object]:
     """The answers to what was asked; Parked where one is missing."""
-    decisions = job.floor.steering.decisions
-    questions = questions_of([Interrupt(value, id=f"i{n}") for n, value in enumerate(asked)], job)
+    decisions = invocation.execution.signals.decisions
+    questions = questions_of([Interrupt(value, id=f"i{n}") for n, value in enumerate(asked)], invocation)
     answered = list(takewhile(lambda question: question.is_answered(decisions), questions))
     if len(answered) < len(questions):
-        waiting: Sequence[Question] = questions[len(answered) :]
+        waiting: Sequence[InterruptQuestion] = questions[len(answered) :]
         still_open = [one for question in waiting for one in question.approvals if one.id not in decisions]
-        raise Parked(*still_open, conversation=_kept(job, asked, gate))
-    return [question.answer(decisions, job.asks) for question in questions]
+        raise Parked(*still_open, conversation=_kept(invocation, asked, gate))
+    return [question.answer(decisions, invocation.question_prefix) for question in questions]
 
 
 def _value(error: GraphInterrupt) -> JsonValue:
@@ -142,4 +142,4 @@ def _value(error: GraphInterrupt) -> JsonValue:
             " an agent of its own",
             "permanent",
         )
-    return plain(found[0].value)
+    return to_json(found[0].value)

@@ -1,13 +1,12 @@
-"""Hearing, inside an agent, that a model or a tool is called, before it is: by LangChain's callbacks.
+"""LangChain callback handlers inside agents, told before each model or tool call and after it; the budget's is one.
 
 What is called with `await` tells its handlers on its own event loop, and what they raise stops the call. For what is
-called without, LangChain runs async handlers on an event loop made for that and drops what they raise: there another
-handler, a plain one, hears in place of the first. It is told even where the first has heard, so a third one, whose turn
-is before both, notes what is awaited.
+called without, LangChain runs async handlers on an event loop made for that and drops what they raise: there a plain
+handler is told in place of the first. It is told even where the first has been, so a third one, whose turn is before
+both, notes what is awaited.
 
-Model calls inside agents that bring their own models: room is reserved before each, and settled after it.
-
-One for which the agent's own limits or the run's budget have no room fails.
+Of model calls, room in the budget is reserved before each and settled after it; one for which the agent's own limits or
+the run's budget have no room fails.
 """
 
 import asyncio
@@ -22,10 +21,10 @@ from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
-from nodes.agents.invocation import Job
+from nodes.agents.invocation import Invocation
 from nodes.llm.ask import usage_of
 from nodes.policy.budget import exceeded
-from nodes.runtime.nesting import Room
+from nodes.runtime.nesting import OuterReservation
 from state.errors import AgentFailed
 from state.record import Usage
 
@@ -67,7 +66,7 @@ def _is_not_ours(record: logging.LogRecord) -> bool:
 logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_not_ours)
 
 
-class Hearing(AsyncCallbackHandler):
+class AgentCallbacks(AsyncCallbackHandler):
     """To be subclassed. `handlers` is what LangChain is given."""
 
     raise_error = True
@@ -79,13 +78,13 @@ class Hearing(AsyncCallbackHandler):
         self.plain: set[UUID] = set()
         self._later: set[asyncio.Task[None]] = set()
 
-    async def begins(self, call: Call) -> None:
+    async def on_start(self, call: Call) -> None:
         """A call is about to be made; what is raised here stops it."""
 
-    def begins_at_once(self, call: Call) -> None:
+    def on_start_sync(self, call: Call) -> None:
         """The same where nothing can be waited for: the call is made on the run's own event loop, without `await`."""
 
-    async def ended(self, call_id: UUID, made: object) -> None:
+    async def on_end(self, call_id: UUID, made: object) -> None:
         """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
 
     def __init_subclass__(cls) -> None:
@@ -94,7 +93,7 @@ class Hearing(AsyncCallbackHandler):
     @property
     def handlers(self) -> list[BaseCallbackHandler]:
         """For LangChain."""
-        return [_Noting(self), _PlainHearing(self), self]
+        return [_AwaitedCalls(self), _SyncCallbacks(self), self]
 
     async def close(self) -> None:
         """Wait for what could not be waited for."""
@@ -140,12 +139,12 @@ class Hearing(AsyncCallbackHandler):
 
     async def _begins(self, call: Call) -> None:
         if call.id not in self.plain:
-            await self._here(self.begins(call))
+            await self._here(self.on_start(call))
 
     async def _ended(self, call_id: UUID, made: object) -> None:
         if call_id in self.awaited:
             self.awaited.discard(call_id)
-            await self._here(self.ended(call_id, made))
+            await self._here(self.on_end(call_id, made))
 
     async def _here(self, work: Coroutine[Any, Any, None]) -> None:
         """On the run's own event loop: a node may have made one of its own."""
@@ -155,13 +154,13 @@ class Hearing(AsyncCallbackHandler):
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
 
 
-class _Noting(AsyncCallbackHandler):
+class _AwaitedCalls(AsyncCallbackHandler):
     """Notes what is called with `await`, in time for the plain one to leave it alone."""
 
     run_inline = True
 
-    def __init__(self, hearing: Hearing) -> None:
-        self._hearing = hearing
+    def __init__(self, callbacks: AgentCallbacks) -> None:
+        self._callbacks = callbacks
 
     async def on_chat_model_start(self, *_: Any, run_id: UUID, **__: Any) -> None:
         self._note(run_id)
@@ -170,18 +169,18 @@ class _Noting(AsyncCallbackHandler):
         self._note(run_id)
 
     def _note(self, call_id: UUID) -> None:
-        if call_id not in self._hearing.plain:
-            self._hearing.awaited.add(call_id)
+        if call_id not in self._callbacks.plain:
+            self._callbacks.awaited.add(call_id)
 
 
-class _PlainHearing(BaseCallbackHandler):
+class _SyncCallbacks(BaseCallbackHandler):
     """Hears what is called without `await`."""
 
     raise_error = True
     run_inline = True
 
-    def __init__(self, hearing: Hearing) -> None:
-        self._hearing = hearing
+    def __init__(self, callbacks: AgentCallbacks) -> None:
+        self._callbacks = callbacks
 
     def on_chat_model_start(
         self,
@@ -209,27 +208,27 @@ class _PlainHearing(BaseCallbackHandler):
         self._ended(run_id, error)
 
     def _begins(self, call: Call) -> None:
-        hearing = self._hearing
-        if call.id in hearing.awaited:
+        callbacks = self._callbacks
+        if call.id in callbacks.awaited:
             return
-        hearing.plain.add(call.id)
+        callbacks.plain.add(call.id)
         if self._is_on_loop():
-            hearing.begins_at_once(call)
+            callbacks.on_start_sync(call)
         else:
-            asyncio.run_coroutine_threadsafe(hearing.begins(call), hearing.loop).result()
+            asyncio.run_coroutine_threadsafe(callbacks.on_start(call), callbacks.loop).result()
 
     def _ended(self, call_id: UUID, made: object) -> None:
-        hearing = self._hearing
-        if call_id not in hearing.plain:
+        callbacks = self._callbacks
+        if call_id not in callbacks.plain:
             return
         if self._is_on_loop():
-            hearing.later(hearing.ended(call_id, made))
+            callbacks.later(callbacks.on_end(call_id, made))
         else:
-            asyncio.run_coroutine_threadsafe(hearing.ended(call_id, made), hearing.loop).result()
+            asyncio.run_coroutine_threadsafe(callbacks.on_end(call_id, made), callbacks.loop).result()
 
     def _is_on_loop(self) -> bool:
         try:
-            return asyncio.get_running_loop() is self._hearing.loop
+            return asyncio.get_running_loop() is self._callbacks.loop
         except RuntimeError:
             return False
 
@@ -249,42 +248,44 @@ def _tool_use(run_id: UUID, serialized: Mapping[str, Any], text: str, more: Mapp
     )
 
 
-class Metered(Hearing):
+class BudgetCallbacks(AgentCallbacks):
     """For one try of one agent."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, invocation: Invocation) -> None:
         super().__init__()
         self.used = Usage()
-        self._job = job
-        self._open: dict[UUID, tuple[AsyncExitStack, Room]] = {}
+        self._invocation = invocation
+        self._open: dict[UUID, tuple[AsyncExitStack, OuterReservation]] = {}
         self._unreserved: set[UUID] = set()
         """Calls that were made at once, until they are settled."""
 
-    async def begins(self, call: Call) -> None:
+    async def on_start(self, call: Call) -> None:
         """Reserve; AgentFailed of class `limit` when there is no room."""
         if isinstance(call, ModelCall):
             self._check_limits()
-            stack, job = AsyncExitStack(), self._job
-            reserving = job.floor.meter.call(job.ledger_task, job.spec.name, call.size)
+            stack, invocation = AsyncExitStack(), self._invocation
+            reserving = invocation.execution.budget.call(invocation.charged_task, invocation.spec.name, call.size)
             self._open[call.id] = (stack, await stack.enter_async_context(reserving))
 
-    def begins_at_once(self, call: Call) -> None:
+    def on_start_sync(self, call: Call) -> None:
         """Nothing is reserved, because room could not be waited for."""
         if isinstance(call, ModelCall):
             self._check_limits()
-            floor = self._job.floor
+            execution = self._invocation.execution
             asked = Usage(calls=len(self._unreserved) + 1)
-            if why := floor.meter.exhausted or exceeded(floor.run.policy, floor.meter.total, asked):
+            if why := execution.budget.exhausted or exceeded(execution.run.policy, execution.budget.total, asked):
                 raise AgentFailed(why, "limit")
             self._unreserved.add(call.id)
 
-    async def ended(self, call_id: UUID, made: object) -> None:
+    async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
         used = _used(made) if isinstance(made, LLMResult) else None
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
             self.used += used or Usage(calls=1)
-            await self._job.floor.meter.settle(self._job.ledger_task, self._job.spec.name, used or Usage(calls=1))
+            await self._invocation.execution.budget.settle(
+                self._invocation.charged_task, self._invocation.spec.name, used or Usage(calls=1)
+            )
         elif found := self._open.pop(call_id, None):
             stack, room = found
             room.used = used
@@ -294,11 +295,11 @@ class Metered(Hearing):
     async def close(self) -> None:
         """Give back what calls that were cut off had reserved."""
         for call_id in list(self._open):
-            await self.ended(call_id, None)
+            await self.on_end(call_id, None)
         await super().close()
 
     def _check_limits(self) -> None:
-        limits = self._job.spec.limits
+        limits = self._invocation.spec.limits
         if self.used.calls + len(self._open) + len(self._unreserved) >= limits.iterations:
             raise AgentFailed(f"it reached its limit of {limits.iterations} model calls", "limit")
         if limits.tokens is not None and self.used.total_tokens >= limits.tokens:

@@ -13,17 +13,18 @@ from typing import NoReturn
 from langgraph.store.base import PutOp
 from pydantic import BaseModel, ConfigDict
 
-from nodes.agents.invocation import Job
+from nodes.agents.invocation import Invocation
 from nodes.policy.recruiting import may_transfer, refusal
-from nodes.runtime.calling import HandedOver, Parked
+from nodes.runtime.calling import HandOver, Parked
 from nodes.runtime.rows import read_all, space
 from state.agent import AgentSpec, Brief
 from state.approval import Approval
 from state.errors import ToolRefused
+from state.event import EventKind
 from state.plan import Task
 from state.record import Outcome, Usage
 
-Work = Callable[[Job], Awaitable[Outcome]]
+Work = Callable[[Invocation], Awaitable[Outcome]]
 
 
 class Row(BaseModel):
@@ -44,9 +45,9 @@ class Row(BaseModel):
 class Delegations:
     """What one agent delegates in one try of one task."""
 
-    def __init__(self, job: Job, work: Work) -> None:
-        self._job = job
-        self._run = job.floor.run
+    def __init__(self, invocation: Invocation, work: Work) -> None:
+        self._invocation = invocation
+        self._run = invocation.execution.run
         self._work = work
         self._away = 0
         self.has_begun = False
@@ -82,29 +83,29 @@ class Delegations:
             ToolRefused: `to` is not among the agent's handoffs, or had the task before, or it is not the agent's own
                 task: another one has delegated it and waits.
         """
-        if self._job.chain:
-            waits = self._job.chain[-1]
+        if self._invocation.chain:
+            waits = self._invocation.chain[-1]
             raise ToolRefused(f"the task is not yours to hand over: {waits} waits for your result; finish it yourself")
-        spec, tried = self._job.spec, self._job.tried
+        spec, tried = self._invocation.spec, self._invocation.tried
         roster = ", ".join(spec.handoffs) or "none"
         if to not in spec.handoffs:
             raise ToolRefused(f"{to!r} cannot take your task over; these can: {roster}")
-        if to in tried or not may_transfer(tried, self._run.ceiling):
+        if to in tried or not may_transfer(tried, self._run.depth_limit):
             raise ToolRefused(
                 f"{to} cannot take it over: the task was handed on {len(tried)} times; finish it yourself"
             )
-        raise HandedOver(to, note)
+        raise HandOver(to, note)
 
     async def used(self) -> Usage:
         """What the delegations of this try have used; it is on the ledger already."""
         rows = await read_all(self._run.store, space("delegations", self._run.thread_id))
         found = [Row.model_validate(item.value) for item in rows if item.key.startswith(f"{self._base}:")]
-        return sum((row.outcome.usage for row in found if row.outcome and row.label == self._job.label), Usage())
+        return sum((row.outcome.usage for row in found if row.outcome and row.label == self._invocation.label), Usage())
 
     @property
     def _base(self) -> str:
-        job = self._job
-        return f"{job.brief.task.id}.{job.brief.iteration}.{job.spec.name}"
+        invocation = self._invocation
+        return f"{invocation.brief.task.id}.{invocation.brief.iteration}.{invocation.spec.name}"
 
     async def _row(self, key: str) -> Row | None:
         item = await self._run.store.aget(space("delegations", self._run.thread_id), f"{self._base}:{key}")
@@ -117,43 +118,43 @@ class Delegations:
     def _stands(self, row: Row, outcome: Outcome) -> bool:
         """Whether it is not to be done again: it delivered, failed in this very try, or still waits (then: Parked)."""
         if outcome.status != "parked":
-            return outcome.status == "done" or row.label == self._job.label
-        known = self._job.floor.steering.decisions
+            return outcome.status == "done" or row.label == self._invocation.label
+        known = self._invocation.execution.signals.decisions
         if outcome.approvals and not any(approval.id in known for approval in outcome.approvals):
             raise Parked(*outcome.approvals)
         return False
 
     async def _refusal(self, worker: str, task: str) -> str:
-        job = self._job
+        invocation = self._invocation
         why = refusal(
             worker,
             task,
-            spec=job.spec,
-            chain=job.chain,
-            ceiling=self._run.ceiling,
+            spec=invocation.spec,
+            chain=invocation.chain,
+            depth_limit=self._run.depth_limit,
             policy=self._run.policy,
-            retired=job.floor.steering.retired,
+            retired=invocation.execution.signals.retired,
         )
-        return why or await job.floor.meter.room(len(task))
+        return why or await invocation.execution.budget.refusal(len(task))
 
     def _permitted(self, worker: str, task: str, constraints: str, key: str) -> tuple[str, str, str]:
         """Worker, task and constraints as a human allows them, where the policy wants one asked."""
         if self._run.policy.delegation != "needs_approval":
             return worker, task, constraints
-        job = self._job
+        invocation = self._invocation
         asked = f"{self._base}:{key}"
-        said = job.floor.steering.decisions.get(asked)
+        said = invocation.execution.signals.decisions.get(asked)
         if said is None:
             raise Parked(
                 Approval(
                     id=asked,
-                    task_id=job.brief.task.id,
-                    agent=job.spec.name,
-                    path=job.path,
+                    task_id=invocation.brief.task.id,
+                    agent=invocation.spec.name,
+                    path=invocation.path,
                     action="delegate_to_agent",
                     args={"worker_agent": worker, "task": task, "constraints": constraints},
                     reason=NEEDS_APPROVAL,
-                    description=f"**{job.spec.name}** wants **{worker}** to do: {task}",
+                    description=f"**{invocation.spec.name}** wants **{worker}** to do: {task}",
                 )
             )
         if said.type == "reject":
@@ -164,16 +165,16 @@ class Delegations:
 
     async def _done(self, worker: AgentSpec, task: str, constraints: str, key: str, row: Row | None) -> Outcome:
         """The worker's part, with its events; the delegating agent makes room for it meanwhile."""
-        job, clock = self._job, self._run.services.clock
+        invocation, clock = self._invocation, self._run.services.clock
         before = row.outcome if row else None
-        told = {"worker": worker.name, "task": task[:2000], "depth": len(job.chain) + 1}
+        told = {"worker": worker.name, "task": task[:2000], "depth": len(invocation.chain) + 1}
         if row is None:
-            row = Row(label=job.label, started_at=clock.now())
+            row = Row(label=invocation.label, started_at=clock.now())
             await self._emit("delegation_started", [self._put(key, row)], constraints=constraints or None, **told)
         made = await self._worked(worker, self._brief(worker, task, constraints, key), key, row)
         earlier = row.earlier + (before.usage if before else Usage())
         parked = made.status == "parked"
-        changes = {"outcome": made, "label": job.label, "legs": row.legs + parked, "earlier": earlier}
+        changes = {"outcome": made, "label": invocation.label, "legs": row.legs + parked, "earlier": earlier}
         row = row.model_copy(update=changes)
         if parked:
             await self._run.store.abatch([self._put(key, row)])
@@ -190,15 +191,15 @@ class Delegations:
         return made
 
     async def _worked(self, worker: AgentSpec, brief: Brief, key: str, row: Row) -> Outcome:
-        job, slots = self._job, self._job.floor.slots
-        mine = Job(
-            floor=job.floor,
+        invocation, slots = self._invocation, self._invocation.execution.concurrency
+        mine = Invocation(
+            execution=invocation.execution,
             spec=worker,
             brief=brief,
-            label=f"{job.label}>{key}.{row.legs}",
+            label=f"{invocation.label}>{key}.{row.legs}",
             conversation=row.outcome.conversation if row.outcome and row.outcome.status == "parked" else (),
-            chain=(*job.chain, job.spec.name),
-            account=job.ledger_task,
+            chain=(*invocation.chain, invocation.spec.name),
+            charged_to=invocation.charged_task,
         )
         self._away += 1
         if self._away == 1:
@@ -213,7 +214,7 @@ class Delegations:
 
     def _brief(self, worker: AgentSpec, task: str, constraints: str, key: str) -> Brief:
         """What the worker gets to know: the request, its part, and what it has to respect; not the rest."""
-        above = self._job.brief
+        above = self._invocation.brief
         mark = sha256(f"{self._base}:{key}".encode()).hexdigest()[:6]
         task_id = f"{re.sub(r'[^A-Za-z0-9_.-]', '-', above.task.id)[:50]}.d{mark}"
         kinds = worker.skills.kinds
@@ -223,9 +224,11 @@ class Delegations:
             query=above.query, task=mine, constraints=constraints, iteration=above.iteration, sources=above.sources
         )
 
-    async def _emit(self, kind: str, rows: list[PutOp], **data: object) -> None:
-        job = self._job
-        await self._run.emit(kind, task_id=job.ledger_task, agent=job.spec.name, path=job.path, also=rows, **data)  # type: ignore[arg-type]
+    async def _emit(self, kind: EventKind, rows: list[PutOp], **data: object) -> None:
+        invocation = self._invocation
+        await self._run.emit(
+            kind, task_id=invocation.charged_task, agent=invocation.spec.name, path=invocation.path, also=rows, **data
+        )
 
 
 NEEDS_APPROVAL = "every delegation waits for a human (policy delegation: needs_approval)"

@@ -12,10 +12,10 @@ from typing import Any, cast
 from langgraph.types import Interrupt
 from pydantic import JsonValue
 
-from nodes.agents.invocation import Job
+from nodes.agents.invocation import Invocation
 from nodes.policy.answers import FREE
 from state.approval import Approval, Decision, Risk
-from state.text import plain
+from state.text import to_json
 
 Decisions = Mapping[str, Decision]
 ANSWER = FREE
@@ -23,7 +23,7 @@ ANSWER = FREE
 
 
 @dataclass(frozen=True)
-class Question:
+class InterruptQuestion:
     """One interrupt of a graph, and what a human is asked for it."""
 
     interrupt: Interrupt
@@ -56,18 +56,24 @@ class Question:
         return _to_graph(given[0][1])
 
 
-def questions_of(interrupts: Sequence[Interrupt], job: Job) -> list[Question]:
+def questions_of(interrupts: Sequence[Interrupt], invocation: Invocation) -> list[InterruptQuestion]:
     """What a human is asked for the interrupts of a graph; ids are the same whenever it is looked at."""
-    return [Question(asked, tuple(_approvals(asked, job))) for asked in interrupts]
+    return [InterruptQuestion(asked, tuple(_approvals(asked, invocation))) for asked in interrupts]
 
 
-def from_inside(inner: Approval, job: Job) -> Approval:
+def as_asked_outside(inner: Approval, invocation: Invocation) -> Approval:
     """A question of a nested supervisor, as the outer one asks it.
 
     Whatever it is about inside (a plan, whether a task may begin, a result), outside it is something its agent asks.
     """
-    place = {"id": f"{job.asks}{inner.id}", "task_id": job.brief.task.id, "agent": job.spec.name}
-    return inner.model_copy(update={**place, "subject": "action", "path": [*job.path, *(inner.path or [inner.agent])]})
+    place = {
+        "id": f"{invocation.question_prefix}{inner.id}",
+        "task_id": invocation.brief.task.id,
+        "agent": invocation.spec.name,
+    }
+    return inner.model_copy(
+        update={**place, "subject": "action", "path": [*invocation.path, *(inner.path or [inner.agent])]}
+    )
 
 
 def is_nested(value: object) -> bool:
@@ -89,41 +95,43 @@ def _is_one_call(value: object) -> bool:
     return isinstance(value, Mapping) and value.get("type") == "tool_approval"
 
 
-def _approvals(asked: Interrupt, job: Job) -> list[Approval]:
+def _approvals(asked: Interrupt, invocation: Invocation) -> list[Approval]:
     value: Any = asked.value
     if is_control(value):
         return []
     if is_nested(value):
-        return [from_inside(Approval.model_validate(inner), job) for inner in value["approvals"]]
+        return [as_asked_outside(Approval.model_validate(inner), invocation) for inner in value["approvals"]]
     if _is_one_call(value):
-        return [_approval(job, asked.id, str(value.get("name", "action")), value.get("args") or {}, value)]
+        return [_approval(invocation, asked.id, str(value.get("name", "action")), value.get("args") or {}, value)]
     if _is_middleware(value):
         return [
-            _approval(job, f"{asked.id}.{n}", str(one.get("name", "action")), one.get("args") or {}, one)
+            _approval(invocation, f"{asked.id}.{n}", str(one.get("name", "action")), one.get("args") or {}, one)
             for n, one in enumerate(value["action_requests"])
         ]
-    shown = plain(value)
+    shown = to_json(value)
     args = shown if isinstance(shown, dict) else {"question": shown}
-    return [_approval(job, asked.id, "answer", args, {"description": _explained(value)})]
+    return [_approval(invocation, asked.id, "answer", args, {"description": _explained(value)})]
 
 
-def _approval(job: Job, key: str, action: str, args: Mapping[str, Any], said: Mapping[str, Any]) -> Approval:
+def _approval(
+    invocation: Invocation, key: str, action: str, args: Mapping[str, Any], said: Mapping[str, Any]
+) -> Approval:
     risk: Risk = "medium"
     return Approval(
-        id=f"{job.asks}{key}",
-        task_id=job.brief.task.id,
-        agent=job.spec.name,
-        path=job.path,
+        id=f"{invocation.question_prefix}{key}",
+        task_id=invocation.brief.task.id,
+        agent=invocation.spec.name,
+        path=invocation.path,
         action=action,
-        args=cast(dict[str, JsonValue], plain(args)),
+        args=cast(dict[str, JsonValue], to_json(args)),
         risk=risk,
-        reason=f"{job.spec.name} asks before it goes on",
-        description=str(said.get("description") or f"**{job.spec.name}** asks about `{action}`"),
+        reason=f"{invocation.spec.name} asks before it goes on",
+        description=str(said.get("description") or f"**{invocation.spec.name}** asks about `{action}`"),
     )
 
 
 def _explained(value: object) -> str:
-    shown = plain(value)
+    shown = to_json(value)
     text = shown if isinstance(shown, str) else "\n".join(f"- {key}: {item}" for key, item in _items(shown))
     return f'{text}\n\nApprove answers yes, reject no; to answer with something else, edit: {{"{ANSWER}": …}}.'
 

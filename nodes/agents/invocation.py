@@ -1,7 +1,4 @@
-"""One agent at one task, once: what every kind of agent is run with.
-
-What an agent is, by what its `run` is. The one place that tells.
-"""
+"""One agent invoked for one task, once; and which kind of agent it is, by what its `run` is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,16 +10,16 @@ from langgraph.pregel import Pregel
 from langgraph.pregel.remote import RemoteGraph
 from pydantic import JsonValue
 
-from nodes.runtime.execution import Floor
-from nodes.runtime.services import Blueprint
+from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.services import SupervisorGraph
 from state.agent import AgentSpec, Brief
 
 
 @dataclass(frozen=True)
-class Job:
+class Invocation:
     """A try of a task, or of what another agent delegated."""
 
-    floor: Floor
+    execution: ExecutionContext
     spec: AgentSpec
     brief: Brief
     label: str
@@ -31,7 +28,7 @@ class Job:
     """Where it goes on from, if it parked or was cut off."""
     chain: tuple[str, ...] = ()
     """Who delegated it, outermost first; the agent itself is not in it."""
-    account: str = ""
+    charged_to: str = ""
     """The plan's task that its model calls are settled on; its own unless it was delegated."""
     tried: tuple[str, ...] = field(default=())
     """Who had the task before, and handed it over or failed."""
@@ -42,9 +39,9 @@ class Job:
         return [*self.chain, self.spec.name]
 
     @property
-    def ledger_task(self) -> str:
+    def charged_task(self) -> str:
         """The task on the ledger."""
-        return self.account or self.brief.task.id
+        return self.charged_to or self.brief.task.id
 
     @property
     def kept(self) -> dict[str, JsonValue]:
@@ -60,7 +57,7 @@ class Job:
     def thread(self) -> str:
         """Name of the thread that a graph runs on, below the run's: kept while it waits, found again after a crash."""
         kept = self.kept.get("thread")
-        return kept if isinstance(kept, str) else f"{self.floor.run.scope}/{self.label}"
+        return kept if isinstance(kept, str) else f"{self.execution.run.scope}/{self.label}"
 
     @property
     def place(self) -> list[JsonValue]:
@@ -68,12 +65,12 @@ class Job:
         return self.keeping(thread=self.thread)
 
     @property
-    def asks(self) -> str:
+    def question_prefix(self) -> str:
         """What stands before the ids of questions that come out of a graph."""
         return f"{self.brief.task.id}.{self.brief.iteration}.{self.spec.name}/"
 
     @property
-    def acts(self) -> str:
+    def effect_prefix(self) -> str:
         """What stands before the ids of side effects of a nested supervisor: without the round, as for any other."""
         return f"{self.brief.task.id}.{self.spec.name}/"
 
@@ -87,7 +84,7 @@ def kind_of(run: Any) -> AgentKind:
         return "model"
     if isinstance(run, RemoteGraph):
         return "remote"
-    if isinstance(run, CompiledStateGraph) and isinstance(run.builder, Blueprint):
+    if isinstance(run, CompiledStateGraph) and isinstance(run.builder, SupervisorGraph):
         return "supervisor"
     if isinstance(run, Pregel):
         return "graph"

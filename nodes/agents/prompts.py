@@ -1,4 +1,4 @@
-"""What Runnables and graphs are given, and what of their answer is the result."""
+"""What an agent is given: its brief as prompt, as messages, or as a graph's input."""
 
 from collections.abc import Mapping
 from typing import Any, cast, get_type_hints
@@ -6,7 +6,7 @@ from typing import Any, cast, get_type_hints
 from langchain_core.messages import HumanMessage
 from pydantic import PydanticUserError
 
-from nodes.agents.invocation import Job
+from nodes.agents.invocation import Invocation
 from nodes.llm.sections import Section, render
 from state.agent import AgentSpec, Brief
 from state.text import as_text
@@ -15,9 +15,9 @@ TEXT_FIELDS = ("input", "query", "question", "request", "task", "topic", "text",
 """Names that a field for the task usually has, in graphs that know neither `messages` nor a `task`."""
 
 
-def given_to(job: Job) -> dict[str, Any]:
+def agent_input(invocation: Invocation) -> dict[str, Any]:
     """`{"messages": [...], "task": {...}}`: the task as a prompt, and as data."""
-    brief = job.brief
+    brief = invocation.brief
     task = {
         **brief.task.model_dump(mode="json"),
         "query": brief.query,
@@ -46,7 +46,7 @@ def _hinted(hint: Any) -> dict[str, Any]:
     return {"type": "string"} if is_text else {}
 
 
-def fitted(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+def fit_input(given: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """`given` for a graph with this input schema (JSON Schema).
 
     A graph that knows neither `messages` nor `task` gets the task's description in the field that is meant for it,

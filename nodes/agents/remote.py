@@ -14,31 +14,31 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk.client import LangGraphClient
 from pydantic import ValidationError
 
-from nodes.agents.invocation import Job
-from nodes.agents.prompts import as_data, given_to
-from nodes.agents.results import outcome_of, plainly, result_of
+from nodes.agents.invocation import Invocation
+from nodes.agents.prompts import agent_input, as_data
+from nodes.agents.results import outcome_of, result_as_json, result_of
 from state.errors import AgentFailed
 from state.record import Outcome, Usage
 from state.run import Phase
-from state.text import plain
+from state.text import to_json
 
 WORKING = ("pending", "running")
 CANCEL_WITHIN_S = 5
 
 
-async def run_remote(job: Job) -> Outcome:
+async def run_remote(invocation: Invocation) -> Outcome:
     """One try.
 
     Raises:
         AgentFailed: the server cannot be reached, the remote run failed, timed out or was interrupted there.
     """
-    remote: RemoteGraph = job.spec.run
+    remote: RemoteGraph = invocation.spec.run
     client = remote.client
     if client is None:
         raise AgentFailed(f"RemoteGraph {remote.assistant_id} has no client; make it with `url=`", "permanent")
-    name = f"{job.floor.run.thread_id}/{job.floor.run.scope}/{job.label}"
+    name = f"{invocation.execution.run.thread_id}/{invocation.execution.run.scope}/{invocation.label}"
     thread_id = str(uuid5(NAMESPACE_URL, name))
-    run_id = await _started(client, remote.assistant_id, thread_id, job)
+    run_id = await _started(client, remote.assistant_id, thread_id, invocation)
     try:
         values = await client.runs.join(thread_id, run_id)
     except asyncio.CancelledError:
@@ -46,11 +46,11 @@ async def run_remote(job: Job) -> Outcome:
         raise
     await _checked(client, thread_id, run_id, values)
     used = _used(values)
-    await job.floor.meter.settle(job.ledger_task, job.spec.name, used)
+    await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, used)
     if phase := _gave_up(values):
         raise AgentFailed(f"the remote supervisor ended as {phase}; its report says why", "permanent")
-    outcome = outcome_of(plainly(result_of(values)), job.spec.name, job.brief)
-    await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+    outcome = outcome_of(result_as_json(result_of(values)), invocation.spec.name, invocation.brief)
+    await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
     return outcome.model_copy(update={"usage": outcome.usage + used})
 
 
@@ -68,13 +68,13 @@ def _gave_up(values: Any) -> str:
     return str(phase) if phase in (Phase.failed, Phase.cancelled, Phase.handed_over) else ""
 
 
-async def _started(client: LangGraphClient, assistant: str, thread_id: str, job: Job) -> str:
+async def _started(client: LangGraphClient, assistant: str, thread_id: str, invocation: Invocation) -> str:
     """The id of the remote run: the one that a crash cut us off from, or a new one."""
     await client.threads.create(thread_id=thread_id, if_exists="do_nothing")
     known = await client.runs.list(thread_id, limit=1)
     if known and known[0]["status"] in (*WORKING, "success"):
         return str(known[0]["run_id"])
-    made = await client.runs.create(thread_id, assistant, input=as_data(given_to(job)))
+    made = await client.runs.create(thread_id, assistant, input=as_data(agent_input(invocation)))
     return str(made["run_id"])
 
 
@@ -106,5 +106,5 @@ async def _checked(client: LangGraphClient, thread_id: str, run_id: str, values:
 
 async def _asked(client: LangGraphClient, thread_id: str) -> str:
     waiting = cast(dict[str, list[dict[str, Any]]], (await client.threads.get(thread_id)).get("interrupts") or {})
-    values = [plain(one.get("value")) for items in waiting.values() for one in items]
+    values = [to_json(one.get("value")) for items in waiting.values() for one in items]
     return "; ".join(str(value)[:300] for value in values) or "something"

@@ -1,6 +1,7 @@
-"""What is kept of a result: a big one goes to a file, and the state of the run holds its beginning and where it is.
+"""From what an agent returned to an outcome: its text, its claims with citations, and a bounded size.
 
-From a result's text to claims with citations: each statement, the places it names, and what stands there.
+A claim is a statement with the places it names and what stands there. A big result goes to a file, and the state of the
+run holds its beginning and where it is.
 """
 
 import json
@@ -21,7 +22,7 @@ from state.agent import Brief
 from state.citation import LABEL, Citation, Claim, labels_in, without_labels
 from state.errors import AgentFailed, ToolRefused
 from state.record import Artifact, Outcome, Usage
-from state.text import all_unicode, as_text, plain
+from state.text import all_unicode, as_text, to_json
 
 OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
 """A returned mapping with any of these is an outcome; any other is the result itself."""
@@ -46,14 +47,14 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
         used = Usage(cost=fields.get("cost") or 0.0)
-        plain = all_unicode(_JSON.validate_python(result if result is not None else "", strict=True))
+        to_json = all_unicode(_JSON.validate_python(result if result is not None else "", strict=True))
         if not 0 <= used.cost < inf:
             raise AgentFailed(f"the agent returned what is not an outcome: cost: {used.cost} is no price", "invalid")
         return Outcome(
             task_id=brief.task.id,
             agent=agent,
             status="done",
-            result=plain,
+            result=to_json,
             confidence=fields.get("confidence"),
             artifacts=fields.get("artifacts") or [],
             usage=used,
@@ -64,14 +65,14 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
         raise AgentFailed(f"the agent returned what is not an outcome: {wrong}", "invalid") from error
 
 
-def plainly(value: object) -> object:
+def result_as_json(value: object) -> object:
     """A graph's result as plain JSON; text of any length stays whole."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and isinstance(value.get("result"), str):
-        kept = {key: item for key, item in value.items() if key in ("result", "confidence", "artifacts", "cost")}
-        return {**kept, "failed": value["failed"]} if value.get("failed") else kept
-    made = plain(value, longest=sys.maxsize, most=sys.maxsize)
+        stored = {key: item for key, item in value.items() if key in ("result", "confidence", "artifacts", "cost")}
+        return {**stored, "failed": value["failed"]} if value.get("failed") else stored
+    made = to_json(value, longest=sys.maxsize, most=sys.maxsize)
     if made in ({}, None):
         raise AgentFailed("the graph ended without a result; let it set `result` or end on a message", "invalid")
     return made
@@ -109,7 +110,7 @@ SHOWN = 4_000
 """Characters of such a result that stay."""
 
 
-def kept(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
+def stored(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
     """The outcome with its claims found and its size bounded. Blocking.
 
     Raises:

@@ -8,14 +8,14 @@ lease covers it: nobody else can start its thread, because only the outer run kn
 from typing import Any
 
 from nodes.agents.graph import onwards
-from nodes.agents.interrupts import from_inside, questions_of
-from nodes.agents.invocation import Job
+from nodes.agents.interrupts import as_asked_outside, questions_of
+from nodes.agents.invocation import Invocation
 from nodes.agents.results import outcome_of
 from nodes.policy.report import joined, sinks
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import nested_folder
-from nodes.runtime.durable import Stand, SubThread, open_subthread
-from nodes.runtime.nesting import Nesting
+from nodes.runtime.durable import GraphPosition, GraphThread, open_graph_thread
+from nodes.runtime.nesting import OuterRun
 from state.errors import AgentFailed
 from state.record import Artifact, Outcome, TaskRecord, Usage
 from state.run import Phase
@@ -25,88 +25,89 @@ LONGEST_INPUT = 20_000
 """Characters of each input that go into the inner request."""
 
 
-async def run_nested(job: Job) -> Outcome:
+async def run_nested(invocation: Invocation) -> Outcome:
     """One try of a nested supervisor.
 
     Raises:
         Parked: some of its agents wait for a human, or the outer run is paused.
         AgentFailed: it failed, or is nested deeper than the policy of a supervisor around it allows.
     """
-    left = job.floor.run.ceiling - len(job.chain)
+    limit = invocation.execution.run.depth_limit
+    left = limit - len(invocation.chain)
     if left <= 0:
-        deep = f"the limit of {job.floor.run.ceiling} (max_delegation_depth, counted through nesting) is reached"
-        raise AgentFailed(f"supervisor {job.spec.name} is nested too deep: {deep}", "limit")
-    graph = job.spec.run.copy(update={"store": job.floor.run.store})
-    thread = open_subthread(job.floor, graph, job.thread, context=_nesting(job, left - 1))
-    job.floor.slots.release()  # its agents take the room
+        deep = f"the limit of {limit} (max_delegation_depth, counted through nesting) is reached"
+        raise AgentFailed(f"supervisor {invocation.spec.name} is nested too deep: {deep}", "limit")
+    graph = invocation.spec.run.copy(update={"store": invocation.execution.run.store})
+    thread = open_graph_thread(invocation.execution, graph, invocation.thread, context=_nesting(invocation, left - 1))
+    invocation.execution.concurrency.release()  # its agents take the room
     try:
-        stand = await _to_its_end(job, thread)
+        position = await _to_its_end(invocation, thread)
     finally:
-        await job.floor.slots.acquire()
-    return _outcome(job, stand)
+        await invocation.execution.concurrency.acquire()
+    return _outcome(invocation, position)
 
 
-def _nesting(job: Job, ceiling: int) -> Nesting:
-    floor = job.floor
-    return Nesting(
-        journal=floor.run.journal,
-        questions=floor.questions,
-        effects=floor.effects,
-        budget=floor.meter,
-        steering=floor.steering,
-        slots=floor.slots,
-        folder=nested_folder(floor.run.folder, job.ledger_task),
-        task_id=job.ledger_task,
-        agent=job.spec.name,
-        path=tuple(job.path),
-        asks=job.asks,
-        acts=job.acts,
-        outward=lambda question: from_inside(question, job),
-        ceiling=ceiling,
+def _nesting(invocation: Invocation, depth_limit: int) -> OuterRun:
+    execution = invocation.execution
+    return OuterRun(
+        journal=execution.run.journal,
+        approvals=execution.approvals,
+        effects=execution.effects,
+        budget=execution.budget,
+        signals=execution.signals,
+        concurrency=execution.concurrency,
+        folder=nested_folder(execution.run.folder, invocation.charged_task),
+        task_id=invocation.charged_task,
+        agent=invocation.spec.name,
+        path=tuple(invocation.path),
+        question_prefix=invocation.question_prefix,
+        effect_prefix=invocation.effect_prefix,
+        as_asked_outside=lambda question: as_asked_outside(question, invocation),
+        depth_limit=depth_limit,
     )
 
 
-async def leave_board(job: Job, outcome: Outcome) -> None:
+async def leave_board(invocation: Invocation, outcome: Outcome) -> None:
     """Take a nested supervisor off the board whose try is over; where it goes on in another one, it shows itself."""
     if outcome.status != "parked":
-        await job.floor.run.journal.wipe(f"{job.ledger_task}/{job.asks}")
+        await invocation.execution.run.journal.wipe(f"{invocation.charged_task}/{invocation.question_prefix}")
 
 
-async def _to_its_end(job: Job, thread: SubThread) -> Stand:
+async def _to_its_end(invocation: Invocation, thread: GraphThread) -> GraphPosition:
     """Run it until nothing inside can go on: what was answered while it came to rest is taken up at once."""
     while True:
         try:
-            return await onwards(job, thread, _given(job))
+            return await onwards(invocation, thread, _given(invocation))
         except Parked:
-            if job.floor.steering.is_stopping or not await _is_answered(job, thread):
+            if invocation.execution.signals.is_stopping or not await _is_answered(invocation, thread):
                 raise
 
 
-async def _is_answered(job: Job, thread: SubThread) -> bool:
-    stand = await thread.stand()
-    asked = questions_of(stand.questions, job) if stand else []
-    return bool(asked) and all(question.is_answered(job.floor.steering.decisions) for question in asked)
+async def _is_answered(invocation: Invocation, thread: GraphThread) -> bool:
+    position = await thread.position()
+    asked = questions_of(position.questions, invocation) if position else []
+    return bool(asked) and all(question.is_answered(invocation.execution.signals.decisions) for question in asked)
 
 
-def _given(job: Job) -> dict[str, Any]:
+def _given(invocation: Invocation) -> dict[str, Any]:
     """The inner request: the task, what it builds on, what has to be respected; and the same sources."""
-    brief = job.brief
+    brief = invocation.brief
     parts = [brief.task.description]
     parts += [f"Result of {task_id}:\n{as_text(result)[:LONGEST_INPUT]}" for task_id, result in brief.inputs.items()]
     parts += [f"Respect: {brief.constraints}"] if brief.constraints else []
     parts += [f"The last version was sent back: {brief.feedback}"] if brief.feedback else []
-    return {"query": "\n\n".join(parts), "sources": job.floor.run.paths}
+    return {"query": "\n\n".join(parts), "sources": invocation.execution.run.paths}
 
 
-def _outcome(job: Job, stand: Stand) -> Outcome:
+def _outcome(invocation: Invocation, position: GraphPosition) -> Outcome:
     """What the inner run delivered; what it used is on the outer ledger already."""
-    values = stand.values
+    values = position.values
     used = Usage.model_validate(values.get("usage") or {})
     if values.get("phase") != Phase.complete:
-        kind = "limit" if job.floor.meter.exhausted else "permanent"
+        kind = "limit" if invocation.execution.budget.exhausted else "permanent"
         raise AgentFailed(f"{values.get('error') or 'it was ' + str(values.get('phase'))}", kind)  # type: ignore[arg-type]
     records = [TaskRecord.model_validate(task) for task in values.get("tasks") or []]
-    made = outcome_of(joined(sinks(records)) or values.get("report"), job.spec.name, job.brief)
+    made = outcome_of(joined(sinks(records)) or values.get("report"), invocation.spec.name, invocation.brief)
     known = [
         record.outcome.confidence for record in records if record.outcome and record.outcome.confidence is not None
     ]

@@ -1,8 +1,7 @@
-"""A tool call as a deed: what triggers look at, from a tool's name and its marks (`metadata`).
+"""Tool calls of a conversation: which are open, what tells them apart, and what each does to the outside world.
 
-The same for tools that Baton's own worker calls, and for those of agents that bring their own loop.
-
-The tool calls of a conversation: which are open, what tells them apart, and how an edited one is shown.
+For tools that Baton's own worker calls, and for those of agents that bring their own loop. What triggers look at comes
+from a tool's name and its marks (`metadata`).
 """
 
 from collections import Counter
@@ -14,11 +13,11 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import JsonValue
 
-from nodes.policy.oversight import closeness, fired, is_sensitive, response
-from nodes.runtime.execution import Floor
-from nodes.runtime.side_effects import Deed, mark_of, signs_of
+from nodes.policy.oversight import effective_oversight, fired, is_sensitive, response
+from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.side_effects import SideEffect, idempotency_key, signs_of
 from state.agent import AgentSpec, Brief
-from state.approval import Risk, Signs
+from state.approval import Risk, TriggerInput
 from state.errors import AgentFailed
 from state.policy import Policy
 from state.side_effect import Effect
@@ -37,7 +36,7 @@ class Place(Protocol):
         """What it works on."""
 
     @property
-    def floor(self) -> Floor:
+    def execution(self) -> ExecutionContext:
         """Where."""
 
     @property
@@ -45,14 +44,14 @@ class Place(Protocol):
         """Agents from the one that has the plan's task to this one."""
 
     @property
-    def account(self) -> str:
+    def charged_task(self) -> str:
         """The plan's task that money is settled on."""
 
     def tool(self, name: str) -> BaseTool | None:
         """The tool of that name, if it is known here."""
 
 
-def deed_of(call: ToolCall, mark: str, place: Place) -> Deed:
+def deed_of(call: ToolCall, mark: str, place: Place) -> SideEffect:
     """The call, as what it does; `mark` tells it from the others of the task."""
     tool = place.tool(call["name"])
     if tool is None:
@@ -67,17 +66,17 @@ def marked_deed(
     mark: str,
     place: Place,
     schema: dict[str, JsonValue] | None = None,
-) -> Deed:
+) -> SideEffect:
     """The same for a tool of which only the marks are known; None where there is no such tool."""
     task = place.brief.task
-    return Deed(
+    return SideEffect(
         # Without the round: a task that review sends back does not publish the same thing twice, nor ask twice.
         id=f"{task.id}.{mark}",
         task=task,
         agent=place.spec.name,
         name=name,
         args=args,
-        signs=_signs_of(name, marks, place.floor.run.policy) if marks is not None else None,
+        signs=_signs_of(name, marks, place.execution.run.policy) if marks is not None else None,
         args_schema=schema,
         path=place.path,
         undo=str((marks or {}).get("undo") or ""),
@@ -85,13 +84,13 @@ def marked_deed(
     )
 
 
-def is_overseen(deed: Deed, policy: Policy) -> bool:
+def is_overseen(side_effect: SideEffect, policy: Policy) -> bool:
     """Whether it is asked about, or put on record before it is done, also where the agent is not trusted yet."""
-    found = fired(deed.signs, policy) if deed.signs else []
-    return bool(deed.must_ask) or response(found, closeness(policy.oversight, "novice"))[0] != "pass"
+    found = fired(side_effect.signs, policy) if side_effect.signs else []
+    return bool(side_effect.must_ask) or response(found, effective_oversight(policy.oversight, "novice"))[0] != "pass"
 
 
-def _signs_of(name: str, marks: Mapping[str, Any], policy: Policy) -> Signs:
+def _signs_of(name: str, marks: Mapping[str, Any], policy: Policy) -> TriggerInput:
     """A risk that nobody knows counts as critical: a slip in it never lets more through."""
     risk = str(marks["risk"]).strip().lower() if marks.get("risk") is not None else None
     known = cast(Risk, risk if risk in get_args(Risk) else "critical") if risk is not None else None
@@ -170,7 +169,7 @@ def _proposed(reply: AIMessage) -> dict[str, str]:
 
 
 def _mark(call: ToolCall) -> str:
-    return mark_of(call["name"], call["args"])
+    return idempotency_key(call["name"], call["args"])
 
 
 def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bool:
@@ -191,12 +190,14 @@ def failed(call: ToolCall, why: str) -> ToolMessage:
     return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
 
 
-async def charged(marks: Mapping[str, Any], call: ToolCall, bench: Place) -> ToolMessage | None:
+async def charged(marks: Mapping[str, Any], call: ToolCall, context: Place) -> ToolMessage | None:
     """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
     cost = float(marks.get("cost", 0.0))
     try:
         if cost:
-            await bench.floor.meter.spend(bench.account or bench.brief.task.id, bench.spec.name, cost)
+            await context.execution.budget.charge(
+                context.charged_task or context.brief.task.id, context.spec.name, cost
+            )
     except AgentFailed as error:
         return failed(call, str(error))
     return None

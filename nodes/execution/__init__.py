@@ -1,1 +1,1 @@
-"""TODO: say what this room is for."""
+"""How the tasks of a plan are carried out: dispatched, gated, tried, contained, rolled back."""

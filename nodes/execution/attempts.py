@@ -1,9 +1,8 @@
-"""One task, tried until it is done: the agent that was chosen, again after a pause, then the next best one.
+"""One task attempted until it is done: the chosen agent, again after a pause, then the next best one.
 
-Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. Each try is a LangGraph
-@task of its own, so that after a crash tries that ended are not made again.
-
-Doing one job, whatever the agent is: the one place where the kinds of agents are told apart.
+Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. Each attempt is a
+LangGraph @task of its own, so that after a crash attempts that ended are not made again. Here the kinds of agents
+are told apart.
 """
 
 import asyncio
@@ -19,21 +18,21 @@ from pydantic import JsonValue
 from nodes.agents.callables import run_function, run_runnable
 from nodes.agents.delegation import Delegations
 from nodes.agents.graph import run_graph
-from nodes.agents.invocation import Job, kind_of
+from nodes.agents.invocation import Invocation, kind_of
 from nodes.agents.remote import run_remote
-from nodes.agents.results import kept
+from nodes.agents.results import stored
 from nodes.agents.supervisor import leave_board, run_nested
-from nodes.agents.worker.context import Bench
+from nodes.agents.worker.context import WorkerContext
 from nodes.agents.worker.desk_tools import coordination_tools, delegation_tools
 from nodes.agents.worker.run import _opening
-from nodes.execution.containment import contained
+from nodes.execution.containment import run_contained
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
-from nodes.policy.gates import asked_human, briefed, is_cut_short, relief
+from nodes.policy.gates import brief_for_substitute, escalated, is_cut_short, substitution_reason
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
-from nodes.runtime.durable import once, open_subthread
-from nodes.runtime.execution import Floor
+from nodes.runtime.durable import open_graph_thread, recorded_step
+from nodes.runtime.execution import ExecutionContext
 from nodes.tools.sources import Sources
 from nodes.tools.toolbox import build_tools
 from state.agent import HUMAN, Brief
@@ -43,7 +42,7 @@ from state.text import Json
 
 
 @dataclass
-class _Tally:
+class _Totals:
     """What all tries of a task have used, and who made them."""
 
     used: Usage
@@ -73,120 +72,131 @@ class Working:
     mode: ModeName = "dag"
     """Only in `supervisor` do agents get the tools to recruit and to write to each other."""
 
-    async def do(self, job: Job) -> Outcome:
+    async def do(self, invocation: Invocation) -> Outcome:
         """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
-        delegations = Delegations(job, self.do)
-        outcome = await contained(job, partial(self._do, delegations))
-        if kind_of(job.spec.run) == "supervisor":
-            await leave_board(job, outcome)
-        if not job.spec.workers and not delegations.has_begun:
+        delegations = Delegations(invocation, self.do)
+        outcome = await run_contained(invocation, partial(self._do, delegations))
+        if kind_of(invocation.spec.run) == "supervisor":
+            await leave_board(invocation, outcome)
+        if not invocation.spec.workers and not delegations.has_begun:
             return outcome
         return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})
 
-    async def _do(self, delegations: Delegations, job: Job) -> Outcome:
-        sources = await job.floor.run.sources()
+    async def _do(self, delegations: Delegations, invocation: Invocation) -> Outcome:
+        sources = await invocation.execution.run.sources()
 
         def make_desk() -> Desk:
-            return Desk(job.floor, job.spec.name, job.brief, job.label, delegations, job.ledger_task)
+            return Desk(
+                invocation.execution,
+                invocation.spec.name,
+                invocation.brief,
+                invocation.label,
+                delegations,
+                invocation.charged_task,
+            )
 
-        match kind_of(job.spec.run):
+        match kind_of(invocation.spec.run):
             case "model":
-                outcome = await self._think(job, make_desk(), delegations, sources)
+                outcome = await self._think(invocation, make_desk(), delegations, sources)
             case "function":
-                outcome = await run_function(job, make_desk)
-                await job.floor.meter.settle(job.ledger_task, job.spec.name, outcome.usage)
+                outcome = await run_function(invocation, make_desk)
+                await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
             case "runnable":
-                outcome = await run_runnable(job)
+                outcome = await run_runnable(invocation)
             case "graph":
-                outcome = await run_graph(job)
+                outcome = await run_graph(invocation)
             case "supervisor":
-                outcome = await run_nested(job)
+                outcome = await run_nested(invocation)
             case "remote":
-                outcome = await run_remote(job)
-        return await asyncio.to_thread(kept, outcome, job.floor.run.folder, sources)
+                outcome = await run_remote(invocation)
+        return await asyncio.to_thread(stored, outcome, invocation.execution.run.folder, sources)
 
-    async def _think(self, job: Job, desk: Desk, delegations: Delegations, sources: Sources | None) -> Outcome:
+    async def _think(
+        self, invocation: Invocation, desk: Desk, delegations: Delegations, sources: Sources | None
+    ) -> Outcome:
         """By the worker graph: below the run's own, or for what was delegated on a thread of its own."""
-        floor, spec = job.floor, job.spec
-        bench = Bench(
+        execution, spec = invocation.execution, invocation.spec
+        context = WorkerContext(
             spec=spec,
-            brief=job.brief,
-            model=floor.run.services.models.for_agent(spec.model),
-            tools=await self._tools(job, desk, delegations, sources),
+            brief=invocation.brief,
+            model=execution.run.services.models.for_agent(spec.model),
+            tools=await self._tools(invocation, desk, delegations, sources),
             sources=sources,
-            floor=floor,
-            path=tuple(job.path),
-            account=job.ledger_task,
+            execution=execution,
+            path=tuple(invocation.path),
+            charged_task=invocation.charged_task,
         )
-        opening = _opening(job.conversation)
-        if job.chain:
-            thread = open_subthread(floor, self.worker, job.thread, context=bench)
+        opening = _opening(invocation.conversation)
+        if invocation.chain:
+            thread = open_graph_thread(execution, self.worker, invocation.thread, context=context)
             ended = dict((await thread.run(opening, {})).values)
         else:
-            ended = await self.worker.ainvoke(opening, context=bench)
+            ended = await self.worker.ainvoke(opening, context=context)
         return Outcome.model_validate(ended["outcome"])
 
-    async def _tools(self, job: Job, desk: Desk, delegations: Delegations, sources: Sources | None) -> list[BaseTool]:
+    async def _tools(
+        self, invocation: Invocation, desk: Desk, delegations: Delegations, sources: Sources | None
+    ) -> list[BaseTool]:
         """The agent's own tools; those to coordinate with others as long as there is depth left."""
-        run, spec = job.floor.run, job.spec
+        run, spec = invocation.execution.run, invocation.spec
         names = [tool for tool in spec.tools if isinstance(tool, str)]
         own = [tool for tool in spec.tools if not isinstance(tool, str)]
-        built = await asyncio.to_thread(build_tools, names, sources, run.folder, job.brief.task.id)
+        built = await asyncio.to_thread(build_tools, names, sources, run.folder, invocation.brief.task.id)
         served = await run.services.mcp.tools(spec.mcp) if spec.mcp else []
-        coordinates = self.mode == "supervisor" and (not job.chain or len(job.chain) < run.ceiling)
+        coordinates = self.mode == "supervisor" and (not invocation.chain or len(invocation.chain) < run.depth_limit)
         shared = coordination_tools(desk) if coordinates else []
-        return [*own, *built, *served, *shared, *delegation_tools(job, delegations)]
+        return [*own, *built, *served, *shared, *delegation_tools(invocation, delegations)]
 
 
 @dataclass(frozen=True)
-class Attempts:
+class AttemptRunner:
     """What every try needs."""
 
-    floor: Floor
+    execution: ExecutionContext
     working: Working
 
     @property
     def run(self) -> RunContext:
         """The run it is for."""
-        return self.floor.run
+        return self.execution.run
 
-    async def make(self, record: TaskRecord, brief: Brief, leg: str = "0") -> Outcome:
-        """Try until done, parked, or nobody is left to try. `leg` tells stretches of work on one task apart."""
+    async def make(self, record: TaskRecord, brief: Brief, segment: str = "0") -> Outcome:
+        """Try until done, parked, or nobody is left to try. `segment` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
-        tally = _Tally(start.usage if start else Usage(), list(start.tried) if start else [])
+        totals = _Totals(start.usage if start else Usage(), list(start.tried) if start else [])
         outcome = _unassigned(record)
         todo = self.candidates(record, start)
         while todo:
             agent = todo.pop(0)
             if self._is_hopeless(outcome, agent):
                 continue
-            if tally.tries:
-                await self._relieve(outcome, agent, tally.tries + 1)
-            outcome = await self._tries(agent, leg, brief, self._opening(agent, start), tally)
+            if totals.tries:
+                await self._announce_substitute(outcome, agent, totals.tries + 1)
+            outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
             if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
                 break
             if _is_denied(outcome):
                 break
             target = outcome.handed_to or self.run.services.team.agent(agent).escalate_to
             if target == HUMAN:
-                outcome = asked_human(outcome, brief, self.floor.steering.decisions)
-            elif target and target not in tally.tried:
-                todo, brief = [target], briefed(brief, outcome)
+                outcome = escalated(outcome, brief, self.execution.signals.decisions)
+            elif target and target not in totals.tried:
+                todo, brief = [target], brief_for_substitute(brief, outcome)
                 continue
             if outcome.status != "failed":
                 break
-        return tally.on(outcome)
+        return totals.on(outcome)
 
-    async def _tries(
-        self, agent: str, leg: str, brief: Brief, conversation: Sequence[JsonValue], tally: _Tally
+    async def _attempts_by(
+        self, agent: str, segment: str, brief: Brief, conversation: Sequence[JsonValue], totals: _Totals
     ) -> Outcome:
         """Tries by one agent, as many as the policy grants."""
         number = 1
         while True:
             outcome = self._blamed(
-                await self._try(agent, f"{leg}:{agent}:{number}", brief, conversation, tuple(tally.tried))
+                await self._attempt(agent, f"{segment}:{agent}:{number}", brief, conversation, tuple(totals.tried))
             )
-            tally.add(outcome)
+            totals.add(outcome)
             if outcome.status != "failed" or outcome.handed_to or not self._again(outcome, number):
                 return outcome
             conversation = outcome.conversation
@@ -210,16 +220,16 @@ class Attempts:
         team = self.run.services.team
         substitutes = fallbacks(route, {first}) if first not in team or not team.agent(first).escalate_to else []
         others = [name for name in substitutes if name in team]
-        return [name for name in [first, *others[:1]] if name not in self.floor.steering.retired] or [
-            name for name in others if name not in self.floor.steering.retired
+        return [name for name in [first, *others[:1]] if name not in self.execution.signals.retired] or [
+            name for name in others if name not in self.execution.signals.retired
         ][:1]
 
     def _blamed(self, outcome: Outcome) -> Outcome:
         """The outcome; one that failed after a human had refused its action failed for that: trying again is no use."""
         if not outcome.failure or outcome.failure.kind not in RETRIED:
             return outcome
-        known = self.floor.questions.known
-        refused = [known(key) for key, said in self.floor.steering.decisions.items() if said.type == "reject"]
+        known = self.execution.approvals.known
+        refused = [known(key) for key, said in self.execution.signals.decisions.items() if said.type == "reject"]
         if not any(one and one.subject == "action" and one.task_id == outcome.task_id for one in refused):
             return outcome
         return outcome.model_copy(update={"failure": outcome.failure.model_copy(update={"kind": "denied"})})
@@ -246,7 +256,7 @@ class Attempts:
         )
         await clock.sleep(left)
 
-    async def _relieve(self, outcome: Outcome, agent: str, attempt: int) -> None:
+    async def _announce_substitute(self, outcome: Outcome, agent: str, attempt: int) -> None:
         """Say that another agent takes over, and why."""
         note = f": {outcome.text[:500]}" if outcome.handed_to and outcome.text else ""
         await self.run.emit(
@@ -254,11 +264,11 @@ class Attempts:
             task_id=outcome.task_id,
             agent=agent,
             attempt=attempt,
-            reason=relief(outcome) + note,
+            reason=substitution_reason(outcome) + note,
             delay_s=0.0,
         )
 
-    async def _try(
+    async def _attempt(
         self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue], tried: tuple[str, ...]
     ) -> Outcome:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
@@ -266,12 +276,12 @@ class Attempts:
         spec = self.run.services.team.agent(agent)
         seconds = time_for_try(spec.limits.timeout_s, self.run.policy)
         spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
-        job = Job(self.floor, spec, brief, label, tuple(conversation), tried=tried)
+        invocation = Invocation(self.execution, spec, brief, label, tuple(conversation), tried=tried)
 
         async def attempt() -> Json:
-            return (await self.working.do(job)).model_dump(mode="json")
+            return (await self.working.do(invocation)).model_dump(mode="json")
 
-        return Outcome.model_validate(await once(f"try:{label}", attempt))
+        return Outcome.model_validate(await recorded_step(f"try:{label}", attempt))
 
 
 def _is_denied(outcome: Outcome) -> bool:

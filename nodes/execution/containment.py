@@ -1,4 +1,4 @@
-"""Control always comes back: whatever an agent does, its try ends in an outcome.
+"""Containment: whatever an agent does, its attempt ends in an outcome.
 
 Normal end, exception (its stack goes to the log `baton.agents`), time-out, a question, a hand-over, even `sys.exit` or
 the panic of an extension: only cancellation and what LangGraph itself needs pass through.
@@ -26,8 +26,8 @@ from weakref import WeakKeyDictionary
 
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
-from nodes.agents.invocation import Job, kind_of
-from nodes.runtime.calling import CANCELLED, ENDED, HandedOver, Parked, is_an_end, ungrouped
+from nodes.agents.invocation import Invocation, kind_of
+from nodes.runtime.calling import CANCELLED, ENDED, HandOver, Parked, first_of_group, is_an_end
 from state.errors import AgentFailed, FailureClass, ToolRefused
 from state.record import Failure, Outcome
 from state.text import as_unicode, in_words
@@ -41,70 +41,75 @@ RESUMED: frozenset[FailureClass] = frozenset({"transient", "timeout"})
 """After these a graph goes on at the step that failed; after others it begins anew."""
 
 
-async def contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outcome:
+async def run_contained(invocation: Invocation, work: Callable[[Invocation], Awaitable[Outcome]]) -> Outcome:
     """The outcome of one try, with its times."""
-    clock = job.floor.run.services.clock
+    clock = invocation.execution.run.services.clock
     started = clock.now()
-    outcome = await _contained(job, work)
+    outcome = await _contained(invocation, work)
     return outcome.model_copy(update={"started_at": started, "finished_at": clock.now()})
 
 
-async def _contained(job: Job, work: Callable[[Job], Awaitable[Outcome]]) -> Outcome:
-    limit = asyncio.timeout(job.spec.limits.timeout_s)
+async def _contained(invocation: Invocation, work: Callable[[Invocation], Awaitable[Outcome]]) -> Outcome:
+    limit = asyncio.timeout(invocation.spec.limits.timeout_s)
     try:
         with confined():
             async with limit:
-                return await ungrouped(work(job))
+                return await first_of_group(work(invocation))
     except Parked as parked:
-        asked = [one.model_copy(update={"path": one.path or job.path}) for one in parked.approvals]
+        asked = [one.model_copy(update={"path": one.path or invocation.path}) for one in parked.approvals]
         changes = {"status": "parked", "approvals": asked, "conversation": list(parked.conversation)}
-        return blank(job).model_copy(update=changes)
-    except HandedOver as handed:
+        return blank(invocation).model_copy(update=changes)
+    except HandOver as handed:
         said = {"handed_to": handed.to, "result": handed.note}
-        return failed(job, "declared", f"handed over to {handed.to}").model_copy(update=said)
+        return failed(invocation, "declared", f"handed over to {handed.to}").model_copy(update=said)
     except GraphBubbleUp:
         raise
     except BaseException as error:
         if is_an_end(error):
             raise
         if isinstance(error, TimeoutError) and limit.expired():
-            return failed(job, "timeout", f"no result within {job.spec.limits.timeout_s:g} seconds")
-        return _defeated(job, error)
+            return failed(invocation, "timeout", f"no result within {invocation.spec.limits.timeout_s:g} seconds")
+        return _defeated(invocation, error)
 
 
-def _defeated(job: Job, error: BaseException) -> Outcome:
+def _defeated(invocation: Invocation, error: BaseException) -> Outcome:
     """The outcome of a try that raised `error`: a defect of one agent is no defect of the run."""
     match error:
         case AgentFailed():
-            return failed(job, error.failure, str(error), error.__cause__)
+            return failed(invocation, error.failure, str(error), error.__cause__)
         case ToolRefused():
-            return failed(job, "permanent", str(error))
+            return failed(invocation, "permanent", str(error))
         case GraphRecursionError():
-            return failed(job, "limit", f"its graph went on without end: {error}", error)
+            return failed(invocation, "limit", f"its graph went on without end: {error}", error)
         case SystemExit():
-            return failed(job, "permanent", ENDED, error)
+            return failed(invocation, "permanent", ENDED, error)
         case asyncio.CancelledError():
-            return failed(job, "transient", CANCELLED, error)
-    return failed(job, "permanent" if isinstance(error, DEFECTS) else "transient", in_words(error), error)
+            return failed(invocation, "transient", CANCELLED, error)
+    return failed(invocation, "permanent" if isinstance(error, DEFECTS) else "transient", in_words(error), error)
 
 
-def failed(job: Job, kind: FailureClass, message: str, cause: BaseException | None = None) -> Outcome:
+def failed(invocation: Invocation, kind: FailureClass, message: str, cause: BaseException | None = None) -> Outcome:
     """The outcome of a try that did not deliver; the stack of `cause` goes to the log."""
     if cause is not None:
-        where = f"task {job.brief.task.id} of thread {job.floor.run.thread_id}"
-        LOG.error("%s failed in %s: %s", " > ".join(job.path), where, message, exc_info=cause)
-    resumes = kind in RESUMED and kind_of(job.spec.run) in ("graph", "supervisor", "remote")
+        where = f"task {invocation.brief.task.id} of thread {invocation.execution.run.thread_id}"
+        LOG.error("%s failed in %s: %s", " > ".join(invocation.path), where, message, exc_info=cause)
+    resumes = kind in RESUMED and kind_of(invocation.spec.run) in ("graph", "supervisor", "remote")
     changes = {
         "status": "failed",
         "failure": Failure(kind=kind, message=as_unicode(message)[:2000]),
-        "conversation": job.place if resumes else [],
+        "conversation": invocation.place if resumes else [],
     }
-    return blank(job).model_copy(update=changes)
+    return blank(invocation).model_copy(update=changes)
 
 
-def blank(job: Job) -> Outcome:
+def blank(invocation: Invocation) -> Outcome:
     """An outcome with nothing in it yet."""
-    return Outcome(task_id=job.brief.task.id, agent=job.spec.name, status="done", iteration=job.brief.iteration)
+    return Outcome(
+        task_id=invocation.brief.task.id,
+        agent=invocation.spec.name,
+        status="done",
+        iteration=invocation.brief.iteration,
+    )
 
 
 Factory = Callable[..., Any]

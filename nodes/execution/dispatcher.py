@@ -9,11 +9,11 @@ when its recruiter has long finished, also after a crash.
 import asyncio
 from collections.abc import Sequence
 
-from nodes.execution.task import Assignment
+from nodes.execution.task import TaskRunner
 from nodes.policy.approvals import to_replan
 from nodes.policy.failures import abort_reason
-from nodes.runtime.durable import once
-from nodes.runtime.execution import Floor
+from nodes.runtime.durable import recorded_step
+from nodes.runtime.execution import ExecutionContext
 from state.record import FINAL, Outcome, TaskRecord, TaskStatus
 from state.signal import Control
 
@@ -22,9 +22,14 @@ class Dispatcher:
     """Runs the open tasks of one superstep."""
 
     def __init__(
-        self, floor: Floor, assignment: Assignment, replanned: Sequence[str] = (), *, worked_s: float = 0.0
+        self,
+        execution: ExecutionContext,
+        assignment: TaskRunner,
+        replanned: Sequence[str] = (),
+        *,
+        worked_s: float = 0.0,
     ) -> None:
-        self.floor = floor
+        self.execution = execution
         self.worked_s = worked_s
         """Seconds that earlier rounds have taken."""
         self.assignment = assignment
@@ -37,12 +42,12 @@ class Dispatcher:
 
     async def work(self) -> None:
         """Run until nothing more can: everything has ended, or what is left waits for a human."""
-        self.floor.steering.on_drive = self._driven
-        self.floor.listener.on_recruit = self._admit
-        for record in list(self.floor.records.values()):
+        self.execution.signals.on_control = self._driven
+        self.execution.listener.on_recruit = self._admit
+        for record in list(self.execution.records.values()):
             self._admit(record)
-        async with self.floor.listener.listening():
-            self._driven(self.floor.steering.control)
+        async with self.execution.listener.listening():
+            self._driven(self.execution.signals.control)
             timer = asyncio.create_task(self._until_time_is_up())
             try:
                 await self._until_all_ended()
@@ -58,13 +63,13 @@ class Dispatcher:
     def stop(self, why: str) -> None:
         """Give up: nothing new starts, calls in flight are ended."""
         self.abort = self.abort or why
-        self.floor.stopped.set()
+        self.execution.aborted.set()
 
     def _admit(self, record: TaskRecord) -> None:
         """Take a task into the run; it is launched by the loop below, in its own LangGraph context."""
-        self.floor.records[record.id] = record
+        self.execution.records[record.id] = record
         if record.status not in FINAL:
-            self.floor.ended[record.id] = asyncio.get_running_loop().create_future()
+            self.execution.outcomes[record.id] = asyncio.get_running_loop().create_future()
             self._queue.append(record)
             self._wake.set()
 
@@ -72,7 +77,7 @@ class Dispatcher:
         if control.driving == "cancelled":
             self.stop(control.reason or "cancelled")
         elif control.driving != "running":
-            self.floor.quiet.set()
+            self.execution.idle.set()
 
     async def _until_all_ended(self) -> None:
         open_tasks = 0
@@ -98,33 +103,33 @@ class Dispatcher:
         async def work() -> dict[str, object]:
             return (await self.assignment.work(record)).model_dump(mode="json")
 
-        future = self.floor.ended[record.id]
+        future = self.execution.outcomes[record.id]
         try:
-            outcome = Outcome.model_validate(await once(f"work:{record.id}", work))  # type: ignore[arg-type]
+            outcome = Outcome.model_validate(await recorded_step(f"work:{record.id}", work))  # type: ignore[arg-type]
         except BaseException:
             future.set_result(Outcome(task_id=record.id, agent="", status="blocked"))
             raise
-        self.floor.records[record.id] = with_outcome(self.floor.records[record.id], outcome)
+        self.execution.records[record.id] = with_outcome(self.execution.records[record.id], outcome)
         future.set_result(outcome)
-        self.floor.steering.changed.set()
+        self.execution.signals.changed.set()
         if outcome.status == "failed" and (why := self._abort_reason()):
             self.stop(f"{why}; the last one: {outcome.failure.message}" if outcome.failure else why)
-        self.floor.note_quiet()
+        self.execution.stop_if_idle()
 
     def _abort_reason(self) -> str | None:
         """Why the run gives up, if it does; tasks for which another plan will be made do not count as failed."""
-        policy, records = self.floor.run.policy, self.floor.records.values()
+        policy, records = self.execution.run.policy, self.execution.records.values()
         waived = {record.id for record in to_replan(records, policy, self.replanned)}
         counted = [r.model_copy(update={"status": "pending"}) if r.id in waived else r for r in records]
         return abort_reason(counted, policy)
 
     async def _until_time_is_up(self) -> None:
         """Stop the run when its tasks have taken as long as the policy grants."""
-        seconds = self.floor.run.policy.max_seconds
+        seconds = self.execution.run.policy.max_seconds
         if seconds is not None:
-            await self.floor.run.services.clock.sleep(max(0.0, seconds - self.worked_s))
+            await self.execution.run.services.clock.sleep(max(0.0, seconds - self.worked_s))
             why = f"the run's limit of {seconds:g} seconds is reached"
-            await self.floor.meter.stop(why)
+            await self.execution.budget.stop(why)
             self.stop(why)
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from nodes.agents.invocation import kind_of
-from nodes.policy.takeover import Undone, is_left_behind, undo_args
+from nodes.policy.takeover import RollbackResult, is_left_behind, undo_args
 from nodes.runtime.context import RunContext, nested_folder
-from nodes.runtime.ledger import Effects
+from nodes.runtime.ledger import SideEffectLedger
 from nodes.runtime.services import Services
 from nodes.tools.toolbox import TOOL_NAMES, build_tools
 from state.side_effect import Effect
@@ -23,9 +23,9 @@ BROKE_OFF = "the work broke off while it was done"
 Tools = Mapping[str, BaseTool]
 
 
-async def roll_back(run: RunContext) -> list[Undone]:
+async def roll_back(run: RunContext) -> list[RollbackResult]:
     """What became of every action of the run that has left something in the world, in the order of undoing."""
-    effects = Effects(run.store, run.thread_id, run.services.clock)
+    effects = SideEffectLedger(run.store, run.thread_id, run.services.clock)
     found = [effect for effect in await effects.newest_first() if _counts(effect)]
     return [await _undo(effect, await _tools(run, effect), effects) for effect in found]
 
@@ -56,8 +56,8 @@ def _services(services: Services, within: Sequence[str]) -> Services | None:
     return services
 
 
-async def _undo(effect: Effect, tools: Tools, effects: Effects) -> Undone:
-    told = Undone(tool=effect.tool, args=effect.args, how="unclear", why=as_text(effect.reply) or BROKE_OFF)
+async def _undo(effect: Effect, tools: Tools, effects: SideEffectLedger) -> RollbackResult:
+    told = RollbackResult(tool=effect.tool, args=effect.args, how="unclear", why=as_text(effect.reply) or BROKE_OFF)
     if effect.status in ("undone", "stuck"):
         return told.model_copy(update={"how": effect.status})
     if effect.status == "undoing":
@@ -71,7 +71,7 @@ async def _undo(effect: Effect, tools: Tools, effects: Effects) -> Undone:
     return await _undo_now(effect, undo, effects, told)
 
 
-async def _undo_now(effect: Effect, undo: BaseTool, effects: Effects, told: Undone) -> Undone:
+async def _undo_now(effect: Effect, undo: BaseTool, effects: SideEffectLedger, told: RollbackResult) -> RollbackResult:
     """Call the undo once: intent before, outcome after. What goes wrong is left for a human."""
     begun = await effects.settle(effect, "undoing")
     try:

@@ -1,13 +1,8 @@
-"""One task from its inputs to its outcome: wait, start, do, park and go on, finish.
+"""One task from its inputs to its outcome: wait, start, pass its gates, work, park and go on, finish.
 
-What ended is kept in the Store under the superstep's name, in the same transaction as its event, so that a kill between
-the event and LangGraph's own record cannot run a task twice.
-
-The way of a task through its gates: may it begin, the work itself, does the result count or is it done again.
-
-The gates of a task: a human may be asked before it begins, and about what came of it (chapter 15.12.2, 15.12.3).
-
-Actions in between are asked about where tools are called (`nodes.agents.tool_calls`).
+A human may be asked before it begins and about what came of it (chapter 15.12.2, 15.12.3); actions in between are asked
+about where tools are called (`nodes.agents.tool_calls`). What ended is kept in the Store under the superstep's name, in
+the same transaction as its event, so that a kill between the event and LangGraph's own record cannot run a task twice.
 """
 
 import asyncio
@@ -17,33 +12,33 @@ from typing import Any
 
 from langgraph.store.base import PutOp
 
-from nodes.agents.results import kept
-from nodes.execution.attempts import Attempts
+from nodes.agents.results import stored
+from nodes.execution.attempts import AttemptRunner
 from nodes.policy.failures import failures_in_a_row, time_for_try
 from nodes.policy.gates import (
     _DESCRIPTION,
     _RESULT,
     _RISK_OF,
     _asks_later,
-    by_human,
-    denied,
+    accepted,
+    denied_outcome,
     edited,
     has_ended,
     is_about_result,
     is_sent_back,
-    kept_in_mind,
+    outcome_by_human,
     parked,
     reasons,
-    settled,
+    with_returns,
 )
 from nodes.policy.oversight import fired, highest, response, risk_asked
 from nodes.policy.readiness import assemble_brief, readiness
 from nodes.policy.routing import marks_of, risk_of
-from nodes.runtime.execution import Floor
+from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.rows import space
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
-from state.approval import Approval, Decision, Signs
+from state.approval import Approval, Decision, TriggerInput
 from state.record import Failure, Outcome, OutcomeStatus, TaskRecord
 from state.text import Json
 
@@ -51,11 +46,11 @@ ENDED = frozenset({"done", "failed", "skipped", "cancelled"})
 
 
 @dataclass(frozen=True)
-class Assignment:
+class TaskRunner:
     """What it takes to work on a task."""
 
-    floor: Floor
-    attempts: Attempts
+    execution: ExecutionContext
+    attempts: AttemptRunner
     query: str
     iteration: int
     sources: Sequence[str] = ()
@@ -67,39 +62,39 @@ class Assignment:
         if known := await self._recorded(record):
             return known
         inputs = await self._inputs(record)
-        state = readiness(record.task, inputs, self.floor.run.policy.on_failed_input)
-        if self.floor.stopped.is_set():
+        state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input)
+        if self.execution.aborted.is_set():
             return await self._finished(record, self._outcome(record, "cancelled"))
-        if state == "blocked" or self.floor.steering.is_stopping:
+        if state == "blocked" or self.execution.signals.is_stopping:
             return self._outcome(record, "blocked")
         if state == "hopeless":
             failure = Failure(kind="permanent", message="the tasks it builds on did not deliver")
             return await self._finished(record, self._outcome(record, "skipped", failure))
-        return await self._until_answered(record, inputs)
+        return await self._segments(record, inputs)
 
-    async def _until_answered(self, record: TaskRecord, inputs: Mapping[str, Outcome]) -> Outcome:
+    async def _segments(self, record: TaskRecord, inputs: Mapping[str, Outcome]) -> Outcome:
         """Work, and go on as soon as an answer comes while the rest of the run is still busy."""
-        leg = 0
+        segment = 0
         while True:
             waiting = record.outcome if record.status == "parked" else None
             if not waiting or not waiting.approvals or self._is_answered(waiting):
-                async with self.floor.slots:
-                    waiting = await self._leg(record, inputs, leg)
+                async with self.execution.concurrency:
+                    waiting = await self._leg(record, inputs, segment)
                 if waiting.status != "parked" or not waiting.approvals:
                     return waiting
             record = record.model_copy(update={"status": "parked", "outcome": waiting})
-            self.floor.records[record.id] = record
+            self.execution.records[record.id] = record
             if not await self._answer_comes(waiting):
                 return waiting
-            leg += waiting.approvals[0].subject == "action"
+            segment += waiting.approvals[0].subject == "action"
 
-    async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], leg: int) -> Outcome:
+    async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], segment: int) -> Outcome:
         """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
-        if settled := by_human(record, self.floor.steering.decisions):
-            return await self._finished(record, settled)
-        if why := await self.floor.meter.no_room():
+        if accepted := outcome_by_human(record, self.execution.signals.decisions):
+            return await self._finished(record, accepted)
+        if why := await self.execution.budget.exhausted_by():
             return await self._finished(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
-        if self.floor.stopped.is_set():
+        if self.execution.aborted.is_set():
             return await self._finished(record, self._outcome(record, "cancelled"))
         record = self._with_who_is_left(record)
         await self._started(record)
@@ -109,11 +104,11 @@ class Assignment:
             inputs,
             mail=[*(Mail(sender="user", to="all", text=note) for note in self.notes), *self._mail(record)],
             iteration=self.iteration,
-            artifacts=sum(len(r.outcome.artifacts) for r in self.floor.records.values() if r.outcome),
+            artifacts=sum(len(r.outcome.artifacts) for r in self.execution.records.values() if r.outcome),
             sources=self.sources,
         )
-        passage = Passage(self.floor, self.attempts)
-        made = await self._unless_stopped(passage.through(record, brief, leg), record)
+        passage = Passage(self.execution, self.attempts)
+        made = await self._unless_stopped(passage.through(record, brief, segment), record)
         return await self._finished(record, made)
 
     def _with_who_is_left(self, record: TaskRecord) -> TaskRecord:
@@ -132,34 +127,34 @@ class Assignment:
             task_id = todo.pop(0)
             if task_id not in found:
                 found[task_id] = await self._outcome_of(task_id)
-                todo += [r.id for r in self.floor.records.values() if r.recruited_by == task_id]
+                todo += [r.id for r in self.execution.records.values() if r.recruited_by == task_id]
         return found
 
     async def _outcome_of(self, task_id: str) -> Outcome:
-        if task_id in self.floor.ended:
-            return await asyncio.shield(self.floor.ended[task_id])
-        record = self.floor.records[task_id]
+        if task_id in self.execution.outcomes:
+            return await asyncio.shield(self.execution.outcomes[task_id])
+        record = self.execution.records[task_id]
         return record.outcome or self._outcome(record, "skipped")
 
     def _mail(self, record: TaskRecord) -> Sequence[Mail]:
-        return self.floor.steering.mail(record.agent or "").messages
+        return self.execution.signals.mail(record.agent or "").messages
 
     def _is_answered(self, outcome: Outcome) -> bool:
-        return any(approval.id in self.floor.steering.decisions for approval in outcome.approvals)
+        return any(approval.id in self.execution.signals.decisions for approval in outcome.approvals)
 
     async def _answer_comes(self, outcome: Outcome) -> bool:
         """Wait for an answer while others still work; false when nothing else can run any more."""
-        self.floor.note_quiet()
+        self.execution.stop_if_idle()
         while not self._is_answered(outcome):
-            if self.floor.stopped.is_set() or self.floor.quiet.is_set():
+            if self.execution.aborted.is_set() or self.execution.idle.is_set():
                 return False
-            self.floor.steering.changed.clear()
-            await self.floor.steering.changed.wait()
+            self.execution.signals.changed.clear()
+            await self.execution.signals.changed.wait()
         return True
 
     async def _unless_stopped(self, making: Coroutine[Any, Any, Outcome], record: TaskRecord) -> Outcome:
         """The outcome of `making`, or `cancelled` when the run stops first."""
-        work, stop = asyncio.ensure_future(making), asyncio.ensure_future(self.floor.stopped.wait())
+        work, stop = asyncio.ensure_future(making), asyncio.ensure_future(self.execution.aborted.wait())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
@@ -172,15 +167,15 @@ class Assignment:
                 await asyncio.wait({work}, timeout=5)
 
     async def _recorded(self, record: TaskRecord) -> Outcome | None:
-        item = await self.floor.run.store.aget(space("outcomes", self.floor.run.thread_id), self._key(record))
+        item = await self.execution.run.store.aget(space("outcomes", self.execution.run.thread_id), self._key(record))
         return Outcome.model_validate(item.value) if item else None
 
     def _key(self, record: TaskRecord) -> str:
-        return f"{self.floor.run.scope}:{record.id}"
+        return f"{self.execution.run.scope}:{record.id}"
 
     async def _started(self, record: TaskRecord) -> None:
-        run = self.floor.run
-        self.floor.records[record.id] = record.model_copy(update={"status": "running"})
+        run = self.execution.run
+        self.execution.records[record.id] = record.model_copy(update={"status": "running"})
         row: Json = {"status": "running", "agent": record.agent, "started_at": run.services.clock.now()}
         await run.emit(
             "task_started",
@@ -192,10 +187,10 @@ class Assignment:
 
     async def _finished(self, record: TaskRecord, made: Outcome) -> Outcome:
         """Record how it ended: mail it sent first, then the outcome, the board and the event in one transaction."""
-        outcome, run = made, self.floor.run
+        outcome, run = made, self.execution.run
         if made.status == "failed" and not record.task.required:
             outcome = made.model_copy(update={"status": "skipped"})
-        await self.floor.listener.post.save()
+        await self.execution.listener.outbox.flush()
         rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
         if outcome.status not in ENDED:
             return await self._parked(record, outcome, rows)
@@ -215,9 +210,9 @@ class Assignment:
 
     async def _parked(self, record: TaskRecord, outcome: Outcome, rows: list[PutOp]) -> Outcome:
         """The outcome with its questions asked."""
-        await self.floor.run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
-        decided = self.floor.steering.decisions
-        asked = [a if a.id in decided else await self.floor.questions.ask(a) for a in outcome.approvals]
+        await self.execution.run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
+        decided = self.execution.signals.decisions
+        asked = [a if a.id in decided else await self.execution.approvals.ask(a) for a in outcome.approvals]
         return outcome.model_copy(update={"approvals": asked})
 
     def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
@@ -226,12 +221,14 @@ class Assignment:
         )
 
 
-async def show_waiting(floor: Floor) -> None:
+async def show_waiting(execution: ExecutionContext) -> None:
     """Put tasks that wait for a human on the board again: a failed try of a nested supervisor has taken them off it."""
-    parked = [record for record in floor.records.values() if record.status == "parked" and record.outcome]
-    rows = [floor.run.journal.row(f"task:{record.id}", _board(record.outcome)) for record in parked if record.outcome]
+    parked = [record for record in execution.records.values() if record.status == "parked" and record.outcome]
+    rows = [
+        execution.run.journal.row(f"task:{record.id}", _board(record.outcome)) for record in parked if record.outcome
+    ]
     if rows:
-        await floor.run.store.abatch(rows)
+        await execution.run.store.abatch(rows)
 
 
 def _board(outcome: Outcome) -> Json:
@@ -244,28 +241,28 @@ def _board(outcome: Outcome) -> Json:
 class Passage:
     """What it takes to bring a task through."""
 
-    floor: Floor
-    attempts: Attempts
+    execution: ExecutionContext
+    attempts: AttemptRunner
 
-    async def through(self, record: TaskRecord, brief: Brief, leg: int) -> Outcome:
-        """The outcome as it counts, or parked at a gate or at an action. `leg` counts the stretches of work."""
-        gates, waiting = Gates(self.floor), record.outcome if record.status == "parked" else None
+    async def through(self, record: TaskRecord, brief: Brief, segment: int) -> Outcome:
+        """The outcome as it counts, or parked at a gate or at an action. `segment` counts the stretches of work."""
+        gates, waiting = Gates(self.execution), record.outcome if record.status == "parked" else None
         entry = await gates.entry(record, brief.iteration)
         decision = self._decision(entry)
         if entry and decision is None:
             return parked(Outcome(task_id=record.id, agent=entry.agent, status="parked"), entry, brief.iteration)
         if decision and decision.type == "reject":
-            return denied(record, decision, f"task {record.id}", brief.iteration)
+            return denied_outcome(record, decision, f"task {record.id}", brief.iteration)
         brief = brief.model_copy(update={"task": edited(brief.task, decision)})
         if waiting and is_about_result(waiting):
             status = "failed" if waiting.failure else "done"
             made = waiting.model_copy(update={"approvals": [], "status": status})
-            return await self._until_it_counts(record, brief, leg, made)
-        return await self._until_it_counts(record, brief, leg, await self._work(record, brief, leg, waiting))
+            return await self._until_it_counts(record, brief, segment, made)
+        return await self._until_it_counts(record, brief, segment, await self._work(record, brief, segment, waiting))
 
-    async def _until_it_counts(self, record: TaskRecord, brief: Brief, leg: int, made: Outcome) -> Outcome:
+    async def _until_it_counts(self, record: TaskRecord, brief: Brief, segment: int, made: Outcome) -> Outcome:
         """Ask about the result where its triggers fire; work on it again as long as a human sends it back."""
-        gates = Gates(self.floor)
+        gates = Gates(self.execution)
         while has_ended(made):
             question = await gates.result(record, made)
             if question is None:
@@ -275,56 +272,56 @@ class Passage:
                 return parked(made, question, made.iteration)
             if decision.type != "reject":
                 return await self._settled(made, decision)
-            if not is_sent_back(made, decision, self.floor.run.policy.max_attempts):
-                ended = denied(record, decision, f"the result of task {record.id}", made.iteration)
+            if not is_sent_back(made, decision, self.execution.run.policy.max_attempts):
+                ended = denied_outcome(record, decision, f"the result of task {record.id}", made.iteration)
                 return ended.model_copy(update={"usage": made.usage, "attempts": made.attempts, "tried": made.tried})
             again = brief.model_copy(update={"feedback": decision.message or "do it again", "previous": made.result})
-            made = await self._again(record, again, leg, made)
+            made = await self._again(record, again, segment, made)
         return made
 
-    async def _work(self, record: TaskRecord, brief: Brief, leg: int, waiting: Outcome | None) -> Outcome:
+    async def _work(self, record: TaskRecord, brief: Brief, segment: int, waiting: Outcome | None) -> Outcome:
         """Work from the start, or from where the task waits at an action."""
         returned = waiting.returned if waiting else 0
         if waiting and returned:  # it was sent back before it came to that action
-            said = self.floor.steering.decisions.get(f"{record.id}.{brief.iteration}.result{returned - 1}")
+            said = self.execution.signals.decisions.get(f"{record.id}.{brief.iteration}.result{returned - 1}")
             brief = brief.model_copy(
                 update={"feedback": said.message if said else brief.feedback, "previous": waiting.result}
             )
-        made = await self.attempts.make(record, brief, f"{leg}r{returned}" if returned else str(leg))
-        return kept_in_mind(made, returned, brief)
+        made = await self.attempts.make(record, brief, f"{segment}r{returned}" if returned else str(segment))
+        return with_returns(made, returned, brief)
 
-    async def _again(self, record: TaskRecord, brief: Brief, leg: int, before: Outcome) -> Outcome:
+    async def _again(self, record: TaskRecord, brief: Brief, segment: int, before: Outcome) -> Outcome:
         """Work from the start, with what a human said to the last result."""
         returned = before.returned + 1
         fresh = record.model_copy(update={"status": "running", "outcome": None})
-        made = await self.attempts.make(fresh, brief, f"{leg}r{returned}")
+        made = await self.attempts.make(fresh, brief, f"{segment}r{returned}")
         usage = before.usage + made.usage
         counted = made.model_copy(update={"usage": usage, "attempts": before.attempts + made.attempts})
-        return kept_in_mind(counted, returned, brief)
+        return with_returns(counted, returned, brief)
 
     async def _settled(self, made: Outcome, decision: Decision) -> Outcome:
         """The result as it was accepted or replaced."""
-        sources = await self.floor.run.sources()
-        return await asyncio.to_thread(kept, settled(made, decision), self.floor.run.folder, sources)
+        sources = await self.execution.run.sources()
+        return await asyncio.to_thread(stored, accepted(made, decision), self.execution.run.folder, sources)
 
     def _decision(self, question: Approval | None) -> Decision | None:
-        return self.floor.steering.decisions.get(question.id) if question else None
+        return self.execution.signals.decisions.get(question.id) if question else None
 
 
 @dataclass(frozen=True)
 class Gates:
     """The gates of all tasks of one superstep."""
 
-    floor: Floor
+    execution: ExecutionContext
 
     async def entry(self, record: TaskRecord, iteration: int) -> Approval | None:
         """What has to be answered before the task begins, if anything: then it waits, or was decided."""
-        key, policy, name = f"{record.id}.{iteration}.start", self.floor.run.policy, record.agent or ""
-        if known := self.floor.questions.known(key):
+        key, policy, name = f"{record.id}.{iteration}.start", self.execution.run.policy, record.agent or ""
+        if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
         spec = self._spec(name)
         marks = marks_of(record.task, record.route, spec, policy)
-        mode = await mode_of(self.floor.run, name)
+        mode = await mode_of(self.execution.run, name)
         if mode != "in_command" and spec and _asks_later(record.task, spec):
             marks = [mark for mark in marks if mark.trigger != "sensitive"]
         what, found = response(marks, mode)
@@ -345,19 +342,19 @@ class Gates:
             description=f"**{name}** is to begin task `{record.id}`: {record.task.description}",
         )
         if what == "note":
-            await self.floor.questions.note(question)
+            await self.execution.approvals.record_only(question)
             return None
         return question
 
     async def result(self, record: TaskRecord, outcome: Outcome) -> Approval | None:
         """What has to be answered about a result before it counts, if anything."""
         key = f"{record.id}.{outcome.iteration}.result{outcome.returned}"
-        if known := self.floor.questions.known(key):
+        if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
-        found = fired(self._signs(record, outcome), self.floor.run.policy)
+        found = fired(self._signs(record, outcome), self.execution.run.policy)
         if not found:
             return None
-        mode = await mode_of(self.floor.run, outcome.agent)
+        mode = await mode_of(self.execution.run, outcome.agent)
         what, found = response(found, mode)
         why = f"It failed: {outcome.failure.message}" if outcome.failure else outcome.text[:2000]
         question = Approval(
@@ -376,23 +373,23 @@ class Gates:
             "Approve: it stands. Edit: your result counts. Reject: it is done again with your message.",
         )
         if what == "note":
-            await self.floor.questions.note(question)
+            await self.execution.approvals.record_only(question)
             return None
         return question
 
-    def _signs(self, record: TaskRecord, outcome: Outcome) -> Signs:
+    def _signs(self, record: TaskRecord, outcome: Outcome) -> TriggerInput:
         failure, spec = outcome.failure, self._spec(outcome.agent)
-        others = [other for key, other in self.floor.records.items() if key != record.id]
+        others = [other for key, other in self.execution.records.items() if key != record.id]
         now = record.model_copy(update={"outcome": outcome})
         is_late = failure is not None and failure.kind == "timeout"
-        allowed = time_for_try(spec.limits.timeout_s, self.floor.run.policy) if spec and is_late else None
-        return Signs(
+        allowed = time_for_try(spec.limits.timeout_s, self.execution.run.policy) if spec and is_late else None
+        return TriggerInput(
             cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
             failures_in_a_row=failures_in_a_row([*others, now], outcome.agent) if failure else 0,
-            overdue_s=allowed if allowed == self.floor.run.policy.decision_timeout_s else None,
+            overdue_s=allowed if allowed == self.execution.run.policy.decision_timeout_s else None,
         )
 
     def _spec(self, name: str) -> AgentSpec | None:
-        team = self.floor.run.services.team
+        team = self.execution.run.services.team
         return team.agent(name) if name in team else None

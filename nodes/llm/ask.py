@@ -1,9 +1,8 @@
-"""One call of a chat model. Retrying is not done here: whoever asked decides by the class of the error.
+"""One call of a chat model, and what can go wrong with it: as one line that says what to do, transient or permanent.
 
-What went wrong with a chat model, as one line that says what to do, and as transient or permanent.
-
-Providers differ in their exceptions but agree on HTTP statuses and on LangChain's `ModelError` family, so that is
-what decides. The line may quote the provider; keys are taken out of the quote.
+Retrying is not done here: whoever asked decides by the class of the error. Providers differ in their exceptions but
+agree on HTTP statuses and on LangChain's `ModelError` family, so that is what decides. The line may quote the
+provider; keys are taken out of the quote.
 """
 
 import re

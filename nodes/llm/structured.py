@@ -1,15 +1,10 @@
-"""Ask a model for data of a given shape, and ask again with what was wrong with the reply.
-
-The ways to ask a chat model for data of a given shape, and the one call that asks.
+"""Data of a given shape from any chat model; where the reply does not fit, it is asked again with what was wrong.
 
 `ChatOpenAI` is asked with `response_format: json_schema`, not strict: small local servers can do that and cannot call
 tools, and strict mode forbids defaults. A server that refuses the form is asked by a tool call, then in plain words.
-Other models are asked by a tool call named like the schema.
-
-The JSON objects in what a model wrote, however it dressed them up.
-
-Weak models wrap JSON in prose and fences, leave trailing commas, and write Python. That is read. An object without its
-end is not completed by guessing: a plan cut off in the middle would pass for a shorter plan.
+Other models are asked by a tool call named like the schema. Weak models wrap JSON in prose and fences, leave trailing
+commas, and write Python: that is read. An object without its end is not completed by guessing: a plan cut off in the
+middle would pass for a shorter plan.
 """
 
 import json

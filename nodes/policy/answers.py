@@ -1,12 +1,9 @@
-"""Reading a human's answer, whatever page or program it came from.
+"""Reading a human's answer, whatever page or program it came from, and fitting edited arguments to a tool's schema.
 
-Agent Chat UI sends `{"decisions": [...]}` by position; Agent Inbox a list for the first action, with values as
-strings; Studio whatever a person typed; code a mapping by approval id. What cannot be read stays open, with the reason.
-
-Whether the arguments that a human gave for an action can be used: the tool's schema decides, forms are met half-way.
-
-A page with a form sends every value as a string. What the schema does not take as a string is read as what it does
-take: `"3"` as 3, `"true"` as true, `"[1, 2]"` or `"a, b"` as a list.
+Agent Chat UI sends `{"decisions": [...]}` by position; Agent Inbox a list for the first action, with values as strings;
+Studio whatever a person typed; code a mapping by approval id. What cannot be read stays open, with the reason. A page
+with a form sends every value as a string: what the schema does not take as a string is read as what it does take, `"3"`
+as 3, `"true"` as true, `"[1, 2]"` or `"a, b"` as a list.
 """
 
 import json
@@ -75,7 +72,7 @@ def _door(answer: JsonValue) -> str:
     return said if isinstance(said, str) else ""
 
 
-def came_second(approval_id: str, first: Decision) -> str:
+def already_answered(approval_id: str, first: Decision) -> str:
     """What is told to whoever answers a question that somebody has answered."""
     return f"{approval_id} was answered before: {first.by} said {first.type}; the first answer stands"
 
@@ -287,5 +284,5 @@ def _is_one_of(value: JsonValue, types: set[str]) -> bool:
     return kind in types or (kind == "integer" and "number" in types)
 
 
-LOOK: Json = {"type": "look"}
+LOOK_AT_SIGNALS: Json = {"type": "look"}
 """What a door resumes a waiting run with when there are signals to look at: it answers nothing by itself."""

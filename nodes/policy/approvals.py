@@ -1,8 +1,7 @@
-"""Which question is the most urgent, and the one form in which every page and program reads them.
+"""The life of a question: its urgency and payload, what happens when nobody answers (row M14), what a no means.
 
-What happens to a question that nobody answers (row M14): by its risk, and critical always rejects.
-
-What a human's no means for the task that asked (chapter 15.12.5: a required task that is rejected).
+By its risk, a question that nobody answers is decided by the policy; a critical one is always rejected. A human's no to
+what a required task does: chapter 15.12.5.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -10,17 +9,19 @@ from typing import get_args
 
 from pydantic import JsonValue
 
-from state.approval import POLICY, PRIORITIES, Approval, Decision, Fired, Risk
+from state.approval import POLICY, PRIORITIES, Approval, Decision, FiredTrigger, Risk
 from state.plan import Plan
 from state.policy import Policy, Timeout
 from state.record import TaskRecord
 
 _RISKS: tuple[Risk, ...] = get_args(Risk)
 
-PLAN_WAITS = Fired(trigger="oversight", priority="medium", reason="the plan waits for a human (oversight in_command)")
+PLAN_WAITS = FiredTrigger(
+    trigger="oversight", priority="medium", reason="the plan waits for a human (oversight in_command)"
+)
 
 
-def asked_by(records: Iterable[TaskRecord], decided: Container[str] = ()) -> list[Approval]:
+def open_questions_of(records: Iterable[TaskRecord], decided: Container[str] = ()) -> list[Approval]:
     """The questions that parked tasks wait for, without those that are `decided`."""
     outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
     return [approval for outcome in outcomes for approval in outcome.approvals if approval.id not in decided]
@@ -91,7 +92,7 @@ def on_expiry(approval: Approval, policy: Policy) -> Timeout:
     return "reject" if wanted == "escalate" and approval.escalated else wanted
 
 
-def decided(approval: Approval, policy: Policy) -> Decision | None:
+def decision_on_expiry(approval: Approval, policy: Policy) -> Decision | None:
     """The decision that takes the place of a human's; None where somebody else is to be told first."""
     what = on_expiry(approval, policy)
     if what == "escalate":
@@ -103,7 +104,7 @@ def decided(approval: Approval, policy: Policy) -> Decision | None:
     return Decision(type=what, message=message, by=POLICY, door=DOOR)
 
 
-def stamped(approval: Approval, policy: Policy, now: float) -> Approval:
+def with_deadline(approval: Approval, policy: Policy, now: float) -> Approval:
     """The question as it is asked now, with its deadline."""
     return approval.model_copy(update={"asked_at": now, "expires_at": now + policy.approval_timeout_s})
 

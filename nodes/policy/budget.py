@@ -29,8 +29,8 @@ def used_up(policy: Policy, used: Usage) -> str:
     return exceeded(policy, used, Usage())
 
 
-def expected(prompt_characters: int, dearest: Usage) -> Usage:
+def expected(prompt_characters: int, largest_call: Usage) -> Usage:
     """What a call will probably use: its prompt at four characters a token, or the dearest call seen so far."""
-    if dearest.calls:
-        return Usage(input_tokens=dearest.input_tokens, output_tokens=dearest.output_tokens, calls=1)
+    if largest_call.calls:
+        return Usage(input_tokens=largest_call.input_tokens, output_tokens=largest_call.output_tokens, calls=1)
     return Usage(input_tokens=prompt_characters // 4, output_tokens=FIRST_REPLY, calls=1)

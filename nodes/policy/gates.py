@@ -1,8 +1,9 @@
-"""Escalation: what happens to a task whose agent failed or reached a limit, where it says who takes over.
+"""The questions before a task, about its result and on escalation, and what each answer makes of the outcome.
 
-To another agent: that one does the task, knowing what there is and why. To a human: the task parks with a question.
-Approve takes what there is as it is (or has the agent try again, where there is nothing), edit gives the result
-(`{"result": …}`), reject lets the task fail.
+Escalation is what happens to a task whose agent failed or reached a limit, where it says who takes over. To another
+agent: that one does the task, knowing what there is and why. To a human: the task parks with a question. Approve takes
+what there is as it is (or has the agent try again, where there is nothing), edit gives the result (`{"result": …}`),
+reject lets the task fail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from pydantic import JsonValue
 
 from nodes.policy.routing import tools_for
 from state.agent import AgentSpec, Brief
-from state.approval import POLICY, Approval, Decision, Fired, Risk
+from state.approval import POLICY, Approval, Decision, FiredTrigger, Risk
 from state.plan import Task
 from state.record import Failure, Outcome, TaskRecord
 
@@ -32,19 +33,19 @@ def why(outcome: Outcome) -> str:
     return outcome.limited or (outcome.failure.message if outcome.failure else "it did not deliver")
 
 
-def relief(outcome: Outcome) -> str:
+def substitution_reason(outcome: Outcome) -> str:
     """Why somebody else does the task now."""
     return f"{outcome.agent} handed this over" if outcome.handed_to else f"{outcome.agent} stopped: {why(outcome)}"
 
 
-def briefed(brief: Brief, outcome: Outcome) -> Brief:
+def brief_for_substitute(brief: Brief, outcome: Outcome) -> Brief:
     """The brief of whoever takes over: what there is so far, and why it is theirs now."""
     return brief.model_copy(
-        update={"previous": outcome.result, "feedback": f"{relief(outcome)}; finish it in its place"}
+        update={"previous": outcome.result, "feedback": f"{substitution_reason(outcome)}; finish it in its place"}
     )
 
 
-def asked_human(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
+def escalated(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
     """The outcome, parked with the question what shall become of it."""
     stem = f"{brief.task.id}.{brief.iteration}.{ESCALATE}"
     number = sum(known.startswith(stem) for known in decisions) + 1
@@ -70,7 +71,7 @@ def is_escalated(record: TaskRecord) -> bool:
     return any(approval.action == ESCALATE for approval in asked)
 
 
-def by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:
+def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:
     """What a human made of a task that was escalated; None where none was asked, or the agent shall try again."""
     start = record.outcome
     if start is None or not is_escalated(record):
@@ -110,7 +111,7 @@ def has_ended(outcome: Outcome) -> bool:
     return outcome.status in ("done", "failed") and kind not in UNCOUNTED
 
 
-def kept_in_mind(made: Outcome, returned: int, brief: Brief) -> Outcome:
+def with_returns(made: Outcome, returned: int, brief: Brief) -> Outcome:
     """The outcome with how often it was sent back; while it waits at an action, with the version before."""
     changes: dict[str, object] = {"returned": returned}
     if made.status == "parked" and returned:
@@ -129,7 +130,7 @@ _RISK_OF: dict[str, Risk] = {"confidence": "low", "cost": "high"}
 """Of a question about a result, by its first trigger; medium otherwise. A low one may pass when nobody answers."""
 
 
-def reasons(found: Sequence[Fired]) -> str:
+def reasons(found: Sequence[FiredTrigger]) -> str:
     """Every reason, highest priority first, in one line."""
     return "; ".join(one.reason for one in found)
 
@@ -141,14 +142,14 @@ def edited(task: Task, decision: Decision | None) -> Task:
     return task.model_copy(update={"description": str(decision.args.get("description", task.description))})
 
 
-def denied(record: TaskRecord, decision: Decision, what: str, iteration: int) -> Outcome:
+def denied_outcome(record: TaskRecord, decision: Decision, what: str, iteration: int) -> Outcome:
     """The end of a task that a human did not allow."""
     said = f": {decision.message}" if decision.message else ""
     failure = Failure(kind="denied", message=f"{decision.by} did not allow {what}{said}")
     return Outcome(task_id=record.id, agent=record.agent or "", status="failed", failure=failure, iteration=iteration)
 
 
-def settled(outcome: Outcome, decision: Decision) -> Outcome:
+def accepted(outcome: Outcome, decision: Decision) -> Outcome:
     """The result as it counts after a yes or an edit."""
     ended = outcome.model_copy(update={"approvals": [], "decided_by": decision.by})
     if decision.type == "edit" and decision.args is not None:

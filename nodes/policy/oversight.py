@@ -1,21 +1,19 @@
-"""How closely a human watches, and what follows when triggers fire (chapter 15.12.3, row M12).
+"""Whether a human is asked: triggers, the oversight mode, the risk (chapter 15.12.2, 15.12.3, row M12).
 
-| mode | asks | only records and tells |
+| mode | asks | only records and notifies |
 |---|---|---|
 | in_command | every action, every task, the plan | |
 | in_the_loop | whatever fires a trigger | |
 | on_the_loop | critical risk, consecutive failures | every other trigger |
 
-Escalation: what calls a human, each trigger a pure function of the signs and the policy (chapter 15.12.2).
-
-A trigger returns what it found, or None. They know nothing of each other, and of no mode: `nodes.policy.oversight`
-decides what follows. To add one, write a function and list it in `TRIGGERS`.
+A trigger is a pure function of its input and the policy, and returns what it found or None. Triggers know nothing of
+each other, and of no mode. To add one, write a function and list it in `TRIGGERS`.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from state.approval import PRIORITIES, Fired, Priority, Risk, Signs, TriggerName
+from state.approval import PRIORITIES, FiredTrigger, Priority, Risk, TriggerInput, TriggerName
 from state.policy import Oversight, Policy
 from state.trust import Level
 
@@ -34,17 +32,17 @@ OF_LEVEL: dict[Level, Closeness] = {
 }
 """Trust to mode (15.12.6)."""
 
-EVERYTHING_WAITS = Fired(
+EVERYTHING_WAITS = FiredTrigger(
     trigger="oversight", priority="low", reason="every step waits for a human (oversight in_command)"
 )
 
 
-def closeness(oversight: Oversight, level: Level) -> Closeness:
+def effective_oversight(oversight: Oversight, level: Level) -> Closeness:
     """The mode for an agent: the policy's, or with `auto` that of its trust."""
     return OF_LEVEL[level] if oversight == "auto" else oversight
 
 
-def response(found: Sequence[Fired], mode: Closeness) -> tuple[Response, list[Fired]]:
+def response(found: Sequence[FiredTrigger], mode: Closeness) -> tuple[Response, list[FiredTrigger]]:
     """What the mode makes of the triggers that fired (`nodes.policy.oversight.fired`), and the reasons to show."""
     if mode == "in_command":
         return "ask", list(found) or [EVERYTHING_WAITS]
@@ -66,73 +64,77 @@ def is_sensitive(action: str, policy: Policy) -> bool:
     return any(word.lower() in name for word in policy.sensitive_actions)
 
 
-Trigger = Callable[[Signs, Policy], Fired | None]
+Trigger = Callable[[TriggerInput, Policy], FiredTrigger | None]
 
 
-def critical(signs: Signs, policy: Policy) -> Fired | None:  # noqa: ARG001 - no policy switches it off
+def critical(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:  # noqa: ARG001 - no policy switches it off
     """Critical risk: no mode goes without a human (row M12)."""
     if signs.risk != "critical":
         return None
-    return Fired(trigger="critical", priority="highest", reason="critical actions are never done without a human")
+    return FiredTrigger(
+        trigger="critical", priority="highest", reason="critical actions are never done without a human"
+    )
 
 
-def sensitive(signs: Signs, policy: Policy) -> Fired | None:
+def sensitive(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:
     """Irreversible: the tool says so, or its name contains one of the policy's words (15.12.8)."""
     if not signs.is_marked and not is_sensitive(signs.action, policy):
         return None
     reason = f"sensitive operation requires approval: {signs.action}"
-    return Fired(trigger="sensitive", priority="highest", reason=reason)
+    return FiredTrigger(trigger="sensitive", priority="highest", reason=reason)
 
 
-def cost(signs: Signs, policy: Policy) -> Fired | None:
+def cost(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:
     """A single action that costs more than the limit."""
     if signs.cost <= policy.cost_limit:
         return None
-    return Fired(
+    return FiredTrigger(
         trigger="cost", priority="high", reason=f"cost exceeds limit: ${signs.cost:.2f} > ${policy.cost_limit:.2f}"
     )
 
 
-def confidence(signs: Signs, policy: Policy) -> Fired | None:
+def confidence(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:
     """The agent itself is uncertain."""
     if signs.confidence is None or signs.confidence >= policy.confidence_threshold:
         return None
     reason = f"confidence too low: {signs.confidence:.2f} < {policy.confidence_threshold:.2f}"
-    return Fired(trigger="confidence", priority="medium", reason=reason)
+    return FiredTrigger(trigger="confidence", priority="medium", reason=reason)
 
 
-def failures(signs: Signs, policy: Policy) -> Fired | None:
+def failures(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:
     """The agent may be stuck."""
     if signs.failures_in_a_row < policy.consecutive_failures:
         return None
-    return Fired(
+    return FiredTrigger(
         trigger="failures",
         priority="medium",
         reason=f"consecutive failures: {signs.failures_in_a_row} (limit {policy.consecutive_failures})",
     )
 
 
-def timeout(signs: Signs, policy: Policy) -> Fired | None:  # noqa: ARG001 - the limit is in the signs: it is the agent's
+def timeout(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:  # noqa: ARG001 - the limit is in the signs: it is the agent's
     """The agent came to no decision in the time it had."""
     if signs.overdue_s is None:
         return None
-    return Fired(trigger="timeout", priority="medium", reason=f"no decision within {signs.overdue_s:g} seconds")
+    return FiredTrigger(trigger="timeout", priority="medium", reason=f"no decision within {signs.overdue_s:g} seconds")
 
 
-def scope(signs: Signs, policy: Policy) -> Fired | None:  # noqa: ARG001 - what fits is decided where it is known
+def scope(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:  # noqa: ARG001 - what fits is decided where it is known
     """No tool or agent fits."""
-    return Fired(trigger="scope", priority="low", reason=f"out of scope: {signs.misfit}") if signs.misfit else None
+    return (
+        FiredTrigger(trigger="scope", priority="low", reason=f"out of scope: {signs.misfit}") if signs.misfit else None
+    )
 
 
 TRIGGERS: tuple[Trigger, ...] = (critical, sensitive, cost, confidence, failures, timeout, scope)
 
 
-def fired(signs: Signs, policy: Policy, triggers: Sequence[Trigger] = TRIGGERS) -> list[Fired]:
+def fired(signs: TriggerInput, policy: Policy, triggers: Sequence[Trigger] = TRIGGERS) -> list[FiredTrigger]:
     """Every trigger that fires, highest priority first; among equals in the order of `triggers`."""
     found = [made for trigger in triggers if (made := trigger(signs, policy))]
     return sorted(found, key=lambda one: PRIORITIES.index(one.priority))
 
 
-def highest(found: Sequence[Fired]) -> Priority:
+def highest(found: Sequence[FiredTrigger]) -> Priority:
     """The priority of a question for which these triggers fired."""
     return found[0].priority if found else "low"

@@ -1,7 +1,4 @@
-"""When a phase is over (supervisor guide, "phase machine"): each exit criterion as a predicate.
-
-Which agents a run cannot do without: a process that lacks one of them must not go on with it.
-"""
+"""The phase machine: when a phase is over (supervisor guide), and which agents a run cannot do without."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,9 +1,7 @@
-"""From what somebody proposed to a plan that can run: parse what people give, repair what models give.
+"""From what somebody proposed to a plan that can run, and the mode that fits it (chapter 15.1, 15.8).
 
 People get told what is wrong. Models, weak ones above all, are met half-way: they depend on roles instead of ids, on
 themselves, on each other, and give one title three times; all of that has one sensible reading.
-
-How much machinery a run needs (chapter 15.1 and 15.8).
 """
 
 from collections.abc import Iterable, Sequence

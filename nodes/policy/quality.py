@@ -1,7 +1,4 @@
-"""What a reviewer can check without a model: the exit criterion of reviewing, as far as it is a matter of fact.
-
-What review has accepted: kept as a fingerprint of the tasks, so that whatever changes one of them is reviewed.
-"""
+"""What review can check without a model, and what it has accepted, as a fingerprint of the tasks."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,4 @@
-"""Which tasks may run, and which have to run again.
-
-What an agent gets to know: the request, what it depends on, recent mail; not the rest (supervisor guide).
-"""
+"""Which tasks may run, run again, or go on, and the brief they run on (supervisor guide)."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Literal

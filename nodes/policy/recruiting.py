@@ -1,9 +1,4 @@
-"""Whether a run may grow (chapter 15.4 and 15.10): each refusal with its reason.
-
-Whether an agent may delegate (row M24, M25): each refusal with a reason that the agent can use.
-
-The team directory, from the tasks as they are (chapter 15.4: list, find by role).
-"""
+"""How a run may grow or pass work on (chapter 15.4, 15.10, rows M24, M25): each refusal with its reason."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -115,9 +110,9 @@ def _size(records: Sequence[TaskRecord]) -> int:
     return len(planned) + sum(record.recruited_by is not None and not record.reused for record in records)
 
 
-def may_delegate(spec: AgentSpec, chain: Sequence[str], ceiling: int, policy: Policy) -> bool:
+def may_delegate(spec: AgentSpec, chain: Sequence[str], depth_limit: int, policy: Policy) -> bool:
     """Whether the agent gets the tool at all: it has workers, the policy allows it, and there is depth left."""
-    return bool(spec.workers) and policy.delegation != "forbidden" and len(chain) < ceiling
+    return bool(spec.workers) and policy.delegation != "forbidden" and len(chain) < depth_limit
 
 
 def refusal(
@@ -126,21 +121,21 @@ def refusal(
     *,
     spec: AgentSpec,
     chain: Sequence[str],
-    ceiling: int,
+    depth_limit: int,
     policy: Policy,
     retired: Collection[str] = (),
 ) -> str:
     """Why `spec` may not delegate `task` to `worker`, or an empty string.
 
-    `chain`: who delegated to it, outermost first. `ceiling`: the supervisor's own depth limit, or what an outer
+    `chain`: who delegated to it, outermost first. `depth_limit`: the supervisor's own depth limit, or what an outer
     supervisor has left of its own.
     """
     roster = ", ".join(spec.workers) or "none"
     if policy.delegation == "forbidden":
         return "delegating is forbidden here; do the work yourself"
     depth = len(chain) + 1
-    if depth > ceiling:
-        return f"a delegation at depth {depth} is too deep, the limit is {ceiling}; do it yourself"
+    if depth > depth_limit:
+        return f"a delegation at depth {depth} is too deep, the limit is {depth_limit}; do it yourself"
     if not task.strip():
         return "the task is empty; say what is to be done"
     if worker == spec.name:
@@ -155,9 +150,9 @@ def refusal(
     return ""
 
 
-def may_transfer(chain: Sequence[str], ceiling: int) -> bool:
+def may_transfer(chain: Sequence[str], depth_limit: int) -> bool:
     """Whether an agent may hand its task over: hand-overs are bounded like delegations, and none goes in circles."""
-    return len(chain) < max(1, ceiling)
+    return len(chain) < max(1, depth_limit)
 
 
 def directory(records: Iterable[TaskRecord], team: Iterable[AgentSpec], retired: Collection[str] = ()) -> list[Member]:

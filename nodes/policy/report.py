@@ -1,16 +1,11 @@
-"""The report: one answer in Markdown, every statement with its numbered source, and honest about what is missing.
-
-Putting results together (chapter 15.9, t7): deduplicate, filter, keep every source.
-
-Numbered sources: each label in a text becomes the number of what stands at its place.
-"""
+"""The report: one answer in Markdown, deduplicated (chapter 15.9, t7), with numbered sources."""
 
 import re
 from collections.abc import Iterable, Sequence
 
 from rapidfuzz import fuzz
 
-from nodes.policy.takeover import Undone, rolled_back
+from nodes.policy.takeover import RollbackResult, rollback_section
 from state.citation import LABEL, Citation, Claim, labels_in, without_labels
 from state.record import Outcome, TaskRecord
 from state.run import Mode
@@ -28,7 +23,7 @@ def write_report(
     models: Sequence[str],
     warnings: Sequence[str] = (),
     error: str | None = None,
-    undone: Sequence[Undone] | None = None,
+    undone: Sequence[RollbackResult] | None = None,
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed."""
     claims = claims_of(record.outcome for record in records if record.outcome)
@@ -42,7 +37,7 @@ def write_report(
     if more:
         parts.append("## Further findings\n\n" + more)
     if undone is not None:
-        parts.append("## Rolled back\n\n" + rolled_back(undone))
+        parts.append("## Rolled back\n\n" + rollback_section(undone))
     if missing := _missing(records):
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed():

@@ -1,14 +1,11 @@
-"""Who does a task (supervisor guide, "routing: task to agent").
-
-What speaks, before a task begins, for asking a human: it is sensitive (15.12.8), or nobody and no tool fits.
-"""
+"""Who does a task (supervisor guide, "routing: task to agent"), and whether nobody fits (15.12.8)."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
 
 from nodes.policy.oversight import fired, is_sensitive
 from state.agent import AgentSpec
-from state.approval import Fired, Risk, Signs
+from state.approval import FiredTrigger, Risk, TriggerInput
 from state.plan import Task
 from state.policy import Policy
 from state.record import Route, Score
@@ -94,9 +91,9 @@ ANYBODY = "generalist"
 """The role of a task that asks for nobody in particular (15.6): whoever there is may do it."""
 
 
-def marks_of(task: Task, route: Route | None, agent: AgentSpec | None, policy: Policy) -> list[Fired]:
+def marks_of(task: Task, route: Route | None, agent: AgentSpec | None, policy: Policy) -> list[FiredTrigger]:
     """The triggers that a task fires before it runs; `agent` is who would do it."""
-    signs = Signs(action=task.action or "", risk=risk_of(task, policy), misfit=misfit(task, route, agent))
+    signs = TriggerInput(action=task.action or "", risk=risk_of(task, policy), misfit=out_of_scope(task, route, agent))
     return fired(signs, policy)
 
 
@@ -105,7 +102,7 @@ def risk_of(task: Task, policy: Policy) -> Risk:
     return "high" if task.action and is_sensitive(task.action, policy) else "low"
 
 
-def misfit(task: Task, route: Route | None, agent: AgentSpec | None) -> str:
+def out_of_scope(task: Task, route: Route | None, agent: AgentSpec | None) -> str:
     """Why the task is out of scope, in words; empty if it is not."""
     if agent is None:
         return "there is no agent for it"

@@ -1,11 +1,4 @@
-"""Who drives after a signal (chapter 15.12.4): pause, resume, takeover, cancel.
-
-Giving the wheel back (chapter 15.12.4): results that a human made, a plan that a human changed, and what stays.
-
-What a human gets who takes the wheel (chapter 15.12.4).
-
-Undoing what was done: with which tool, with what, and how it is told (chapter 15.12.4, cancel with rollback).
-"""
+"""A human at the wheel (chapter 15.12.4): who drives after a signal, what they see, handing back, rolling back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -152,7 +145,7 @@ def _next(pending: Sequence[TaskRecord], ended: set[str]) -> str:
 Undoing = Literal["undone", "stuck", "no undo", "unclear"]
 
 
-class Undone(BaseModel):
+class RollbackResult(BaseModel):
     """What became of one action when the run was rolled back."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -174,14 +167,14 @@ def is_left_behind(effect: Effect) -> bool:
     return effect.status not in ("refused", "undone")
 
 
-def rolled_back(undone: Sequence[Undone]) -> str:
+def rollback_section(undone: Sequence[RollbackResult]) -> str:
     """The report's section: what was undone, in that order, and what is left for a human to do."""
     if not undone:
         return "Nothing had been done to the outside world."
     return "\n".join(f"- {_line(one)}" for one in undone)
 
 
-def _line(one: Undone) -> str:
+def _line(one: RollbackResult) -> str:
     shown = ", ".join(f"{name}: {_short(value)}" for name, value in one.args.items())
     what = f"`{one.tool}` ({shown})" if shown else f"`{one.tool}`"
     if one.how == "undone":

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from state.record import Outcome
-from state.trust import LEVELS, Incident, Level, Tally, Trust
+from state.trust import LEVELS, Incident, Level, RunResult, Trust
 
 DAY_S = 86_400.0
 EXCUSED = frozenset({"limit", "rejected", "denied"})
@@ -36,7 +36,7 @@ RULES: dict[Level, Rule] = {
 """What each level needs to leave it upwards."""
 
 
-def trust_of(agent: str, book: Iterable[Tally | Incident], now: float) -> Trust:
+def trust_of(agent: str, book: Iterable[RunResult | Incident], now: float) -> Trust:
     """Where an agent stands after all that is written about it; `missing` is counted as of `now`.
 
     After each run it may rise by one level; an incident takes effect at once, and after a run of the same moment.
@@ -60,8 +60,8 @@ def missing(trust: Trust, now: float) -> list[str]:
     days = _days(trust.since, now)
     if days < rule.days:
         found.append(f"{days} of {rule.days} days")
-    if trust.incidents and (quiet := _days(trust.incidents[-1].at, now)) < rule.quiet_days:
-        found.append(f"{quiet} of {rule.quiet_days} days without incident")
+    if trust.incidents and (idle := _days(trust.incidents[-1].at, now)) < rule.quiet_days:
+        found.append(f"{idle} of {rule.quiet_days} days without incident")
     return found
 
 
@@ -71,7 +71,9 @@ def next_level(level: Level) -> Level | None:
     return LEVELS[place] if place < len(LEVELS) else None
 
 
-def tallies(outcomes: Iterable[Outcome], agents: Collection[str], since: float, at: float) -> dict[str, Tally]:
+def results_by_agent(
+    outcomes: Iterable[Outcome], agents: Collection[str], since: float, at: float
+) -> dict[str, RunResult]:
     """What each of `agents` did in a run: tasks it delivered, and tasks it tried and did not.
 
     What a limit of the run, the model's provider or a human's no has ended is nobody's failure.
@@ -85,13 +87,13 @@ def tallies(outcomes: Iterable[Outcome], agents: Collection[str], since: float, 
         elif outcome.failure and outcome.failure.kind not in EXCUSED:
             failed[outcome.agent] += 1
     return {
-        agent: Tally(at=at, since=since, completed=completed[agent], failed=failed[agent])
+        agent: RunResult(at=at, since=since, completed=completed[agent], failed=failed[agent])
         for agent in agents
         if completed[agent] or failed[agent]
     }
 
 
-def _after_run(trust: Trust, tally: Tally) -> Trust:
+def _after_run(trust: Trust, tally: RunResult) -> Trust:
     counted = trust.model_copy(
         update={
             "tasks_completed": trust.tasks_completed + tally.completed,

@@ -1,18 +1,13 @@
-"""Questions to humans: each asked once, with a deadline, on record and announced, whatever crashes in between.
+"""Asking humans: each question once, with a deadline, an audit line and a notification, whatever crashes in between.
 
-What is true of a question (its deadline above all) stands in the Store under `approvals`; that somebody was told, under
-`told`. A process that dies between the two leaves it to the next one to tell. Those of nested supervisors are among
-them (`nodes.runtime.approvals`).
+What is true of a question (its deadline above all) stands in the Store under `approvals`; that somebody was
+notified, under `told`. A process that dies between the two leaves it to the next one to notify. A message that
+cannot be delivered is tried again and then given up: it never fails a run.
 
-Questions of a nested supervisor: the outermost one asks, tells, decides and records them, each once.
-
-Inside stands only what was asked, by the ids that are used there, so that work goes on in place when the answer comes
-(`Steering.follow`). A process that dies after a question was asked outside, and before anybody inside knows, has it
-asked again under the same id: outside it is known, and nothing is doubled.
-
-Telling people that they are asked: through whatever the composition root hands in, and always in the log.
-
-A message that cannot be delivered is tried again and then given up: it never fails a run.
+Questions of a nested supervisor are asked, notified, decided and recorded by the outermost one. Inside stands only
+what was asked, by the ids that are used there, so that work goes on in place when the answer comes
+(`SignalState.attach_to`). A process that dies after a question was asked outside, and before anybody inside knows,
+has it asked again under the same id: outside it is known, and nothing is doubled.
 """
 
 import asyncio
@@ -23,11 +18,18 @@ from math import inf
 
 from langgraph.store.base import PutOp
 
-from nodes.policy.approvals import asked_by, decided, escalated, is_expired, most_urgent_first, stamped
+from nodes.policy.approvals import (
+    decision_on_expiry,
+    escalated,
+    is_expired,
+    most_urgent_first,
+    open_questions_of,
+    with_deadline,
+)
 from nodes.policy.failures import retry_delay
 from nodes.runtime.audit import entry_of
 from nodes.runtime.context import RunContext
-from nodes.runtime.nesting import Decide, Nesting, Waiting
+from nodes.runtime.nesting import Decide, OuterRun, Waiting
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import Clock, Notifier
 from state.approval import POLICY, Approval, Decision
@@ -37,7 +39,7 @@ from state.supervisor import SupervisorState
 ON_THE_LOOP = "on_the_loop"
 
 
-class Questions:
+class Approvals:
     """The questions of one run."""
 
     def __init__(self, run: RunContext) -> None:
@@ -69,7 +71,7 @@ class Questions:
         self._announce(asked)
         return asked
 
-    async def note(self, approval: Approval) -> None:
+    async def record_only(self, approval: Approval) -> None:
         """Put on record, once, that something is done which needs no answer, and tell people."""
         if approval.id in self._known:
             return
@@ -98,14 +100,14 @@ class Questions:
             asked = self._known.get(approval.id, approval)
             if not is_expired(asked, self._run.services.clock.now()):
                 continue
-            if decision := decided(asked, self._run.policy):
+            if decision := decision_on_expiry(asked, self._run.policy):
                 await self.answer(asked, decision, decide)
                 made[asked.id] = decision
             else:
                 await self._escalate(asked)
         return made
 
-    async def announced(self, waiting: Sequence[Approval] = ()) -> None:
+    async def wait_notified(self, waiting: Sequence[Approval] = ()) -> None:
         """Wait until everybody was told, or could not be; also of those that a crash kept from being announced."""
         for approval in waiting:
             self._announce(self._known.get(approval.id, approval))
@@ -117,11 +119,11 @@ class Questions:
         return [question for waiting in list(self.below.values()) for question in waiting()]
 
     @contextmanager
-    def heard(self, waiting: Waiting) -> Iterator[None]:  # noqa: ARG002 - nobody is above the outermost
+    def visible_above(self, waiting: Waiting) -> Iterator[None]:  # noqa: ARG002 - nobody is above the outermost
         """While inside, whoever is above knows what is waited for."""
         yield
 
-    def hang_up(self) -> None:
+    def cancel_notifications(self) -> None:
         """Tell nobody any more: the run stops here, and the next process tells whoever was not reached."""
         for task in self._telling:
             task.cancel()
@@ -130,7 +132,7 @@ class Questions:
         async with self._asking:
             asked = self._known.get(approval.id)
             if asked is None:
-                asked = stamped(approval, self._run.policy, self._run.services.clock.now())
+                asked = with_deadline(approval, self._run.policy, self._run.services.clock.now())
                 async with self._run.audit.sealing(entry_of("requested", asked, asked.asked_at)) as rows:
                     await self._requested(asked, rows)
         return asked
@@ -193,49 +195,49 @@ class Questions:
         await self._run.store.aput(place, key, {"at": services.clock.now(), "delivered": delivered})
 
 
-class InnerQuestions(Questions):
+class NestedApprovals(Approvals):
     """The questions of one nested run."""
 
-    def __init__(self, run: RunContext, outer: Nesting) -> None:
+    def __init__(self, run: RunContext, outer: OuterRun) -> None:
         super().__init__(run)
         self._outer = outer
 
     def deadline(self, approval_id: str) -> float:
         """When the outermost policy decides a question."""
-        return self._outer.questions.deadline(f"{self._outer.asks}{approval_id}")
+        return self._outer.approvals.deadline(f"{self._outer.question_prefix}{approval_id}")
 
     async def ask(self, approval: Approval) -> Approval:
         """Ask outside, unless it was asked before; returns the question with its deadline."""
-        outside = await self._outer.questions.ask(self._outer.outward(approval))
+        outside = await self._outer.approvals.ask(self._outer.as_asked_outside(approval))
         times = {"asked_at": outside.asked_at, "expires_at": outside.expires_at, "escalated": outside.escalated}
         return await self._keep(approval.model_copy(update=times))
 
-    async def note(self, approval: Approval) -> None:
+    async def record_only(self, approval: Approval) -> None:
         """Put on record outside, once, that something is done which needs no answer."""
-        await self._outer.questions.note(self._outer.outward(approval))
+        await self._outer.approvals.record_only(self._outer.as_asked_outside(approval))
         await self._keep(approval)
 
     async def answer(self, approval: Approval, decision: Decision, decide: Decide, also: Sequence[PutOp] = ()) -> None:
         """Keep a decision that was made inside, outside."""
-        outside = self._outer.outward(approval)
-        await self._outer.questions.answer(outside, decision, lambda _, said: decide(approval.id, said), also)
+        outside = self._outer.as_asked_outside(approval)
+        await self._outer.approvals.answer(outside, decision, lambda _, said: decide(approval.id, said), also)
 
     async def expire(self, waiting: Sequence[Approval], decide: Decide) -> dict[str, Decision]:  # noqa: ARG002 - above
         """Nothing: the outermost run decides what is late, after the answers that came in time."""
         return {}
 
-    async def announced(self, waiting: Sequence[Approval] = ()) -> None:
+    async def wait_notified(self, waiting: Sequence[Approval] = ()) -> None:
         """Nothing to wait for: the outermost run tells people."""
 
     @contextmanager
-    def heard(self, waiting: Waiting) -> Iterator[None]:
+    def visible_above(self, waiting: Waiting) -> Iterator[None]:
         """While inside, the outer run knows what is waited for, and decides it when its time is up."""
-        above, outer = self._outer.questions.below, self._outer
-        above[outer.asks] = lambda: [outer.outward(question) for question in waiting()]
+        above, outer = self._outer.approvals.below, self._outer
+        above[outer.question_prefix] = lambda: [outer.as_asked_outside(question) for question in waiting()]
         try:
             yield
         finally:
-            above.pop(outer.asks, None)
+            above.pop(outer.question_prefix, None)
 
     async def _keep(self, approval: Approval) -> Approval:
         if self._known.get(approval.id) != approval:
@@ -244,9 +246,9 @@ class InnerQuestions(Questions):
         return approval
 
 
-def questions_for(run: RunContext) -> Questions:
+def questions_for(run: RunContext) -> Approvals:
     """The questions of a run: its own, or those of a nested one."""
-    return InnerQuestions(run, run.outer) if run.outer else Questions(run)
+    return NestedApprovals(run, run.outer) if run.outer else Approvals(run)
 
 
 TRIES = 3
@@ -294,7 +296,7 @@ def open_questions(state: SupervisorState) -> list[Approval]:
     if plan := plan_in_question(state):
         return [plan]
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    return most_urgent_first(asked_by(records, state.get("decisions") or {}))
+    return most_urgent_first(open_questions_of(records, state.get("decisions") or {}))
 
 
 def plan_in_question(state: SupervisorState) -> Approval | None:

@@ -1,4 +1,4 @@
-"""The meter: one ledger of tokens, calls and money for all agents of a run. Reserved before a call, settled after.
+"""The budget of a run: one ledger of tokens, calls and money for all agents. Reserved before a call, settled after.
 
 Checking and reserving is one step that nothing can come between, so the boundary is exact however many agents are at
 it. While a call that is under way may still leave room, the next one waits for it instead of being refused.
@@ -12,7 +12,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.budget import exceeded, expected, used_up
 from nodes.runtime.context import RunContext
-from nodes.runtime.nesting import Room
+from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.rows import read_all, space
 from state.errors import AgentFailed, BudgetUsedUp
 from state.record import Usage
@@ -30,7 +30,7 @@ class Reservation:
         self.used: Usage | None = None
 
 
-class Meter:
+class Budget:
     """What one run has used."""
 
     def __init__(self, run: RunContext) -> None:
@@ -38,7 +38,7 @@ class Meter:
         self._spent = Usage()
         self._ledger: dict[str, Usage] = {}
         self._open: list[Reservation] = []
-        self._dearest = Usage()
+        self._largest_call = Usage()
         self._settled = asyncio.Event()
         self._exhausted: str | None = None
 
@@ -67,7 +67,7 @@ class Meter:
         return self._spent
 
     @asynccontextmanager
-    async def call(self, task_id: str, agent: str, prompt_characters: int) -> AsyncIterator[Reservation]:
+    async def call(self, task_id: str, agent: str, prompt_characters: int) -> AsyncIterator[OuterReservation]:
         """Room for one model call; what it used is on the ledger when this ends, however it ends: a failed one counts.
 
         Raises:
@@ -84,7 +84,7 @@ class Meter:
                 self._settled.set()
 
     @asynccontextmanager
-    async def _outside(self, agent: str, prompt_characters: int) -> AsyncIterator[Room]:
+    async def _outside(self, agent: str, prompt_characters: int) -> AsyncIterator[OuterReservation]:
         """Room on the outer supervisor's budget, where there is one: it is counted on both."""
         if outer := self._run.outer:
             async with outer.budget.call(outer.task_id, agent, prompt_characters) as room:
@@ -93,7 +93,7 @@ class Meter:
             yield Reservation(Usage())
 
     @asynccontextmanager
-    async def supervising(self, prompt_characters: int) -> AsyncIterator[Room]:
+    async def supervising(self, prompt_characters: int) -> AsyncIterator[OuterReservation]:
         """Room for one of the supervisor's own calls, which are settled in the state of the run (`add_own`).
 
         What it really took is set on what this yields, for the budget of an outer supervisor.
@@ -124,15 +124,15 @@ class Meter:
         await self._put(task_id, agent, used)
 
     async def _put(self, task_id: str, agent: str, used: Usage) -> None:
-        if used.total_tokens > self._dearest.total_tokens:
-            self._dearest = used
+        if used.total_tokens > self._largest_call.total_tokens:
+            self._largest_call = used
         names = (RUN, f"task:{task_id}", f"agent:{agent}")
         for name in names:
             self._ledger[name] = self.used(name) + used
         place = space("ledger", self._run.thread_id)
         await self._run.store.abatch([PutOp(place, name, self._ledger[name].model_dump()) for name in names])
 
-    async def spend(self, task_id: str, agent: str, cost: float) -> None:
+    async def charge(self, task_id: str, agent: str, cost: float) -> None:
         """Put money on the ledger that a tool or a function costs.
 
         Raises:
@@ -142,11 +142,11 @@ class Meter:
             await self.stop(why)
             raise AgentFailed(why, "limit")
         if outer := self._run.outer:
-            await outer.budget.spend(outer.task_id, agent, cost)
+            await outer.budget.charge(outer.task_id, agent, cost)
         if cost:
             await self._put(task_id, agent, Usage(cost=cost))
 
-    async def no_room(self) -> str | None:
+    async def exhausted_by(self) -> str | None:
         """Which limit keeps work from starting, if any."""
         if why := self.exhausted or used_up(self._run.policy, self.total):
             await self.stop(why)
@@ -158,11 +158,11 @@ class Meter:
             self._exhausted = why
             await self._run.emit("budget_exceeded", reason=why)
 
-    async def room(self, prompt_characters: int) -> str:
+    async def refusal(self, prompt_characters: int) -> str:
         """Why there is no room for another call, or an empty string; stops nothing, and waits for calls under way."""
         while True:
             held = sum((reservation.expecting for reservation in self._open), Usage())
-            asked = expected(prompt_characters, self._dearest)
+            asked = expected(prompt_characters, self._largest_call)
             why = self.exhausted or exceeded(self._run.policy, self.total, held + asked)
             if not why or self.exhausted or not self._open:
                 return why
@@ -171,7 +171,7 @@ class Meter:
 
     async def _reserve(self, prompt_characters: int) -> Reservation:
         while True:
-            asked = Reservation(expected(prompt_characters, self._dearest))
+            asked = Reservation(expected(prompt_characters, self._largest_call))
             held = sum((reservation.expecting for reservation in self._open), Usage())
             why = self.exhausted or exceeded(self._run.policy, self.total, held + asked.expecting)
             if not why:
@@ -190,8 +190,8 @@ async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
     return {item.key: Usage.model_validate(item.value) for item in items}
 
 
-async def open_meter(run: RunContext, state: SupervisorState) -> Meter:
+async def open_meter(run: RunContext, state: SupervisorState) -> Budget:
     """The meter of a run, with what was used so far."""
-    meter = Meter(run)
-    await meter.load(Usage.model_validate(state.get("spent") or {}))
-    return meter
+    budget = Budget(run)
+    await budget.load(Usage.model_validate(state.get("spent") or {}))
+    return budget

@@ -1,7 +1,4 @@
-"""Functions that people bring, async or not: one that is not runs in a thread, so that it holds up nobody else.
-
-How an agent's work ends where it stands, without a result: raised through whatever the agent itself may catch.
-"""
+"""Calling code that agents bring: in a thread if it blocks; and the ways it may end without a result."""
 
 import asyncio
 import inspect
@@ -18,9 +15,9 @@ from pydantic import JsonValue
 from state.approval import Approval
 
 
-async def called(work: Callable[..., Any], *args: object, **kwargs: object) -> Any:
+async def call(work: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     """What a function returns, async or not."""
-    returned = work(*args, **kwargs) if _is_async(work) else await aside(partial(work, *args, **kwargs))
+    returned = work(*args, **kwargs) if _is_async(work) else await in_thread(partial(work, *args, **kwargs))
     return await returned if inspect.isawaitable(returned) else returned
 
 
@@ -28,7 +25,7 @@ def _is_async(work: Any) -> bool:
     return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(type(work).__call__)
 
 
-async def aside(work: Callable[[], Any]) -> Any:
+async def in_thread(work: Callable[[], Any]) -> Any:
     """What a function that is not async returns, run in a thread: one that hangs holds up nobody else.
 
     The thread cannot be ended. It is a daemon, so that it keeps no process alive.
@@ -71,7 +68,7 @@ class Parked(BaseException):
         """Where the agent goes on from."""
 
 
-class HandedOver(BaseException):
+class HandOver(BaseException):
     """The agent's work ends here for good: another one finishes the task in its place."""
 
     def __init__(self, to: str, note: str) -> None:
@@ -80,7 +77,7 @@ class HandedOver(BaseException):
         self.note = note
 
 
-async def ungrouped(work: Awaitable[T]) -> T:
+async def first_of_group(work: Awaitable[T]) -> T:
     """What `work` returns; of what tasks of a group have raised at the same time, what matters most.
 
     Everything that is asked counts as one question; then comes handing over, then what is first.
@@ -93,7 +90,7 @@ async def ungrouped(work: Awaitable[T]) -> T:
         if parked:
             asked = {approval.id: approval for one in parked for approval in one.approvals}
             raise Parked(*asked.values(), conversation=parked[0].conversation) from None
-        weighty = (one for one in leaves if isinstance(one, GraphInterrupt | HandedOver))
+        weighty = (one for one in leaves if isinstance(one, GraphInterrupt | HandOver))
         raise next(weighty, leaves[0]) from group
 
 

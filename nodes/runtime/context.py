@@ -1,9 +1,4 @@
-"""One run as a node sees it: the thread, its policy, its journal, its sources.
-
-Where a run's files go: one folder for each thread, and below it one for each task of a nested supervisor.
-
-The shape of a node of the supervisor graph.
-"""
+"""One run as a node sees it: the thread, its policy, its journal, its folder, its sources."""
 
 import asyncio
 import re
@@ -22,7 +17,7 @@ from langgraph.store.base import BaseStore, PutOp
 
 from nodes.runtime.audit import Audit
 from nodes.runtime.journal import Journal
-from nodes.runtime.nesting import InnerJournal, Nesting
+from nodes.runtime.nesting import NestedJournal, OuterRun
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
 from state.event import EventKind
@@ -53,7 +48,7 @@ class RunContext:
     journal: Journal
     saver: BaseCheckpointSaver[str] | None = None
     """The run's checkpointer, for graphs that run on threads of their own below it."""
-    outer: Nesting | None = None
+    outer: OuterRun | None = None
     """The supervisor that this one is an agent of."""
     by_hand: bool = False
     """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
@@ -97,10 +92,10 @@ class RunContext:
         return run_folder(self.services.artifacts, self.thread_id)
 
     @property
-    def ceiling(self) -> int:
+    def depth_limit(self) -> int:
         """How deep agents may delegate or nest: the policy's limit, and what an outer supervisor has left."""
         own = self.policy.max_delegation_depth
-        return min(own, self.outer.ceiling) if self.outer else own
+        return min(own, self.outer.depth_limit) if self.outer else own
 
 
 def open_context(services: Services, state: SupervisorState, runtime: Runtime[None], phase: Phase) -> RunContext:
@@ -117,10 +112,10 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     thread_id = f"{thread_of(config)}/{above}" if by_hand else thread_of(config)
     store = runtime.store or services.fallback_store
     given = cast(object, runtime.context)
-    outer = given if isinstance(given, Nesting) and not by_hand else None
+    outer = given if isinstance(given, OuterRun) and not by_hand else None
     if outer or by_hand:
         services = services.below(outer.journal.clock if outer else services.clock)
-    journal = InnerJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
+    journal = NestedJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
     saver = configurable.get("__pregel_checkpointer")
     return RunContext(

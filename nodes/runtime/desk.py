@@ -11,7 +11,7 @@ from nodes.policy.approvals import denial
 from nodes.policy.oversight import risk_asked
 from nodes.policy.recruiting import directory
 from nodes.runtime.calling import Parked
-from nodes.runtime.execution import Floor
+from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.side_effects import Once
 from nodes.runtime.trust_store import mode_of
 from state.agent import Brief, Mail, Member
@@ -46,21 +46,21 @@ class Desk:
 
     def __init__(
         self,
-        floor: Floor,
+        execution: ExecutionContext,
         agent: str,
         brief: Brief,
         attempt: str,
         delegating: Delegating | None = None,
         plan_task: str = "",
     ) -> None:
-        self._floor = floor
+        self._execution = execution
         self._agent = agent
         self._brief = brief
         self._attempt = attempt
         self._delegating = delegating
         self._plan_task = plan_task or brief.task.id
         self._asked = self._sent = self._read = self._delegated = 0
-        self._once = Once(floor, agent, brief.task)
+        self._once = Once(execution, agent, brief.task)
 
     async def ask(self, action: str, args: dict[str, JsonValue] | None = None, risk: Risk = "medium") -> Decision:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
@@ -74,11 +74,11 @@ class Desk:
         self._asked += 1
         task = self._brief.task
         approval_id = f"{task.id}.{self._brief.iteration}.q{self._asked}"
-        if decision := self._floor.steering.decisions.get(approval_id):
-            if why := denial(decision, action, self._floor.run.policy):
+        if decision := self._execution.signals.decisions.get(approval_id):
+            if why := denial(decision, action, self._execution.run.policy):
                 raise AgentFailed(why, "denied")
             return decision
-        asked = risk_asked(risk, await mode_of(self._floor.run, self._agent))
+        asked = risk_asked(risk, await mode_of(self._execution.run, self._agent))
         raise Parked(
             Approval(
                 id=approval_id,
@@ -129,26 +129,26 @@ class Desk:
             The new task's id, or a `Refusal` (false) that says why not. Asking again for the same gives the same id.
         """
         asked = Recruit(role=role, task=task, recruiter=self._plan_task, by=self._agent)
-        made = await self._floor.listener.recruit(asked)
+        made = await self._execution.listener.recruit(asked)
         return Refusal(made.reason) if isinstance(made, recruiting.Refusal) else made.id
 
     async def result(self, task_id: str) -> Outcome:
         """Wait for a task, such as a recruit, and get its outcome. KeyError if there is no such task."""
         own = self._plan_task
-        self._floor.waits[own] = task_id
-        self._floor.slots.release()  # somebody else may work while this one waits
+        self._execution.awaiting[own] = task_id
+        self._execution.concurrency.release()  # somebody else may work while this one waits
         try:
-            while self._floor.records[task_id].status not in FINAL:
-                self._floor.note_quiet()
-                if self._floor.quiet.is_set():
+            while self._execution.records[task_id].status not in FINAL:
+                self._execution.stop_if_idle()
+                if self._execution.idle.is_set():
                     raise Parked  # what it waits for waits for a human
-                self._floor.steering.changed.clear()
-                await self._floor.steering.changed.wait()
+                self._execution.signals.changed.clear()
+                await self._execution.signals.changed.wait()
                 await self.pause_point()
         finally:
-            self._floor.waits.pop(own, None)
-            await self._floor.slots.acquire()
-        outcome = self._floor.records[task_id].outcome
+            self._execution.awaiting.pop(own, None)
+            await self._execution.concurrency.acquire()
+        outcome = self._execution.records[task_id].outcome
         if outcome is None:
             raise RuntimeError(f"task {task_id} ended without an outcome")
         return outcome
@@ -182,22 +182,24 @@ class Desk:
             Why it could not be delivered, or an empty string. `key` tells repeated sends apart after a crash.
         """
         self._sent += 1
-        now = self._floor.run.services.clock.now()
+        now = self._execution.run.services.clock.now()
         name = f"{self._attempt}.{key or self._sent}"
-        return self._floor.listener.post.deliver(Mail(id=name, sender=self._agent, to=to, text=text, at=now))
+        return self._execution.listener.outbox.deliver(Mail(id=name, sender=self._agent, to=to, text=text, at=now))
 
     def inbox(self) -> list[Mail]:
         """Messages that this call has not returned before, oldest first; copies."""
-        mailbox = self._floor.steering.mail(self._agent)
+        mailbox = self._execution.signals.mail(self._agent)
         found, self._read = mailbox.since(self._read), mailbox.received
         return found
 
     def team(self) -> list[Member]:
         """Who is on the run: role, status, and whether recruited."""
-        return directory(self._floor.records.values(), self._floor.run.services.team, self._floor.steering.retired)
+        return directory(
+            self._execution.records.values(), self._execution.run.services.team, self._execution.signals.retired
+        )
 
     async def pause_point(self) -> None:
         """A safe point: gives others a turn, and stops here when the run is paused or taken over."""
         await asyncio.sleep(0)
-        if self._floor.steering.is_stopping:
+        if self._execution.signals.is_stopping:
             raise Parked

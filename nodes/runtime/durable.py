@@ -1,13 +1,12 @@
-"""What is done once: recorded by LangGraph, so that after a crash it is not done again.
+"""Steps that LangGraph records, and graphs on threads of their own: what is not done again after a crash.
 
-This is the one place where the supervisor's own model calls are retried; agents' calls are retried task by task
+Here the supervisor's own model calls are retried; agents' calls are retried task by task
 (`nodes.execution.attempts`), and the model clients themselves do not retry at all.
 
-A graph run as a graph of its own, on a thread below the run's, with the run's checkpointer.
-
-Called the way LangGraph calls subgraphs, a graph that asks would stop the whole superstep, and its place would hang on
-the order of calls. On a thread of its own its questions come back as data, it is found again by its name after a
-crash, goes on where it stood, and what it finished is not done again.
+A graph that asks and is called the way LangGraph calls subgraphs would stop the whole superstep, and its place would
+hang on the order of calls. On a thread of its own, below the run's and with its checkpointer, its questions come
+back as data, it is found again by its name after a crash, goes on where it was, and what it finished is not done
+again.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,9 +21,9 @@ from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt, StateSnapshot
 
 from nodes.policy.failures import retry_delay
-from nodes.runtime.budget import Meter
+from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
-from nodes.runtime.execution import Floor
+from nodes.runtime.execution import ExecutionContext
 from state.errors import ModelUnavailable
 from state.record import Usage
 from state.text import Json
@@ -32,7 +31,7 @@ from state.text import Json
 Thunk = Callable[[], Awaitable[Json]]
 
 
-def recorder(run: RunContext, prefix: str, meter: Meter, size: int) -> Callable[[str, Thunk], Awaitable[Json]]:
+def recorded_calls(run: RunContext, prefix: str, budget: Budget, size: int) -> Callable[[str, Thunk], Awaitable[Json]]:
     """A function that makes a call under a unique name, or returns what it returned before a crash.
 
     `size`: characters of the prompt. The call's reply carries what it has used under `usage`.
@@ -43,19 +42,19 @@ def recorder(run: RunContext, prefix: str, meter: Meter, size: int) -> Callable[
 
     async def call(name: str, thunk: Thunk) -> Json:
         async def within_budget() -> Json:
-            async with meter.supervising(size) as room:
+            async with budget.supervising(size) as room:
                 made = await _patiently(run, thunk)
                 room.used = Usage.model_validate(made["usage"])
                 return made
 
-        reply = await once(f"{prefix}:{name}", within_budget)
-        meter.add_own(Usage.model_validate(reply["usage"]))
+        reply = await recorded_step(f"{prefix}:{name}", within_budget)
+        budget.add_own(Usage.model_validate(reply["usage"]))
         return reply
 
     return call
 
 
-async def once(name: str, thunk: Thunk) -> Json:
+async def recorded_step(name: str, thunk: Thunk) -> Json:
     """What `thunk` returns, kept by LangGraph under `name`: after a crash it is not called again.
 
     Names are unique within whatever calls this, and come in a fixed order: LangGraph tells results apart by both.
@@ -86,7 +85,7 @@ Callbacks = list[Any]
 
 
 @dataclass(frozen=True)
-class Stand:
+class GraphPosition:
     """Where a graph stands: at its end, at what it asks, or at a breakpoint."""
 
     values: Mapping[str, Any]
@@ -99,7 +98,7 @@ class Stand:
 
 
 @dataclass(frozen=True)
-class SubThread:
+class GraphThread:
     """One run of one graph."""
 
     graph: AnyGraph
@@ -108,14 +107,14 @@ class SubThread:
     context: object = None
     callbacks: tuple[Any, ...] = ()
 
-    async def stand(self) -> Stand | None:
+    async def position(self) -> GraphPosition | None:
         """Where it stands; None if it has not begun."""
         snapshot = await self.graph.aget_state(self._config)
         return _stand(snapshot) if snapshot.created_at else None
 
     async def run(
         self, given: object, answers: Mapping[str, object], hear: Callable[[object], Any] | None = None
-    ) -> Stand:
+    ) -> GraphPosition:
         """From the beginning, from where it stood, or with answers by question, to the end or to the next question.
 
         `hear` gets what the graph writes to its custom stream.
@@ -143,12 +142,12 @@ class SubThread:
         return {"configurable": {"thread_id": self.name}, "callbacks": [*_tracers(), *self.callbacks]}
 
 
-def open_subthread(
-    floor: Floor, graph: AnyGraph, name: str, context: object = None, callbacks: tuple[Any, ...] = ()
-) -> SubThread:
+def open_graph_thread(
+    execution: ExecutionContext, graph: AnyGraph, name: str, context: object = None, callbacks: tuple[Any, ...] = ()
+) -> GraphThread:
     """The run of `graph` under `name`, a path below the run's thread."""
-    ours = graph.copy(update={"checkpointer": floor.saver, "store": graph.store or floor.run.store})
-    return SubThread(ours, f"{floor.run.thread_id}/{name}", context, callbacks)
+    ours = graph.copy(update={"checkpointer": execution.saver, "store": graph.store or execution.run.store})
+    return GraphThread(ours, f"{execution.run.thread_id}/{name}", context, callbacks)
 
 
 def _entry(snapshot: StateSnapshot, given: object, answers: Mapping[str, object]) -> tuple[bool, Any]:
@@ -162,9 +161,9 @@ def _entry(snapshot: StateSnapshot, given: object, answers: Mapping[str, object]
     return bool(snapshot.tasks), None
 
 
-def _stand(snapshot: StateSnapshot) -> Stand:
+def _stand(snapshot: StateSnapshot) -> GraphPosition:
     values = cast(Mapping[str, Any], snapshot.values or {})
-    return Stand(
+    return GraphPosition(
         values,
         tuple(snapshot.interrupts),
         has_ended=not snapshot.tasks,

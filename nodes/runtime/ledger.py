@@ -10,13 +10,13 @@ from typing import TypeGuard
 
 from langgraph.store.base import BaseStore, PutOp
 
-from nodes.runtime.nesting import Nesting
+from nodes.runtime.nesting import OuterRun
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import Clock
 from state.side_effect import Effect, EffectStatus
 
 
-class Effects:
+class SideEffectLedger:
     """The side effects of one run."""
 
     def __init__(self, store: BaseStore, thread_id: str, clock: Clock) -> None:
@@ -34,7 +34,7 @@ class Effects:
         """Every action of the run, the last one begun first."""
         return sorted((await self._all()).values(), key=lambda effect: -effect.number)
 
-    async def intend(self, effect: Effect) -> Effect:
+    async def begin(self, effect: Effect) -> Effect:
         """Write down that an action begins; a second begin of the same one is counted.
 
         A begin that has no end may have happened: it stays on the ledger, as a row of its own (`ID#TRIES`), and the
@@ -75,20 +75,20 @@ def _is_open(effect: Effect | None) -> TypeGuard[Effect]:
     return effect is not None and effect.status == "intended"
 
 
-class InnerEffects:
+class NestedLedger:
     """The side effects of one nested run."""
 
-    def __init__(self, outer: Nesting) -> None:
+    def __init__(self, outer: OuterRun) -> None:
         self._outer = outer
 
     async def find(self, effect_id: str) -> Effect | None:
         """What is known of an action; None if it was never begun."""
-        found = await self._outer.effects.find(f"{self._outer.acts}{effect_id}")
+        found = await self._outer.effects.find(f"{self._outer.effect_prefix}{effect_id}")
         return self._inward(found) if found else None
 
-    async def intend(self, effect: Effect) -> Effect:
+    async def begin(self, effect: Effect) -> Effect:
         """Write down that an action begins."""
-        return self._inward(await self._outer.effects.intend(self._outward(effect)))
+        return self._inward(await self._outer.effects.begin(self._outward(effect)))
 
     async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
         """Write down what came of it."""
@@ -97,9 +97,14 @@ class InnerEffects:
     def _outward(self, effect: Effect) -> Effect:
         outer = self._outer
         task_id, within = f"{outer.task_id}/{effect.task_id}", [outer.agent, *effect.within]
-        return effect.model_copy(update={"id": f"{outer.acts}{effect.id}", "task_id": task_id, "within": within})
+        return effect.model_copy(
+            update={"id": f"{outer.effect_prefix}{effect.id}", "task_id": task_id, "within": within}
+        )
 
     def _inward(self, effect: Effect) -> Effect:
         outer = self._outer
-        names = {"id": effect.id.removeprefix(outer.acts), "task_id": effect.task_id.removeprefix(f"{outer.task_id}/")}
+        names = {
+            "id": effect.id.removeprefix(outer.effect_prefix),
+            "task_id": effect.task_id.removeprefix(f"{outer.task_id}/"),
+        }
         return effect.model_copy(update={**names, "within": effect.within[1:]})

@@ -1,9 +1,8 @@
-"""The listener: applies signals to the run that is executing, in order, each exactly once.
+"""Applies signals to the run that is executing, in order, each exactly once; and the outbox of mail.
 
 From another process a signal is seen at the next poll, from this one at once. What an agent does through its desk
-(mail, recruits) comes the same way, without the detour through the log.
-
-The post: mail goes to mailboxes at once, is stored a moment later, and told of in the same transaction.
+(mail, recruits) comes the same way, without the detour through the log. Mail goes to mailboxes at once, and is
+stored a moment later, in one transaction with its event.
 """
 
 import asyncio
@@ -14,16 +13,16 @@ from contextlib import asynccontextmanager, suppress
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
 
-from nodes.policy.answers import came_second, checked
-from nodes.policy.approvals import asked_by
+from nodes.policy.answers import already_answered, checked
+from nodes.policy.approvals import open_questions_of
 from nodes.policy.mail import CAPACITY, addressees
 from nodes.policy.recruiting import Refusal, recruit
 from nodes.policy.takeover import control_by, hand_back_faults
-from nodes.runtime.approvals import Questions
-from nodes.runtime.budget import Meter
+from nodes.runtime.approvals import Approvals
+from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
-from nodes.runtime.signals import Steering, Waiting, handled, sent_at, waiting
+from nodes.runtime.signals import SignalState, Waiting, handled, sent_at, waiting
 from state.agent import Mail
 from state.approval import Approval
 from state.record import TaskRecord
@@ -52,17 +51,17 @@ class Listener:
     def __init__(
         self,
         run: RunContext,
-        steering: Steering,
-        meter: Meter,
-        questions: Questions,
+        signals: SignalState,
+        budget: Budget,
+        questions: Approvals,
         records: Mapping[str, TaskRecord],
     ) -> None:
         self.run = run
-        self.steering = steering
-        self.meter = meter
-        self.questions = questions
+        self.signals = signals
+        self.budget = budget
+        self.approvals = questions
         self.records = records
-        self.post = Post(run, steering, records)
+        self.outbox = Outbox(run, signals, records)
         self.on_recruit: Callable[[TaskRecord], None] = _nobody
         self.plan: Approval | None = None
         """The question about the plan, while that waits."""
@@ -72,29 +71,29 @@ class Listener:
     async def listening(self) -> AsyncIterator[None]:
         """Apply what waits, then listen while inside."""
         await self.look()
-        bell = self.run.services.bells.bell(self.run.thread_id)
+        bell = self.run.services.wake_ups.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
-            with self.questions.heard(self.open_questions):
+            with self.approvals.visible_above(self.open_questions):
                 yield
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
                 listening.cancel()
             with suppress(asyncio.CancelledError):
                 await listening
-            await self.post.save()
+            await self.outbox.flush()
 
     async def look(self) -> None:
         """Apply every signal that waits, then the deadlines of questions that nobody has answered."""
         async with self._lock:
             for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
-            await self.questions.expire(self.open_questions(), self.steering.decide)
+            await self.approvals.expire(self.open_questions(), self.signals.decide)
 
     def open_questions(self) -> list[Approval]:
         """The questions that nobody has answered: of parked tasks, and of nested supervisors at work."""
-        below = [asked for asked in self.questions.waiting_below() if asked.id not in self.steering.decisions]
-        return [*asked_by(self.records.values(), self.steering.decisions), *below]
+        below = [asked for asked in self.approvals.waiting_below() if asked.id not in self.signals.decisions]
+        return [*open_questions_of(self.records.values(), self.signals.decisions), *below]
 
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
@@ -107,7 +106,7 @@ class Listener:
                 async with asyncio.timeout(POLL_S):
                     await bell.wait()
             bell.clear()
-            await self.post.save()
+            await self.outbox.flush()
             await self.look()
 
     async def _handle(self, item: Waiting) -> None:
@@ -134,39 +133,39 @@ class Listener:
             await self._drive(signal, item)
 
     async def _drive(self, signal: Pause | Resume | Takeover | Cancel, item: Waiting) -> None:
-        if self.steering.control.driving == "cancelled":
+        if self.signals.control.driving == "cancelled":
             await self._log(item, "refused: the run is cancelled", [])
             return
-        if self.steering.control.driving == "handed_over" and isinstance(signal, Pause):
+        if self.signals.control.driving == "handed_over" and isinstance(signal, Pause):
             await self._log(item, "refused: the run is in a human's hands", [])
             return
         control = control_by(signal)
-        rows = [self.steering.drive(control), *self._moved(item, "done")]
+        rows = [self.signals.set_control(control), *self._moved(item, "done")]
         await self.run.emit("control_changed", also=rows, **control.model_dump())
 
     async def _retire(self, signal: Retire, item: Waiting) -> None:
         if signal.agent not in self.run.services.team:
             await self._log(item, f"refused: there is no agent {signal.agent!r}", [])
             return
-        rows = [self.steering.retire(signal.agent), *self._moved(item, "done")]
+        rows = [self.signals.retire(signal.agent), *self._moved(item, "done")]
         await self.run.emit("agent_retired", agent=signal.agent, also=rows, by=signal.by)
 
     async def _mail(self, signal: SendMail, item: Waiting) -> None:
         mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
-        if refused := self.post.deliver(mail):
+        if refused := self.outbox.deliver(mail):
             await self._log(item, f"refused: {refused}", [])
         else:
-            await self.post.save(self._moved(item, "done"))
+            await self.outbox.flush(self._moved(item, "done"))
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
         by_plan = [self.plan] if self.plan else []
         asked = {approval.id: approval for approval in [*on_board, *self.open_questions(), *by_plan]}
-        if sent_at(item[0]) >= self.questions.deadline(signal.approval):  # the deadline was first
-            late = [question for question in asked.values() if question.id not in self.steering.decisions]
-            await self.questions.expire(late, self.steering.decide)
-        if known := self.steering.decisions.get(signal.approval):
-            await self._log(item, f"refused: {came_second(signal.approval, known)}", [])
+        if sent_at(item[0]) >= self.approvals.deadline(signal.approval):  # the deadline was first
+            late = [question for question in asked.values() if question.id not in self.signals.decisions]
+            await self.approvals.expire(late, self.signals.decide)
+        if known := self.signals.decisions.get(signal.approval):
+            await self._log(item, f"refused: {already_answered(signal.approval, known)}", [])
         elif signal.approval in asked:
             await self._answer(asked[signal.approval], signal, item)
         else:
@@ -178,17 +177,17 @@ class Listener:
         if decision is None:
             await self._log(item, f"refused: {signal.approval}: {problem}", [])
             return
-        await self.questions.answer(question, decision, self.steering.decide, self._moved(item, "done"))
+        await self.approvals.answer(question, decision, self.signals.decide, self._moved(item, "done"))
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)
-        if self.steering.control.driving != "handed_over":
+        if self.signals.control.driving != "handed_over":
             await self._log(item, "refused: the run is not in a human's hands", [])
         elif faults:
             await self._log(item, f"refused: {'; '.join(faults)}", [])
         else:
             control = Control(by=signal.by, reason="handed back")
-            rows = [self.steering.hand_back(signal), self.steering.drive(control), *self._moved(item, "done")]
+            rows = [self.signals.hand_back(signal), self.signals.set_control(control), *self._moved(item, "done")]
             await self.run.emit("control_changed", also=rows, **control.model_dump())
 
     async def _recruit(self, asked: Recruit, rows: list[PutOp]) -> TaskRecord | Refusal:
@@ -196,9 +195,9 @@ class Listener:
             asked,
             list(self.records.values()),
             self.run.services.team.specs,
-            self.steering.retired,
+            self.signals.retired,
             self.run.policy,
-            budget_left=self.meter.exhausted is None,
+            budget_left=self.budget.exhausted is None,
         )
         if isinstance(made, Refusal):
             await self.run.emit(
@@ -209,7 +208,7 @@ class Listener:
         if record.id in self.records:  # asked again, by a try made again or a step after a crash
             await self.run.store.abatch(rows)
             return record
-        row = self.steering.add_recruit(record)
+        row = self.signals.add_recruit(record)
         self.on_recruit(record)
         await self.run.emit(
             "agent_recruited",
@@ -235,12 +234,12 @@ def _nobody(_: TaskRecord) -> None:
     """Takes recruits while no dispatcher does."""
 
 
-class Post:
+class Outbox:
     """Delivers mail within one executing superstep."""
 
-    def __init__(self, run: RunContext, steering: Steering, records: Mapping[str, TaskRecord]) -> None:
+    def __init__(self, run: RunContext, signals: SignalState, records: Mapping[str, TaskRecord]) -> None:
         self._run = run
-        self._steering = steering
+        self._signals = signals
         self._records = records
         self._sent: Counter[tuple[str, str]] = Counter()
         """Mail that no event tells of yet: how many, by sender and address."""
@@ -248,17 +247,17 @@ class Post:
     def deliver(self, mail: Mail) -> str:
         """Put mail into the mailboxes it is for; returns why not, or an empty string. Never waits."""
         names = self._addressees(mail.to, mail.sender)
-        if sum(self._steering.deliver(name, [mail]) for name in names):
+        if sum(self._signals.deliver(name, [mail]) for name in names):
             self._sent[mail.sender, mail.to] += 1
-        self._run.services.bells.ring(self._run.thread_id)
+        self._run.services.wake_ups.wake(self._run.thread_id)
         return "" if names else f"there is nobody called {mail.to!r}"
 
-    async def save(self, also: Sequence[PutOp] = ()) -> None:
+    async def flush(self, also: Sequence[PutOp] = ()) -> None:
         """Store what was delivered, and tell of it and of what the mailboxes have lost, together with `also`."""
-        rows, sent = [*self._steering.unsaved(), *also], self._sent
+        rows, sent = [*self._signals.unsaved(), *also], self._sent
         self._sent = Counter()
         for (sender, to), messages in sent.items():
-            lost = {name: self._steering.mail(name).lost for name in self._addressees(to, sender)}
+            lost = {name: self._signals.mail(name).lost for name in self._addressees(to, sender)}
             told = {"sender": sender, "to": list(lost), "messages": messages, "lost": lost, "capacity": CAPACITY}
             await self._run.emit("mail_delivered", also=rows, **told)  # type: ignore[arg-type]
             rows = []

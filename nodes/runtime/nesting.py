@@ -1,11 +1,9 @@
-"""What a supervisor gets from the one it is an agent of: whatever people see or decide is the outer one's.
+"""What a nested supervisor uses of the run around it: whatever people see or decide is the outer one's.
 
-Journal and board, questions and their answers, side effects, budget, control, room and clock. It is handed to the
-inner graph as LangGraph's runtime context: never checkpointed, made anew after a crash. Everything else (tasks, mail,
-recruits) stays in the inner supervisor's own scope. What is passed on goes from one to the next, so it works at any
-depth; ids get a prefix at each step, by which answers find their way back.
-
-Room for agents at work; a nested supervisor's agents take room on the outer floor, too.
+Journal and board, questions and their answers, side effects, budget, control, room for agents at work, and clock. It is
+handed to the inner graph as LangGraph's runtime context: never checkpointed, made anew after a crash. Everything else
+(tasks, mail, recruits) stays in the inner supervisor's own scope. What is passed on goes from one to the next, so it
+works at any depth; ids get a prefix at each step, by which answers find their way back.
 """
 
 import asyncio
@@ -18,7 +16,7 @@ from typing import Protocol, cast
 from langgraph.store.base import PutOp
 
 from nodes.runtime.journal import Journal
-from nodes.runtime.signals import Steering
+from nodes.runtime.signals import SignalState
 from state.approval import Approval, Decision
 from state.event import Event, EventKind
 from state.record import Usage
@@ -26,35 +24,35 @@ from state.side_effect import Effect, EffectStatus
 from state.text import Json
 
 Decide = Callable[[str, Decision], PutOp]
-"""Keeps a decision, and returns the row to write: `Steering.decide`."""
+"""Keeps a decision, and returns the row to write: `SignalState.decide`."""
 Waiting = Callable[[], list[Approval]]
 """The questions that nobody has answered yet."""
 
 
-class Room(Protocol):
+class OuterReservation(Protocol):
     """Room for one model call; what it really took is set when it is known."""
 
     used: Usage | None
 
 
-class Budget(Protocol):
+class OuterBudget(Protocol):
     """The outer meter."""
 
     @property
     def exhausted(self) -> str | None:
         """Which limit stopped the run, once one has."""
 
-    def call(self, task_id: str, agent: str, prompt_characters: int) -> AbstractAsyncContextManager[Room]:
+    def call(self, task_id: str, agent: str, prompt_characters: int) -> AbstractAsyncContextManager[OuterReservation]:
         """Room for one model call, settled when it ends; AgentFailed when there is none."""
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger."""
 
-    async def spend(self, task_id: str, agent: str, cost: float) -> None:
+    async def charge(self, task_id: str, agent: str, cost: float) -> None:
         """Put money on the ledger; AgentFailed when there is no room for it."""
 
 
-class Asking(Protocol):
+class OuterApprovals(Protocol):
     """The outer questions."""
 
     below: dict[str, Waiting]
@@ -66,30 +64,30 @@ class Asking(Protocol):
     async def ask(self, approval: Approval) -> Approval:
         """Ask, unless it was asked before; returns the question with its deadline."""
 
-    async def note(self, approval: Approval) -> None:
+    async def record_only(self, approval: Approval) -> None:
         """Put on record that something is done which needs no answer."""
 
     async def answer(self, approval: Approval, decision: Decision, decide: Decide, also: Sequence[PutOp] = ()) -> None:
         """Keep a decision."""
 
 
-class SideEffects(Protocol):
+class Ledger(Protocol):
     """The ledger of side effects."""
 
     async def find(self, effect_id: str) -> Effect | None:
         """What is known of an action; None if it was never begun."""
 
-    async def intend(self, effect: Effect) -> Effect:
+    async def begin(self, effect: Effect) -> Effect:
         """Write down that an action begins."""
 
     async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
         """Write down what came of it."""
 
 
-class Slots:
+class ConcurrencyLimit:
     """A counted lock: at most `count` at once here, and no more than `outer` has room for."""
 
-    def __init__(self, count: int, outer: "Slots | None" = None) -> None:
+    def __init__(self, count: int, outer: "ConcurrencyLimit | None" = None) -> None:
         self._room = asyncio.Semaphore(count)
         self._outer = outer
 
@@ -121,15 +119,15 @@ class Slots:
 
 
 @dataclass(frozen=True)
-class Nesting:
+class OuterRun:
     """The place of a nested supervisor: one task of one agent of the outer one."""
 
     journal: Journal
-    questions: Asking
-    effects: SideEffects
-    budget: Budget
-    steering: Steering
-    slots: Slots
+    approvals: OuterApprovals
+    effects: Ledger
+    budget: OuterBudget
+    signals: SignalState
+    concurrency: ConcurrencyLimit
     folder: Path
     """Where its files go: below the outer run's."""
     task_id: str
@@ -137,25 +135,25 @@ class Nesting:
     agent: str
     path: tuple[str, ...]
     """Agents from the outermost to the nested supervisor."""
-    asks: str
+    question_prefix: str
     """What stands before the ids of its questions."""
-    acts: str
+    effect_prefix: str
     """What stands before the ids of its side effects: the same in every review round."""
-    outward: Callable[[Approval], Approval]
+    as_asked_outside: Callable[[Approval], Approval]
     """A question of its own as the outer supervisor asks it."""
-    ceiling: int
+    depth_limit: int
     """How deep its agents may still delegate or nest."""
 
     @property
     def place(self) -> str:
         """Where it stands on the outer board."""
-        return f"{self.task_id}/{self.asks}"
+        return f"{self.task_id}/{self.question_prefix}"
 
 
-class InnerJournal(Journal):
+class NestedJournal(Journal):
     """Events and board of a nested supervisor, in the outer journal: one numbering and one board, with paths."""
 
-    def __init__(self, nesting: Nesting, thread_id: str) -> None:
+    def __init__(self, nesting: OuterRun, thread_id: str) -> None:
         super().__init__(nesting.journal.store, thread_id, nesting.journal.clock)
         self._outer = nesting
 
@@ -187,7 +185,7 @@ class InnerJournal(Journal):
         """A row of the outer board: what it asks stands there by the ids by which it is answered outside."""
         outer = self._outer
         asked = (Approval.model_validate(question) for question in cast(list[Json], value.get("approvals") or []))
-        shown = {**value, "approvals": [outer.outward(question).model_dump(mode="json") for question in asked]}
+        shown = {**value, "approvals": [outer.as_asked_outside(question).model_dump(mode="json") for question in asked]}
         return outer.journal.row(f"task:{outer.place}{name.partition(':')[2]}", cast(Json, shown))
 
     def kept(self, kind: str, key: str, value: Json | None) -> PutOp:

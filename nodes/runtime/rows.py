@@ -1,12 +1,11 @@
-"""Where things stand in the Store: every namespace Baton uses, in one place.
+"""Every namespace that Baton uses in the Store, reading and clearing them; and the index of runs.
 
-LangGraph's Store refuses a period in a namespace and sorts a search by time of change, not by key: hence the quoting,
-and `read_all`, which reads everything below one namespace in the order of its keys.
+LangGraph's Store refuses a period in a namespace and sorts a search by time of change, not by key: hence the
+quoting, and `read_all`, which reads everything below one namespace in the order of its keys.
 
-The index of runs: one row for the last run of each thread, and which of them have ended.
-
-That a run has ended is noted by who sees it in the checkpoint, not by the node that ends it: a process that dies
-between that node and its checkpoint leaves a run that is to be taken up again, and must be found.
+The index has one row for the last run of each thread. That a run has ended is noted by who sees it in the
+checkpoint, not by the node that ends it: a process that dies between that node and its checkpoint leaves a run that
+is to be taken up again, and must be found.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,7 @@
-"""What a graph is built from. Made once, in the composition root, and handed to the nodes.
+"""What a graph is built from: team, models, clock, notifier, wake-ups. Made once, in the composition root.
 
-Time, handed in, so that a test can hold it still.
-
-The wiring of a supervisor graph together with what it was built from.
-
-A compiled graph keeps what it was compiled from as its `builder`. So whoever has a nested supervisor as an agent can
-find that one's team: to undo what was done in it, in a process where it has not run.
+A compiled graph keeps what it was compiled from as its `builder` (`SupervisorGraph`). So whoever has a nested
+supervisor as an agent can find that one's team: to undo what was done in it, in a process where it has not run.
 """
 
 import asyncio
@@ -45,7 +41,7 @@ class Nobody:
 MAX_SOURCE_BYTES = 50 * 1024 * 1024
 
 
-class Bells:
+class WakeUps:
     """One bell a thread: rung by a sender in this process, so that the run looks at once and not at its next poll."""
 
     def __init__(self) -> None:
@@ -58,7 +54,7 @@ class Bells:
             bell = self._bells[thread_id] = asyncio.Event()
         return bell
 
-    def ring(self, thread_id: str) -> None:
+    def wake(self, thread_id: str) -> None:
         """Wake whoever listens in this process, if anybody does."""
         if bell := self._bells.get(thread_id):
             bell.set()
@@ -107,7 +103,7 @@ class Services:
     """Bytes over which a source file is left out."""
     door: str = ""
     """The way runs come in, where it matters later: the server sets it."""
-    bells: Bells = field(default_factory=Bells)
+    wake_ups: WakeUps = field(default_factory=WakeUps)
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)
     """Tells people that they are asked."""
@@ -121,7 +117,7 @@ class Services:
         return replace(self, clock=clock, notifier=Nobody())
 
 
-class Blueprint(StateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):
+class SupervisorGraph(StateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):
     """A supervisor graph before it is compiled."""
 
     def __init__(self, services: Services) -> None:

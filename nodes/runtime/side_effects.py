@@ -1,13 +1,9 @@
-"""Deeds: what agents do to the outside world, by a tool or by a function of their own.
+"""Side effects: what agents do to the outside world, by a tool or by a function of their own (`desk.once`), each once.
 
-A human is asked first where triggers and oversight mode say so. What has an end on the ledger (`nodes.runtime.ledger`)
-is not done again; what was begun and has no end may have happened: only a human may have it done again.
-
-`desk.once`: what a function agent does to the outside world by itself, done once in the run.
-
-What a function can be called with, as JSON Schema: what an edit of its arguments has to fit.
-
-What a parameter is comes from its annotation; where that says nothing, or not what it is called with, from the value.
+A human is asked first where triggers and oversight mode say so. What has an end on the ledger
+(`nodes.runtime.ledger`) is not done again; what was begun and has no end may have happened: only a human may have it
+done again. An edit of the arguments has to fit a JSON Schema: the tool's, or one made from the annotations of the
+function's parameters; where they say nothing, from the values it was called with.
 """
 
 import inspect
@@ -26,35 +22,35 @@ from pydantic.errors import PydanticUndefinedAnnotation
 
 from nodes.policy.approvals import denial
 from nodes.policy.oversight import fired, highest, is_sensitive, response, risk_asked
-from nodes.runtime.calling import HandedOver, Parked, called
-from nodes.runtime.execution import Floor
-from nodes.runtime.nesting import SideEffects
+from nodes.runtime.calling import HandOver, Parked, call
+from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.nesting import Ledger
 from nodes.runtime.trust_store import mode_of
-from state.approval import Answer, Approval, Decision, Risk, Signs
+from state.approval import Answer, Approval, Decision, Risk, TriggerInput
 from state.errors import AgentFailed, ToolRefused
 from state.plan import Task
 from state.policy import Policy
 from state.side_effect import Effect, EffectStatus
-from state.text import Json, plain
+from state.text import Json, to_json
 
 
-def mark_of(name: str, args: Mapping[str, object]) -> str:
+def idempotency_key(name: str, args: Mapping[str, object]) -> str:
     """Tells what is done with these arguments from anything else that is done for the same task."""
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64]
-    said = json.dumps(args if plain == name else [name, args], sort_keys=True, ensure_ascii=True, default=str)
-    return f"{plain}.{sha256(said.encode()).hexdigest()[:16]}"
+    to_json = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:64]
+    said = json.dumps(args if to_json == name else [name, args], sort_keys=True, ensure_ascii=True, default=str)
+    return f"{to_json}.{sha256(said.encode()).hexdigest()[:16]}"
 
 
 def signs_of(
     name: str, policy: Policy, *, risk: Risk | None = None, is_marked: bool = False, cost: float = 0.0
-) -> Signs:
+) -> TriggerInput:
     """What triggers look at. Where nothing else is said, what is sensitive or costs too much is a high risk."""
     is_high = is_marked or is_sensitive(name, policy) or cost > policy.cost_limit
-    return Signs(action=name, is_marked=is_marked, risk=risk or ("high" if is_high else "low"), cost=cost)
+    return TriggerInput(action=name, is_marked=is_marked, risk=risk or ("high" if is_high else "low"), cost=cost)
 
 
 @dataclass(frozen=True)
-class Deed:
+class SideEffect:
     """Something that an agent is about to do."""
 
     id: str
@@ -63,7 +59,7 @@ class Deed:
     agent: str
     name: str
     args: Json
-    signs: Signs | None
+    signs: TriggerInput | None
     """None where there is nothing to do it with: then nobody is asked."""
     args_schema: Json | None = None
     path: tuple[str, ...] = ()
@@ -79,13 +75,13 @@ class Deed:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A deed, with what is known of it and what a human was asked and has said."""
+class Clearance:
+    """A side effect, with what is known of it and what a human was asked and has said."""
 
-    deed: Deed
+    side_effect: SideEffect
     before: Effect | None
     """What is on the ledger."""
-    stands: bool
+    is_final: bool
     """Whether that is its end: then it is not done again."""
     question: Approval | None
     decision: Decision | None
@@ -105,10 +101,10 @@ class Case:
         """The arguments to use: as a human has edited them, as it was begun with, or as they were proposed."""
         if self.edit is not None:
             return self.edit
-        return self.before.args if self.before else self.deed.args
+        return self.before.args if self.before else self.side_effect.args
 
     @property
-    def is_in_doubt(self) -> bool:
+    def may_have_happened(self) -> bool:
         """Whether it was begun and may have happened."""
         return self.before is not None and self.before.status == "intended"
 
@@ -119,81 +115,86 @@ class Case:
 
     def denial(self, policy: Policy) -> str:
         """Why the task ends with what a human said, or an empty string. A no to doing it again ends nothing."""
-        if self.decision is None or self.is_in_doubt:
+        if self.decision is None or self.may_have_happened:
             return ""
-        return denial(self.decision, self.deed.name, policy)
+        return denial(self.decision, self.side_effect.name, policy)
 
-    async def rejected(self, effects: SideEffects) -> Effect:
+    async def rejected(self, effects: Ledger) -> Effect:
         """What is to be gone on with after a no: not done, or presumed to be done."""
         by, said = (self.decision.by, self.decision.message) if self.decision else ("", "")
         why = f": {said}" if said else ""
-        if self.before and self.is_in_doubt:
+        if self.before and self.may_have_happened:
             told = f"{by} says this is not to be done again, it may have been done already{why}; go on"
             return await effects.settle(self.before, "presumed", reply=told)
         told = f"{by} did not allow this{why}; do not call it again, go on without it"
-        return self.deed.effect(self.args).model_copy(update={"status": "refused", "reply": told})
+        return self.side_effect.effect(self.args).model_copy(update={"status": "refused", "reply": told})
 
 
-async def look_into(deed: Deed, floor: Floor, *, done_anew: Collection[EffectStatus] = ()) -> Case:
-    """What stands between the agent and its deed. `done_anew`: ends after which it may be done once more."""
-    before = await floor.effects.find(deed.id)
-    stands, question = False, None
-    if before is None or before.status in done_anew:
-        question = await _first(deed, floor)
+async def clearance_for(
+    side_effect: SideEffect, execution: ExecutionContext, *, repeatable: Collection[EffectStatus] = ()
+) -> Clearance:
+    """What stands between the agent and its side effect. `repeatable`: ends after which it may be done once more."""
+    before = await execution.effects.find(side_effect.id)
+    is_final, question = False, None
+    if before is None or before.status in repeatable:
+        question = await _first(side_effect, execution)
     elif before.status == "intended":
-        question = _doubt(deed, before)
+        question = _doubt(side_effect, before)
     else:
-        stands = True
-    return Case(deed, before, stands, question, floor.steering.decisions.get(question.id) if question else None)
+        is_final = True
+    return Clearance(
+        side_effect, before, is_final, question, execution.signals.decisions.get(question.id) if question else None
+    )
 
 
-def _doubt(deed: Deed, before: Effect) -> Approval:
+def _doubt(side_effect: SideEffect, before: Effect) -> Approval:
     """The question about what was begun and has no recorded end: never a low risk, which a deadline might approve."""
-    is_critical = deed.signs is not None and deed.signs.risk == "critical"
+    is_critical = side_effect.signs is not None and side_effect.signs.risk == "critical"
     return Approval(
         id=f"{before.id}.again{before.tries}",
         task_id=before.task_id,
-        agent=deed.agent,
-        path=list(deed.path),
+        agent=side_effect.agent,
+        path=list(side_effect.path),
         action=before.tool,
         args=before.args,
         risk="critical" if is_critical else "high",
         reason="it may have happened: the work broke off while it was done",
         description=f"`{before.tool}` was begun for task `{before.task_id}`, and nothing says how it ended. Look"
         " whether it happened. Approve: do it (again). Reject: it did happen, or is not to be done.",
-        args_schema=deed.args_schema,
-        choices=list(deed.choices),
+        args_schema=side_effect.args_schema,
+        choices=list(side_effect.choices),
     )
 
 
-async def _first(deed: Deed, floor: Floor) -> Approval | None:
+async def _first(side_effect: SideEffect, execution: ExecutionContext) -> Approval | None:
     """What a human has to answer before it is done at all, if anything.
 
     What the mode only wants to know of is put on record here.
     """
-    if deed.signs is None:
+    if side_effect.signs is None:
         return None
-    mode = await mode_of(floor.run, deed.agent)
-    what, found = response(fired(deed.signs, floor.run.policy), mode)
-    if what == "pass" and not deed.must_ask:
+    mode = await mode_of(execution.run, side_effect.agent)
+    what, found = response(fired(side_effect.signs, execution.run.policy), mode)
+    if what == "pass" and not side_effect.must_ask:
         return None
     question = Approval(
-        id=deed.id,
-        task_id=deed.task.id,
-        agent=deed.agent,
-        path=list(deed.path),
-        action=deed.name,
-        args=deed.args,
-        args_schema=deed.args_schema,
-        choices=list(deed.choices),
-        risk=risk_asked(deed.signs.risk, mode),
+        id=side_effect.id,
+        task_id=side_effect.task.id,
+        agent=side_effect.agent,
+        path=list(side_effect.path),
+        action=side_effect.name,
+        args=side_effect.args,
+        args_schema=side_effect.args_schema,
+        choices=list(side_effect.choices),
+        risk=risk_asked(side_effect.signs.risk, mode),
         priority=highest(found),
         triggers=found,
-        reason="; ".join([*([deed.must_ask] if deed.must_ask else []), *(one.reason for one in found)]),
-        description=f"**{deed.agent}** wants to do `{deed.name}` for task `{deed.task.id}`: {deed.task.description}",
+        reason="; ".join([*([side_effect.must_ask] if side_effect.must_ask else []), *(one.reason for one in found)]),
+        description=f"**{side_effect.agent}** wants to do `{side_effect.name}` for task `{side_effect.task.id}`: "
+        f"{side_effect.task.description}",
     )
-    if what == "note" and not deed.must_ask:
-        await floor.questions.note(question)
+    if what == "note" and not side_effect.must_ask:
+        await execution.approvals.record_only(question)
         return None
     return question
 
@@ -205,10 +206,10 @@ _ARGS: TypeAdapter[Json] = TypeAdapter(Json)
 
 
 class Once:
-    """The deeds of one function in one try of its task."""
+    """The side effects of one function in one try of its task."""
 
-    def __init__(self, floor: Floor, agent: str, task: Task) -> None:
-        self._floor = floor
+    def __init__(self, execution: ExecutionContext, agent: str, task: Task) -> None:
+        self._execution = execution
         self._agent = agent
         self._task = task
         self._counted: dict[str, set[int]] = {}
@@ -217,54 +218,54 @@ class Once:
     async def do(self, action: str, do: Callable[..., Any], args: Json, *, risk: Risk | None, undo: str) -> Effect:
         """See `Desk.once`."""
         given = _checked(action, args, risk)
-        mark = mark_of(action, given)
+        mark = idempotency_key(action, given)
         counted = self._counted.setdefault(mark, set())
         number = next(n for n in count(1) if n not in counted)
         counted.add(number)
-        deed = Deed(
+        side_effect = SideEffect(
             id=f"{self._task.id}.{mark}" + (f".{number}" if number > 1 else ""),
             task=self._task,
             agent=self._agent,
             name=action,
             args=given,
-            signs=signs_of(action, self._floor.run.policy, risk=risk),
+            signs=signs_of(action, self._execution.run.policy, risk=risk),
             args_schema=form_of(do, given),
             undo=undo,
         )
         try:
-            return await self._done(deed, do)
+            return await self._done(side_effect, do)
         except Exception:
             counted.discard(number)
             raise
 
-    async def _done(self, deed: Deed, do: Callable[..., Any]) -> Effect:
-        floor = self._floor
-        case = await look_into(deed, floor, done_anew=("failed", "refused"))
-        if case.before and case.stands:
-            return case.before
-        if floor.steering.is_stopping:
+    async def _done(self, side_effect: SideEffect, do: Callable[..., Any]) -> Effect:
+        execution = self._execution
+        clearance = await clearance_for(side_effect, execution, repeatable=("failed", "refused"))
+        if clearance.before and clearance.is_final:
+            return clearance.before
+        if execution.signals.is_stopping:
             raise Parked
-        if case.question and case.is_waiting:
-            raise Parked(case.question)
-        if why := case.denial(floor.run.policy):
+        if clearance.question and clearance.is_waiting:
+            raise Parked(clearance.question)
+        if why := clearance.denial(execution.run.policy):
             raise AgentFailed(why, "denied")
-        if case.is_rejected:
-            return await case.rejected(floor.effects)
-        return await self._performed(deed, case.args, do)
+        if clearance.is_rejected:
+            return await clearance.rejected(execution.effects)
+        return await self._performed(side_effect, clearance.args, do)
 
-    async def _performed(self, deed: Deed, args: Json, do: Callable[..., Any]) -> Effect:
+    async def _performed(self, side_effect: SideEffect, args: Json, do: Callable[..., Any]) -> Effect:
         """Intent before, outcome after. What is cut off in between has no outcome: it may have happened."""
-        effects = self._floor.effects
-        begun = await effects.intend(deed.effect(args))
+        effects = self._execution.effects
+        begun = await effects.begin(side_effect.effect(args))
         try:
-            made = await called(do, **args)
-        except (Parked, HandedOver, ToolRefused) as left:  # before it did anything
+            made = await call(do, **args)
+        except (Parked, HandOver, ToolRefused) as left:  # before it did anything
             await effects.settle(begun, "refused", reply=str(left))
             raise
         except Exception as error:
             await effects.settle(begun, "failed", reply=f"{type(error).__name__}: {error}")
             raise
-        return await effects.settle(begun, "done", reply=plain(made, longest=LONGEST_REPLY, most=sys.maxsize))
+        return await effects.settle(begun, "done", reply=to_json(made, longest=LONGEST_REPLY, most=sys.maxsize))
 
 
 def _checked(action: str, args: Json, risk: str | None) -> Json:

@@ -1,9 +1,9 @@
-"""The log of signals: anybody who can open the Store can send one; the run consumes them in order, each once.
+"""The log of signals, and what they have done to a run so far.
 
-A signal waits under `signals` until it is handled, and is kept under `signal_log` afterwards, with what came of it. The
-move and its effect are one transaction, so a crash can neither lose a signal nor apply it twice.
-
-What signals have done to a run so far: kept in the Store, held in memory while the run executes.
+Anybody who can open the Store can send a signal; the run consumes them in order, each once. One waits under `signals`
+until it is handled, and is kept under `signal_log` afterwards, with what came of it. The move and its effect are one
+transaction, so a crash can neither lose a signal nor apply it twice. `SignalState` holds in memory, while the run
+executes, what the Store keeps.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ async def read_log(store: BaseStore, thread_id: str) -> Sequence[tuple[str, Json
     return [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
 
 
-class Steering:
+class SignalState:
     """Control, mailboxes, retired agents, recruits and decisions of one run."""
 
     def __init__(self, store: BaseStore, thread_id: str) -> None:
@@ -75,11 +75,11 @@ class Steering:
         """In the order in which they came."""
         self.changed = asyncio.Event()
         """Set at every change; who waits for one clears it first."""
-        self.on_drive: Callable[[Control], None] = _nobody
-        self._leader: Steering | None = None
-        self._asks = ""
+        self.on_control: Callable[[Control], None] = _nobody
+        self._parent: SignalState | None = None
+        self._question_prefix = ""
         """What stands before the ids of its questions at the leader's."""
-        self._followers: WeakSet[Steering] = WeakSet()
+        self._children: WeakSet[SignalState] = WeakSet()
         self._unsaved: set[str] = set()
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
@@ -87,7 +87,7 @@ class Steering:
         pages = await read_each(self._store, [space(kind, self._thread_id) for kind in LOADED])
         rows = dict(zip(LOADED, pages, strict=True))
         own = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
-        self.control = self._leader.control if self._leader else own
+        self.control = self._parent.control if self._parent else own
         self.mailboxes = {item.key: Mailbox.model_validate(item.value) for item in rows["mail"]}
         self.retired = {item.key for item in rows["retired"]}
         self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
@@ -123,26 +123,26 @@ class Steering:
         self._unsaved.clear()
         return rows
 
-    def drive(self, control: Control) -> PutOp:
+    def set_control(self, control: Control) -> PutOp:
         """Change who is driving; returns the row to write."""
         self._driven(control)
         return PutOp(space("control", self._thread_id), "now", control.model_dump(mode="json"))
 
-    def follow(self, leader: "Steering", asks: str) -> None:
-        """Be driven and answered by whoever drives and answers `leader`: the supervisor that this one is nested in.
+    def attach_to(self, parent: "SignalState", question_prefix: str) -> None:
+        """Be driven and answered by whoever drives and answers `parent`: the supervisor that this one is nested in.
 
-        `asks`: what stands before the ids of its questions there. Decisions are kept by the outermost alone.
+        `question_prefix`: what stands before the ids of its questions there. Decisions are kept by the outermost alone.
         """
-        self._leader, self._asks = leader, asks
-        self.control = leader.control
-        leader._followers.add(self)
+        self._parent, self._question_prefix = parent, question_prefix
+        self.control = parent.control
+        parent._children.add(self)
 
     def _driven(self, control: Control) -> None:
         self.control = control
-        self.on_drive(control)
+        self.on_control(control)
         self.changed.set()
-        for follower in list(self._followers):
-            follower._driven(control)
+        for child in list(self._children):
+            child._driven(control)
 
     def retire(self, agent: str) -> PutOp:
         """Take an agent out of further assignment; returns the row to write."""
@@ -170,21 +170,25 @@ class Steering:
 
     def decide(self, approval_id: str, decision: Decision) -> PutOp:
         """Keep an answer, and let whoever asked know at once, at any depth; returns the row to write."""
-        if self._leader:
-            return self._leader.decide(f"{self._asks}{approval_id}", decision)
+        if self._parent:
+            return self._parent.decide(f"{self._question_prefix}{approval_id}", decision)
         self._decided(approval_id, decision)
         return PutOp(space("decisions", self._thread_id), approval_id, decision.model_dump(mode="json"))
 
     def _decided(self, approval_id: str, decision: Decision) -> None:
         self.decisions[approval_id] = decision
         self.changed.set()
-        for follower in list(self._followers):
-            if approval_id.startswith(follower._asks):
-                follower._decided(approval_id.removeprefix(follower._asks), decision)
+        for child in list(self._children):
+            if approval_id.startswith(child._question_prefix):
+                child._decided(approval_id.removeprefix(child._question_prefix), decision)
 
     def _from_above(self) -> dict[str, Decision]:
-        known = self._leader.decisions if self._leader else {}
-        return {key.removeprefix(self._asks): said for key, said in known.items() if key.startswith(self._asks)}
+        known = self._parent.decisions if self._parent else {}
+        return {
+            key.removeprefix(self._question_prefix): said
+            for key, said in known.items()
+            if key.startswith(self._question_prefix)
+        }
 
 
 async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:

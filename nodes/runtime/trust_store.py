@@ -12,15 +12,15 @@ from uuid import uuid4
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import Field, TypeAdapter
 
-from nodes.policy.oversight import Closeness, closeness
-from nodes.policy.trust import tallies, trust_of
+from nodes.policy.oversight import Closeness, effective_oversight
+from nodes.policy.trust import results_by_agent, trust_of
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
 from state.agent import HUMAN
 from state.record import Outcome
-from state.trust import Incident, Tally, Trust
+from state.trust import Incident, RunResult, Trust
 
-_ENTRY: TypeAdapter[Tally | Incident] = TypeAdapter(Annotated[Tally | Incident, Field(discriminator="kind")])
+_ENTRY: TypeAdapter[RunResult | Incident] = TypeAdapter(Annotated[RunResult | Incident, Field(discriminator="kind")])
 _KIND = "trust"
 _BEGUN = "nested"
 
@@ -33,7 +33,7 @@ def begun_rows(run: RunContext, started_at: float) -> list[PutOp]:
 async def ended_rows(run: RunContext, outcomes: Iterable[Outcome], started_at: float, at: float) -> list[PutOp]:
     """The rows for a run that ends, with what its tasks came to; the same rows when they are made again."""
     team = {agent.name for agent in run.services.team}
-    rows = run_rows(tallies(outcomes, team, started_at, at), run.thread_id, started_at)
+    rows = run_rows(results_by_agent(outcomes, team, started_at, at), run.thread_id, started_at)
     if run.outer:
         return [*rows, run.journal.kept(_BEGUN, run.thread_id, None)]
     for nested in await read_all(run.store, space(_BEGUN, run.thread_id)):
@@ -46,13 +46,13 @@ async def _cut_off(store: BaseStore, thread_id: str, started_at: float, at: floa
     outcomes = [Outcome.model_validate(item.value) for item in await read_all(store, space("outcomes", thread_id))]
     last = {outcome.task_id: outcome for outcome in sorted(outcomes, key=lambda outcome: outcome.iteration)}
     agents = {name for outcome in last.values() for name in (outcome.agent, *outcome.tried)} - {"", HUMAN}
-    return run_rows(tallies(last.values(), agents, started_at, at), thread_id, started_at)
+    return run_rows(results_by_agent(last.values(), agents, started_at, at), thread_id, started_at)
 
 
-def run_rows(tallies: Mapping[str, Tally], thread_id: str, started_at: float) -> list[PutOp]:
+def run_rows(results_by_agent: Mapping[str, RunResult], thread_id: str, started_at: float) -> list[PutOp]:
     """The rows for what agents did in one run; the same rows when they are made again."""
     key = f"run:{thread_id}:{started_at!r}"
-    return [PutOp(space(_KIND, agent), key, tally.model_dump(mode="json")) for agent, tally in tallies.items()]
+    return [PutOp(space(_KIND, agent), key, tally.model_dump(mode="json")) for agent, tally in results_by_agent.items()]
 
 
 async def write_incident(store: BaseStore, agent: str, incident: Incident) -> None:
@@ -63,7 +63,7 @@ async def write_incident(store: BaseStore, agent: str, incident: Incident) -> No
 
 async def read_trust(store: BaseStore, now: float) -> dict[str, Trust]:
     """Where every agent stands that has a book, by name."""
-    books: dict[str, list[Tally | Incident]] = {}
+    books: dict[str, list[RunResult | Incident]] = {}
     for item in await store.asearch((_KIND,), limit=MOST):
         name = item.namespace[1].replace("%2E", ".").replace("%25", "%")
         books.setdefault(name, []).append(_ENTRY.validate_python(item.value))
@@ -73,7 +73,7 @@ async def read_trust(store: BaseStore, now: float) -> dict[str, Trust]:
 async def mode_of(run: RunContext, agent: str) -> Closeness:
     """How closely a human watches an agent now: by the policy, or with `auto` by its trust at this moment."""
     if run.policy.oversight != "auto":
-        return closeness(run.policy.oversight, "novice")
+        return effective_oversight(run.policy.oversight, "novice")
     rows = await read_all(run.store, space(_KIND, agent))
     book = [_ENTRY.validate_python(row.value) for row in rows]
-    return closeness(run.policy.oversight, trust_of(agent, book, run.services.clock.now()).level)
+    return effective_oversight(run.policy.oversight, trust_of(agent, book, run.services.clock.now()).level)

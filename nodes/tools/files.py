@@ -1,10 +1,7 @@
-"""Putting text into a folder under a name that an agent chose: inside that folder, whole or not at all.
+"""The tools that write: `write`, `publish`, and `unpublish`, which undoes publishing.
 
-The `write` tool: a file below the run's artifacts folder.
-
-The `publish` tool, which is sensitive, and `unpublish`, which undoes it.
-
-Publishing puts a text into a channel's folder, `published/<channel>/`, from where whatever delivers it may fetch it.
+A file has a name that an agent chose: it goes inside one folder, whole or not at all. Publishing, which is
+sensitive, puts a text into a channel's folder, `published/<channel>/`, from where whatever delivers it may fetch it.
 It can be repeated safely: the same text again changes nothing, another text under the same name is refused.
 """
 

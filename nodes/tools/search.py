@@ -1,9 +1,4 @@
-"""The `search` tool: passages of the sources that match a few words.
-
-The `read` tool: a file of the sources from some line, page or row on.
-
-The `query` tool: SQL over the tables of the sources.
-"""
+"""The tools over the sources: `search` their passages, `read` a place, `query` their tables by SQL."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,10 +1,8 @@
-"""SQL over the tables of the sources: DuckDB in memory, closed off before the first row goes in.
+"""SQL over the tables of the sources, column types included: DuckDB in memory, closed off before the first row goes in.
 
 Rows come from Python, so DuckDB never needs a file: it is opened without access to files, network or extensions and
 with its settings locked. One statement that reads is run at a time, in a read-only transaction, and is stopped when
 it takes too long.
-
-Names and types of table columns, from what stands in a file. Pure.
 """
 
 import json

@@ -14,7 +14,7 @@ from state.errors import TeamInvalid
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
+class _Place:
     """What tools are made with."""
 
     sources: Sources | None
@@ -22,14 +22,14 @@ class _Bench:
     task_id: str
 
 
-MAKERS: dict[str, Callable[[_Bench], BaseTool]] = {
-    "search": lambda bench: make_search(bench.sources),
-    "read": lambda bench: make_read(bench.sources),
-    "query": lambda bench: make_query(bench.sources),
+MAKERS: dict[str, Callable[[_Place], BaseTool]] = {
+    "search": lambda place: make_search(place.sources),
+    "read": lambda place: make_read(place.sources),
+    "query": lambda place: make_query(place.sources),
     "calculate": lambda _: make_calculate(),
-    "write": lambda bench: make_write(bench.folder, bench.task_id),
-    "publish": lambda bench: make_publish(bench.folder),
-    "unpublish": lambda bench: make_unpublish(bench.folder),
+    "write": lambda place: make_write(place.folder, place.task_id),
+    "publish": lambda place: make_publish(place.folder),
+    "unpublish": lambda place: make_unpublish(place.folder),
 }
 TOOL_NAMES = tuple(MAKERS)
 """All built-in tools."""
@@ -45,5 +45,5 @@ def build_tools(names: Sequence[str], sources: Sources | None, folder: Path, tas
     """
     if unknown := [name for name in names if name not in MAKERS]:
         raise TeamInvalid(f"unknown tools {unknown}; the built-in tools are {', '.join(TOOL_NAMES)}")
-    bench = _Bench(sources, folder, task_id)
-    return [MAKERS[name](bench) for name in dict.fromkeys(names)]
+    place = _Place(sources, folder, task_id)
+    return [MAKERS[name](place) for name in dict.fromkeys(names)]

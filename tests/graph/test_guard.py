@@ -13,7 +13,7 @@ from langgraph.types import Command
 from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.database import open_database
-from graph.guard import Guard
+from graph.guard import LeaseGuard
 from graph.settings import Settings
 from graph.sqlite.lease import LEASE_S, STEP_S, Leases
 from nodes.llm.scripted import ScriptedModel
@@ -198,7 +198,7 @@ async def test_an_answer_counts_that_comes_while_the_question_is_still_being_wri
 
 async def test_an_agent_that_is_a_supervisor_runs_under_the_lease_of_the_outer_run() -> None:
     """The served graph may be an agent itself, in a run that the command line drives."""
-    guard, clock = Guard(), HeldClock()
+    guard, clock = LeaseGuard(), HeldClock()
     async with open_database(Path("runs.db")) as database:
         inner = build_graph(compose(Settings(), team=[agent()], model=ScriptedModel([DRAFT])), guard=guard)
         async with opened(agent(inner, name="inner"), clock=clock) as sup:  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from graph.recovery import Watchman
+from graph.recovery import Recovery
 from state.errors import AgentsMissing
 from tests.clock import HeldClock
 
@@ -23,7 +23,7 @@ class Town:
         self.stopped: list[str] = []
         self.complaints: list[tuple[str, str]] = []
         self.looks = 0
-        self.watchman = Watchman(self.due, self.take_up, self.complain, self.clock.sleep)
+        self.watchman = Recovery(self.due, self.take_up, self.complain, self.clock.sleep)
 
     async def due(self) -> list[str]:
         self.looks += 1

@@ -15,12 +15,12 @@ from langgraph_sdk.errors import ConflictError, NotFoundError
 
 from graph import app
 from graph.database import open_database
-from graph.runs import LOOKED_AFTER
-from graph.server import AGAIN_S, Upkeep, looked_after
+from graph.runs import SERVER_LEASE
+from graph.server import AGAIN_S, ServerRecovery, recovering
 from graph.settings import read_settings
 from graph.sqlite.lease import STEP_S, Leases
 from graph.supervisor import Supervisor
-from nodes.policy.answers import LOOK
+from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.services import Clock, SystemClock
 from state.agent import Brief
 from state.errors import AgentsMissing, SettingsInvalid, ThreadBusy
@@ -82,13 +82,13 @@ class FakeServer:
     both: Two
 
     @property
-    def upkeep(self) -> Upkeep:
-        return Upkeep(self.both.other._runs, cast(LangGraphClient, self))
+    def upkeep(self) -> ServerRecovery:
+        return ServerRecovery(self.both.other._runs, cast(LangGraphClient, self))
 
-    async def look(self, upkeep: Upkeep | None = None) -> list[Any]:
+    async def look(self, upkeep: ServerRecovery | None = None) -> list[Any]:
         """What the server was told to run, after one look."""
         upkeep = upkeep or self.upkeep
-        async with self.both.other._runs.leases.hold(LOOKED_AFTER):
+        async with self.both.other._runs.leases.hold(SERVER_LEASE):
             for thread_id in await upkeep.due():
                 await upkeep.take_up(thread_id)
         return self.runs.commands
@@ -131,7 +131,7 @@ async def test_a_run_of_the_server_whose_question_expired_goes_on_as_a_run_of_th
         run = await server.both.other.view(THREAD)
         made = await answers(server.both.other)
 
-    assert (told, run.status, run.tasks[0].result) == ([{"resume": LOOK}], "complete", "reject")
+    assert (told, run.status, run.tasks[0].result) == ([{"resume": LOOK_AT_SIGNALS}], "complete", "reject")
     assert made == [("reject", "policy")]
 
 
@@ -190,7 +190,7 @@ async def test_a_run_whose_agents_the_server_no_longer_has_is_left_alone() -> No
     async with serving(work := Once()) as server, opened(agent(name="zoe"), clock=server.both.clock) as stranger:
         await dies_at_work(server, work)
         with pytest.raises(AgentsMissing, match="ada"):
-            await server.look(Upkeep(stranger._runs, cast(LangGraphClient, server)))
+            await server.look(ServerRecovery(stranger._runs, cast(LangGraphClient, server)))
 
     assert (server.runs.commands, work.tries) == ([], 1)
 
@@ -246,7 +246,7 @@ async def test_what_could_not_be_gone_on_with_is_tried_again_after_a_while() -> 
         server.both.clock.time += AGAIN_S
         later = await server.look(upkeep)
 
-    assert (soon, later) == ([], [{"resume": LOOK}])
+    assert (soon, later) == ([], [{"resume": LOOK_AT_SIGNALS}])
 
 
 async def test_while_a_server_looks_after_its_runs_nobody_else_takes_them_up() -> None:
@@ -255,7 +255,7 @@ async def test_while_a_server_looks_after_its_runs_nobody_else_takes_them_up() -
         sup = server.both.other
         await sup.start("Q", thread_id="by-hand", plan=plan("a"))
         server.both.clock.time += HALF_AN_HOUR
-        async with sup._runs.leases.hold(LOOKED_AFTER):
+        async with sup._runs.leases.hold(SERVER_LEASE):
             besides = (await sup.due(), sorted(await sup.due(by_server=True)))
         alone = sorted(await sup.due())
 
@@ -281,11 +281,11 @@ async def test_of_two_servers_on_one_file_one_looks_and_the_other_when_it_is_gon
         await asyncio.wait({second})
 
         assert (before, after, set(clock.slept)) == ({"one"}, {"other"}, {2.0})
-        assert await leases.holder(LOOKED_AFTER) is None
+        assert await leases.holder(SERVER_LEASE) is None
     assert [record for record in caplog.records if record.name == "baton"] == []
 
 
-def noted(upkeep: Upkeep, name: str, looks: list[str]) -> Upkeep:
+def noted(upkeep: ServerRecovery, name: str, looks: list[str]) -> ServerRecovery:
     """The upkeep, whose looks are noted under a name."""
     due = upkeep.due
 
@@ -321,7 +321,7 @@ async def is_looked_after(clock: Clock) -> bool:
 
 async def holds(leases: Leases) -> bool:
     try:
-        async with leases.hold(LOOKED_AFTER, patience_s=0):
+        async with leases.hold(SERVER_LEASE, patience_s=0):
             return True
     except ThreadBusy:
         return False
@@ -334,7 +334,7 @@ async def test_a_server_looks_every_two_seconds_unless_told_otherwise() -> None:
     def client() -> Any:
         reached.append("server")
 
-    async with looked_after(client), asyncio.timeout(10):
+    async with recovering(client), asyncio.timeout(10):
         assert await is_looked_after(SystemClock())
 
     assert (reached, read_settings().watch_every_s) == (["server"], 2.0)
@@ -349,7 +349,7 @@ async def test_a_server_that_is_told_not_to_look_does_not(monkeypatch: pytest.Mo
     def client() -> Any:
         pytest.fail("nobody was to look")
 
-    async with looked_after(client):
+    async with recovering(client):
         assert files(tmp_path) == []
 
 

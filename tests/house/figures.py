@@ -10,7 +10,6 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 PACKAGES = ("state", "nodes", "graph")
@@ -65,12 +64,17 @@ def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
 def longest_chain(graph: dict[str, set[str]]) -> list[str]:
     """The longest chain of imports (there are no circles)."""
 
-    @cache
-    def below(name: str) -> tuple[str, ...]:
-        rest = sorted((below(other) for other in graph[name] - {name}), key=len)
-        return (name, *rest[-1]) if rest else (name,)
+    known: dict[str, list[str]] = {}
 
-    return list(max((below(name) for name in graph), key=len))
+    def below(name: str) -> list[str]:
+        if name not in known:
+            longest: list[str] = []
+            for other in graph[name] - {name}:
+                longest = max(longest, below(other), key=len)
+            known[name] = [name, *longest]
+        return known[name]
+
+    return max([below(name) for name in graph], key=len)
 
 
 def way_of_a_task(root: Path, scratch: Path) -> list[str]:

@@ -11,7 +11,7 @@ from langchain_core.tools import tool
 from nodes.llm.scripted import ScriptedModel
 from nodes.policy.mail import CAPACITY
 from nodes.runtime.desk import Desk
-from nodes.runtime.signals import Steering, read_log
+from nodes.runtime.signals import SignalState, read_log
 from state.agent import AgentSpec, Brief
 from state.signal import Pause, SendMail
 from tests.journeys.doom import in_another_process
@@ -116,12 +116,12 @@ class Looking:
         return AgentSpec(name="ada", role="generalist", tools=[look])
 
 
-LOOK = {"name": "look", "args": {}, "id": "c1"}
+LOOK_AT_SIGNALS = {"name": "look", "args": {}, "id": "c1"}
 
 
 async def test_mail_reaches_the_very_next_model_call_and_no_other() -> None:
     look = Looking()
-    model = ScriptedModel([LOOK, {**LOOK, "id": "c2"}, "Done."])
+    model = ScriptedModel([LOOK_AT_SIGNALS, {**LOOK_AT_SIGNALS, "id": "c2"}, "Done."])
     async with supervisor(look.agent, model=model, max_iterations=0) as sup, under_way(sup, plan("a")):
         await look.came.acquire()
         await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
@@ -134,7 +134,7 @@ async def test_mail_reaches_the_very_next_model_call_and_no_other() -> None:
 
 
 async def test_mail_between_a_failed_model_call_and_the_next_try_is_read() -> None:
-    model = ScriptedModel([LOOK, ConnectionError("gone"), "Done."])
+    model = ScriptedModel([LOOK_AT_SIGNALS, ConnectionError("gone"), "Done."])
     async with supervisor(Looking(free=1).agent, model=model, max_iterations=0) as sup, under_way(sup, plan("a")):
         await happened(sup, "task_retried")
         await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
@@ -153,7 +153,7 @@ async def test_mail_before_the_first_model_call_succeeded_is_read_too() -> None:
 
 async def test_mail_is_not_read_a_second_time_after_a_pause() -> None:
     look = Looking()
-    model = ScriptedModel([LOOK, {**LOOK, "id": "c2"}, "Done."])
+    model = ScriptedModel([LOOK_AT_SIGNALS, {**LOOK_AT_SIGNALS, "id": "c2"}, "Done."])
     async with supervisor(look.agent, model=model, max_iterations=0) as sup:
         async with under_way(sup, plan("a")):
             await look.came.acquire()
@@ -188,7 +188,7 @@ async def test_ten_thousand_messages_to_one_agent_are_bounded_counted_and_block_
 
     async with supervisor(agent(floods, "ann"), agent(sleeps, "bob", "sleeper")) as sup:
         run = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "ann"}, {"id": "b", "role": "bob"}))
-        steering = Steering(sup.graph.store, THREAD)
+        steering = SignalState(sup.graph.store, THREAD)
         await steering.load({})
         box = steering.mail("bob")
 

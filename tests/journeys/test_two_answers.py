@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graph.cli import main
-from nodes.runtime.signals import Steering, waiting
+from nodes.runtime.signals import SignalState, waiting
 from state.agent import Brief
 from state.approval import Decision
 from state.errors import BadInput
@@ -81,6 +81,6 @@ async def test_who_answers_a_run_that_listens_to_nobody_any_more_is_told_who_was
             async with asyncio.timeout(10):
                 while not await waiting(store, THREAD):  # noqa: ASYNC110 # it is another's signal
                     await asyncio.sleep(0.005)
-            await store.abatch([Steering(store, THREAD).decide(QUESTION, Decision(type="reject", by="bob"))])
+            await store.abatch([SignalState(store, THREAD).decide(QUESTION, Decision(type="reject", by="bob"))])
             with pytest.raises(BadInput, match="was answered before: bob said reject; the first answer stands"):
                 await late

@@ -1,8 +1,7 @@
-"""Run the tools the model asked for. A sensitive one waits for a human: the worker parks, the rest is done first.
+"""Runs the tool calls of one turn. A sensitive one waits for a human: the worker parks, the rest is done first.
 
-A worker that calls the same tool with the same arguments over and over is told so, and then stopped.
-
-Run one tool call. What changes the outside world goes through the ledger of side effects, and happens once.
+What changes the outside world goes through the ledger of side effects, and happens once. A worker that calls the same
+tool with the same arguments over and over is told so, and then stopped.
 """
 
 import asyncio
@@ -28,9 +27,9 @@ from nodes.agents.tool_calls import (
     recorded,
     with_edits,
 )
-from nodes.agents.worker.context import Bench, WorkerState
-from nodes.runtime.calling import CANCELLED, ENDED, HandedOver, Parked, is_an_end
-from nodes.runtime.side_effects import Case, Deed, look_into
+from nodes.agents.worker.context import WorkerContext, WorkerState
+from nodes.runtime.calling import CANCELLED, ENDED, HandOver, Parked, is_an_end
+from nodes.runtime.side_effects import Clearance, SideEffect, clearance_for
 from state.errors import AgentFailed, ToolRefused
 from state.record import Failure
 from state.side_effect import EffectStatus
@@ -43,7 +42,7 @@ class Proposal:
     """A tool call that has no answer yet, and what stands between it and being made."""
 
     call: ToolCall
-    case: Case
+    clearance: Clearance
 
 
 def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
@@ -54,23 +53,23 @@ def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
     return "act" if open_calls(messages) or broken_calls(messages) else "think"
 
 
-async def act(state: WorkerState, runtime: Runtime[Bench]) -> Update:
+async def act(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     """Answer every open tool call, or say which ones wait for a human."""
-    bench = runtime.context
-    if bench.floor.steering.is_stopping:
+    context = runtime.context
+    if context.execution.signals.is_stopping:
         return {"halted": True}
     messages = state["messages"]
     if why := stopped(messages):
         return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
-    proposals = [await _proposal(call, mark, bench) for call, mark in open_calls(messages)]
-    policy = bench.floor.run.policy
-    if why := next(filter(None, (proposal.case.denial(policy) for proposal in proposals)), ""):
+    proposals = [await _proposal(call, mark, context) for call, mark in open_calls(messages)]
+    policy = context.execution.run.policy
+    if why := next(filter(None, (proposal.clearance.denial(policy) for proposal in proposals)), ""):
         return {"failure": Failure(kind="denied", message=why).model_dump(mode="json")}
-    ready = [proposal for proposal in proposals if not proposal.case.is_waiting]
-    replies = await asyncio.gather(*(_answer(proposal, bench, messages) for proposal in ready))
+    ready = [proposal for proposal in proposals if not proposal.clearance.is_waiting]
+    replies = await asyncio.gather(*(_answer(proposal, context, messages) for proposal in ready))
     parked = [reply for reply in replies if isinstance(reply, Parked)]
-    handed = next((reply for reply in replies if isinstance(reply, HandedOver)), None)
-    questions = [p.case.question for p in proposals if p.case.question and p.case.is_waiting]
+    handed = next((reply for reply in replies if isinstance(reply, HandOver)), None)
+    questions = [p.clearance.question for p in proposals if p.clearance.question and p.clearance.is_waiting]
     questions += [question for one in parked for question in one.approvals]
     said = [reply for reply in replies if isinstance(reply, ToolMessage)]
     return {
@@ -87,30 +86,30 @@ def after_act(state: WorkerState) -> Literal["think", "conclude"]:
     return "conclude" if any(state.get(key) for key in ends) else "think"
 
 
-async def _proposal(call: ToolCall, mark: str, bench: Bench) -> Proposal:
-    return Proposal(call, await look_into(deed_of(call, mark, bench), bench.floor))
+async def _proposal(call: ToolCall, mark: str, context: WorkerContext) -> Proposal:
+    return Proposal(call, await clearance_for(deed_of(call, mark, context), context.execution))
 
 
 def _edited(messages: list[AnyMessage], proposals: list[Proposal]) -> list[AnyMessage]:
     """The reply as a human has edited it, where one has: it takes the place of the one with the same id."""
     reply = last_reply(messages)
-    edits = {str(p.call["id"]): p.case.edit for p in proposals if p.case.edit is not None}
+    edits = {str(p.call["id"]): p.clearance.edit for p in proposals if p.clearance.edit is not None}
     return [with_edits(reply, edits)] if reply and edits else []
 
 
-Reply = ToolMessage | Parked | HandedOver
+Reply = ToolMessage | Parked | HandOver
 """What comes of a call: an answer, or the end of the worker's turn."""
 
 
-async def _answer(proposal: Proposal, bench: Bench, messages: Sequence[AnyMessage]) -> Reply:
-    call, case = proposal.call, proposal.case
+async def _answer(proposal: Proposal, context: WorkerContext, messages: Sequence[AnyMessage]) -> Reply:
+    call, clearance = proposal.call, proposal.clearance
     if why := refused(call, messages):
         return failed(call, why)
-    if case.before and case.stands:
-        return recorded(call, case.before)
-    if case.is_rejected:
-        return failed(call, as_text((await case.rejected(bench.floor.effects)).reply))
-    return await perform(cast(ToolCall, {**call, "args": case.args}), case.deed, bench)
+    if clearance.before and clearance.is_final:
+        return recorded(call, clearance.before)
+    if clearance.is_rejected:
+        return failed(call, as_text((await clearance.rejected(context.execution.effects)).reply))
+    return await perform(cast(ToolCall, {**call, "args": clearance.args}), clearance.side_effect, context)
 
 
 REFUSED_FROM = 4
@@ -154,27 +153,27 @@ LONGEST_REPLY = 50_000
 _ARGS: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
-async def perform(call: ToolCall, deed: Deed, bench: Bench) -> Reply:
+async def perform(call: ToolCall, side_effect: SideEffect, context: WorkerContext) -> Reply:
     """The tool's answer to a call that is to be done now: for the first time, or again because a human says so.
 
-    `call` has the arguments to use; `deed` tells the action apart, whatever they were edited to.
+    `call` has the arguments to use; `side_effect` tells the action apart, whatever they were edited to.
     """
-    tool = bench.tool(call["name"])
+    tool = context.tool(call["name"])
     if tool is None:
-        known = ", ".join(t.name for t in bench.tools) or "none"
+        known = ", ".join(t.name for t in context.tools) or "none"
         return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
     marks = tool.metadata or {}
-    if refusal := await charged(marks, call, bench):
+    if refusal := await charged(marks, call, context):
         return refusal
-    if not changes_the_world(tool.name, marks, bench.floor.run.policy):
+    if not changes_the_world(tool.name, marks, context.execution.run.policy):
         return (await _run(tool, call))[0]
-    effect = await bench.floor.effects.intend(deed.effect(_ARGS.validate_python(call["args"])))
+    effect = await context.execution.effects.begin(side_effect.effect(_ARGS.validate_python(call["args"])))
     reply, status = await _run(tool, call)
     if not isinstance(reply, ToolMessage):  # it left before it did anything
-        await bench.floor.effects.settle(effect, "refused", reply="")
+        await context.execution.effects.settle(effect, "refused", reply="")
         return reply
     artifact = reply.artifact if isinstance(reply.artifact, Mapping) else None
-    await bench.floor.effects.settle(effect, status, reply=reply.text, artifact=artifact)
+    await context.execution.effects.settle(effect, status, reply=reply.text, artifact=artifact)
     return reply
 
 
@@ -183,7 +182,7 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
     asked: dict[str, Any] = {"name": tool.name, "args": call["args"], "id": call["id"], "type": "tool_call"}
     try:
         reply: ToolMessage = await tool.ainvoke(asked)
-    except (Parked, HandedOver) as ends:
+    except (Parked, HandOver) as ends:
         return ends, "refused"
     except ToolRefused as error:
         return failed(call, str(error)), "refused"

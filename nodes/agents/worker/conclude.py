@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
 from nodes.agents.results import LARGEST, claims_in
-from nodes.agents.worker.context import Bench, WorkerState
+from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
@@ -19,16 +19,16 @@ _CONFIDENCE = re.compile(r"^\W*confidence\W*(?P<value>\d+(?:\.\d+)?)\s*(?P<perce
 _FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)
 
 
-async def conclude(state: WorkerState, runtime: Runtime[Bench]) -> Update:
+async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     """The outcome of the task: done, failed as the agent declares, or parked with its conversation."""
-    bench = runtime.context
+    context = runtime.context
     outcome = Outcome(
-        task_id=bench.brief.task.id,
-        agent=bench.spec.name,
+        task_id=context.brief.task.id,
+        agent=context.spec.name,
         status="done",
         usage=Usage.model_validate(state.get("usage") or {}),
-        artifacts=_artifacts(state, bench.brief.task.id),
-        iteration=bench.brief.iteration,
+        artifacts=_artifacts(state, context.brief.task.id),
+        iteration=context.brief.iteration,
     )
     if state.get("questions"):
         questions = [Approval.model_validate(question) for question in state["questions"]]
@@ -42,11 +42,11 @@ async def conclude(state: WorkerState, runtime: Runtime[Bench]) -> Update:
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
-        if failure.kind == "limit" and bench.floor.meter.exhausted and (delivered := _by_workers(state)):
-            changes = await _delivered({**state, "limited": failure.message}, bench, delivered)
+        if failure.kind == "limit" and context.execution.budget.exhausted and (delivered := _by_workers(state)):
+            changes = await _delivered({**state, "limited": failure.message}, context, delivered)
             changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
-        changes = await _delivered(state, bench, state["messages"][-1].text)
+        changes = await _delivered(state, context, state["messages"][-1].text)
     return {"outcome": outcome.model_copy(update=changes).model_dump(mode="json")}
 
 
@@ -64,16 +64,18 @@ def _by_workers(state: WorkerState) -> str:
     )
 
 
-async def _delivered(state: WorkerState, bench: Bench, said: str) -> dict[str, object]:
+async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> dict[str, object]:
     """The outcome of what was `said` last."""
     text, confidence = split_confidence(said)
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
-    if not text and not _artifacts(state, bench.brief.task.id):
+    if not text and not _artifacts(state, context.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
-    computed = {**_inherited(bench), **_computed(state)}
+    computed = {**_inherited(context), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
-    claims = await asyncio.to_thread(claims_in, text if is_kept else "", bench.brief.task.id, bench.sources, computed)
+    claims = await asyncio.to_thread(
+        claims_in, text if is_kept else "", context.brief.task.id, context.sources, computed
+    )
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
@@ -116,9 +118,9 @@ def _computed(state: WorkerState) -> dict[str, str]:
     }
 
 
-def _inherited(bench: Bench) -> dict[str, str]:
+def _inherited(context: WorkerContext) -> dict[str, str]:
     """How the figures of other tasks were computed, by their statement: a writer repeats them with their labels."""
-    outcomes = (record.outcome for record in bench.floor.records.values() if record.outcome)
+    outcomes = (record.outcome for record in context.execution.records.values() if record.outcome)
     return {
         f"{claim.text} {citation.label}": citation.quote
         for outcome in outcomes

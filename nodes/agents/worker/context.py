@@ -9,14 +9,14 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from nodes.runtime.execution import Floor
+from nodes.runtime.execution import ExecutionContext
 from nodes.tools.sources import Sources
 from state.agent import AgentSpec, Brief
 from state.text import Json
 
 
 @dataclass
-class Bench:
+class WorkerContext:
     """Handed to the worker graph as its runtime context: live objects, never checkpointed."""
 
     spec: AgentSpec
@@ -24,10 +24,10 @@ class Bench:
     model: BaseChatModel
     tools: list[BaseTool]
     sources: Sources | None
-    floor: Floor
+    execution: ExecutionContext
     path: tuple[str, ...] = ()
     """Agents from the one that has the plan's task to this one, where it was delegated."""
-    account: str = ""
+    charged_task: str = ""
     """The plan's task that model calls are settled on."""
 
     def tool(self, name: str) -> BaseTool | None:

@@ -1,7 +1,4 @@
-"""The desk as tools, for agents that a chat model drives: recruit, mail, team. Only in mode `supervisor`.
-
-Delegating and handing over as tools, for agents that a chat model drives.
-"""
+"""The desk as tools for model-driven agents: recruit, mail, team (in mode `supervisor`), delegate, transfer."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -10,7 +7,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, t
 from pydantic import Field, create_model
 
 from nodes.agents.delegation import NEEDS_APPROVAL, Delegations
-from nodes.agents.invocation import Job
+from nodes.agents.invocation import Invocation
 from nodes.policy.recruiting import may_delegate, may_transfer
 from nodes.runtime.desk import Desk, Refusal
 from state.agent import AgentSpec
@@ -60,18 +57,18 @@ def described(outcome: Outcome) -> str:
 DELEGATE = "delegate_to_agent"
 
 
-def delegation_tools(job: Job, delegations: Delegations) -> list[BaseTool]:
+def delegation_tools(invocation: Invocation, delegations: Delegations) -> list[BaseTool]:
     """What the agent gets of both: as far as it names others, the policy allows it, and there is depth left.
 
     Who works for another agent hands nothing over: that one waits for the result.
     """
-    run = job.floor.run
+    run = invocation.execution.run
     tools: list[BaseTool] = []
-    if may_delegate(job.spec, job.chain, run.ceiling, run.policy):
-        workers = [run.services.team.agent(name) for name in job.spec.workers]
+    if may_delegate(invocation.spec, invocation.chain, run.depth_limit, run.policy):
+        workers = [run.services.team.agent(name) for name in invocation.spec.workers]
         tools.append(_delegate_tool(workers, delegations, asks=run.policy.delegation == "needs_approval"))
-    if job.spec.handoffs and not job.chain and may_transfer(job.tried, run.ceiling):
-        tools.append(_transfer_tool([run.services.team.agent(name) for name in job.spec.handoffs], delegations))
+    if invocation.spec.handoffs and not invocation.chain and may_transfer(invocation.tried, run.depth_limit):
+        tools.append(_transfer_tool([run.services.team.agent(name) for name in invocation.spec.handoffs], delegations))
     return tools
 
 

@@ -1,4 +1,4 @@
-"""Doing one job, whatever the agent is: the one place where the kinds of agents are told apart."""
+"""Running the built-in worker: where its conversation starts from."""
 
 from collections.abc import Sequence
 from typing import Any, cast

@@ -1,10 +1,7 @@
-"""First step: say who the agent is, what the task is, and what it may build on.
+"""Opens the worker's conversation, reads its mail, and makes one model call: what to do next, or the answer.
 
-Mail in a worker's conversation. Which messages it has read stands in the conversation itself.
-
-So a try made again, or work that goes on after a pause or a question, misses none and reads none twice.
-
-One model call: what to do next, or the answer.
+Which mail was read stands in the conversation itself, so an attempt made again, or work that goes on after a pause or a
+question, misses none and reads none twice.
 """
 
 from collections.abc import Sequence
@@ -14,7 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langgraph.runtime import Runtime
 
 from nodes.agents.prompts import system_prompt, task_prompt
-from nodes.agents.worker.context import Bench, WorkerState
+from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
 from state.agent import AgentSpec
@@ -23,29 +20,29 @@ from state.record import Failure, Usage
 from state.supervisor import Update
 
 
-async def brief(state: WorkerState, runtime: Runtime[Bench]) -> Update:  # noqa: ARG001 - a node takes both
+async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:  # noqa: ARG001 - a node takes both
     """Open the conversation."""
-    bench = runtime.context
-    task = HumanMessage(task_prompt(bench.brief), additional_kwargs={READ: in_brief(bench)})
-    return {"messages": [SystemMessage(system_prompt(bench.spec)), task]}
+    context = runtime.context
+    task = HumanMessage(task_prompt(context.brief), additional_kwargs={READ: in_brief(context)})
+    return {"messages": [SystemMessage(system_prompt(context.spec)), task]}
 
 
 READ = "mail"
 """Key, in a message's `additional_kwargs`, of the ids of the mail it shows."""
 
 
-def in_brief(bench: Bench) -> list[str]:
+def in_brief(context: WorkerContext) -> list[str]:
     """Ids of the mail that the brief shows, and of older mail that it leaves out."""
-    shown = {mail.id for mail in bench.brief.mail}
-    ids = [mail.id for mail in bench.floor.steering.mail(bench.spec.name).messages]
+    shown = {mail.id for mail in context.brief.mail}
+    ids = [mail.id for mail in context.execution.signals.mail(context.spec.name).messages]
     last = max((number for number, mail_id in enumerate(ids) if mail_id in shown), default=-1)
     return ids[: last + 1]
 
 
-def new_mail(messages: Sequence[AnyMessage], bench: Bench) -> list[HumanMessage]:
+def new_mail(messages: Sequence[AnyMessage], context: WorkerContext) -> list[HumanMessage]:
     """The mail that is not in the conversation yet, as a message; nothing if there is none."""
     known = {mail_id for message in messages for mail_id in message.additional_kwargs.get(READ, ())}
-    found = [mail for mail in bench.floor.steering.mail(bench.spec.name).messages if mail.id not in known]
+    found = [mail for mail in context.execution.signals.mail(context.spec.name).messages if mail.id not in known]
     if not found:
         return []
     text = render([Section("mail", mail.text, {"from": mail.sender}) for mail in found])
@@ -55,20 +52,22 @@ def new_mail(messages: Sequence[AnyMessage], bench: Bench) -> list[HumanMessage]
 LAST_CALL = "This is your last turn: call no more tools and answer with what you have."
 
 
-async def think(state: WorkerState, runtime: Runtime[Bench]) -> Update:
+async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     """Read new mail and ask the agent's model; at its own limit, for an answer without tools."""
-    bench = runtime.context
-    if bench.floor.steering.is_stopping:
+    context = runtime.context
+    if context.execution.signals.is_stopping:
         return {"halted": True}
     thoughts, used = state.get("thoughts", 0), Usage.model_validate(state.get("usage") or {})
-    mail = new_mail(state["messages"], bench)
-    limited = _limit(bench.spec, thoughts + 1, used) if thoughts else ""
+    mail = new_mail(state["messages"], context)
+    limited = _limit(context.spec, thoughts + 1, used) if thoughts else ""
     note = [HumanMessage(LAST_CALL)] if limited else []
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
         size = sum(len(message.text) for message in messages)
-        async with bench.floor.meter.call(bench.account or bench.brief.task.id, bench.spec.name, size) as room:
-            reply = await ask(bench.model, messages, tools=[] if limited else bench.tools)
+        async with context.execution.budget.call(
+            context.charged_task or context.brief.task.id, context.spec.name, size
+        ) as room:
+            reply = await ask(context.model, messages, tools=[] if limited else context.tools)
             room.used = usage_of(reply)
     except ModelFailed as error:
         return _failed("transient" if isinstance(error, ModelUnavailable) else "rejected", str(error))

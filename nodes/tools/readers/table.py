@@ -1,4 +1,4 @@
-"""Reading one found file with the reader of its format."""
+"""Which reader reads which suffix."""
 
 import os
 import stat

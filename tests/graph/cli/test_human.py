@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from graph.cli.ask import Asker
-from graph.cli.job import Job, Launch
+from graph.cli.session import Launch, Session
 from state.approval import Approval
 from tests.graph.cli.conftest import Baton
 
@@ -217,7 +217,7 @@ def test_at_the_terminal_only_the_answer_that_came_second_is_lost(baton: Baton, 
     launch = Launch()
     answers: dict[str, JsonValue] = {asked["id"]: {"type": "approve"}, "gone": {"type": "approve"}}
 
-    job = Job("t", None, launch)
+    job = Session("t", None, launch)
     run, _ = asyncio.run(job._go(job._answering(answers)))
 
     assert run.status == "complete"

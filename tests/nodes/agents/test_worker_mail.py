@@ -2,7 +2,7 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
-from nodes.agents.worker.context import Bench
+from nodes.agents.worker.context import WorkerContext
 from nodes.agents.worker.think import READ, in_brief, new_mail
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Mail
@@ -14,16 +14,16 @@ def mail(number: int) -> Mail:
     return Mail(id=f"m{number}", sender="bob", to="ada", text=f"message {number}")
 
 
-def bench(shown: list[int], there: int) -> Bench:
+def worker_context(shown: list[int], there: int) -> WorkerContext:
     """A worker whose brief shows some messages, and whose mailbox holds that many."""
-    floor = make_floor()
-    floor.steering.deliver("ada", [mail(number) for number in range(there)])
+    execution = make_floor()
+    execution.signals.deliver("ada", [mail(number) for number in range(there)])
     brief = make_brief("t1", mail=[mail(number) for number in shown])
-    return Bench(make_agent("ada"), brief, ScriptedModel([]), [], None, floor)
+    return WorkerContext(make_agent("ada"), brief, ScriptedModel([]), [], None, execution)
 
 
 def test_mail_that_comes_between_the_brief_and_the_first_call_is_new() -> None:
-    at = bench(shown=[1, 2], there=4)
+    at = worker_context(shown=[1, 2], there=4)
     opening: list[AnyMessage] = [HumanMessage("task", additional_kwargs={READ: in_brief(at)})]
     (said,) = new_mail(opening, at)
     assert "message 3" in said.text
@@ -31,12 +31,12 @@ def test_mail_that_comes_between_the_brief_and_the_first_call_is_new() -> None:
 
 
 def test_older_mail_that_the_brief_leaves_out_is_not_new() -> None:
-    assert in_brief(bench(shown=[1, 2], there=3)) == ["m0", "m1", "m2"]
-    assert in_brief(bench(shown=[], there=3)) == []
+    assert in_brief(worker_context(shown=[1, 2], there=3)) == ["m0", "m1", "m2"]
+    assert in_brief(worker_context(shown=[], there=3)) == []
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    at = bench(shown=[], there=2)
+    at = worker_context(shown=[], there=2)
     conversation: list[AnyMessage] = [*new_mail([], at)]
     assert len(conversation) == 1
     assert new_mail(conversation, at) == []

@@ -28,7 +28,7 @@ MUCH = 50_000_000
 FREE = threading.Event()
 SOON = Limits(timeout_s=0.5)
 HAMMER = {"name": "hammer", "args": {}}
-LOOK = {"name": "look", "args": {}}
+LOOK_AT_SIGNALS = {"name": "look", "args": {}}
 NOTHING = "the agent returned nothing"
 TOO_LATE = "no result within 0.5 seconds"
 PLANNED = PlanDraft(tasks=[TaskDraft(id="inner", description="Do it.")], complexity=0.5)
@@ -145,7 +145,7 @@ def much() -> Any:
 
 
 CALCULATE = {"name": "calculate", "args": {"expression": "1+1"}}
-SAME = [LOOK] * 40
+SAME = [LOOK_AT_SIGNALS] * 40
 STOPPED = f"it was stopped: it called calculate {STOPPED_FROM} times with the same arguments"
 FEW = Limits(iterations=9)
 LIMITED = "it reached its limit of 9 model calls"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.policy.approvals import decided, escalated, is_expired, on_expiry, stamped
+from nodes.policy.approvals import decision_on_expiry, escalated, is_expired, on_expiry, with_deadline
 from state.approval import Approval, Risk
 from state.policy import Policy, Timeout
 
@@ -15,7 +15,7 @@ def question(risk: Risk = "medium") -> Approval:
 
 @pytest.mark.parametrize(("now", "over"), [(1799.99, False), (1800, True), (9999, True)])
 def test_a_question_expires_when_its_seconds_are_over(now: float, over: bool) -> None:
-    assert is_expired(stamped(question(), Policy(), 0.0), now) is over
+    assert is_expired(with_deadline(question(), Policy(), 0.0), now) is over
 
 
 def test_what_was_never_asked_does_not_expire() -> None:
@@ -41,12 +41,12 @@ def test_the_risk_decides_and_critical_always_rejects(risk: Risk, policy: Policy
 
 
 def test_somebody_else_is_told_once_and_then_it_is_rejected() -> None:
-    asked = stamped(question("high"), ESCALATES, 0.0)
+    asked = with_deadline(question("high"), ESCALATES, 0.0)
     passed_on = escalated(asked, ESCALATES, 2000.0)
 
-    assert decided(asked, ESCALATES) is None
+    assert decision_on_expiry(asked, ESCALATES) is None
     assert passed_on.expires_at == 3800.0
-    made = decided(passed_on, ESCALATES)
+    made = decision_on_expiry(passed_on, ESCALATES)
     assert made is not None
     assert (made.type, made.by, made.door) == ("reject", "policy", "deadline")
     assert made.message == "nobody answered within 30 minutes: rejected by policy (high risk)"
@@ -54,6 +54,6 @@ def test_somebody_else_is_told_once_and_then_it_is_rejected() -> None:
 
 @pytest.mark.parametrize(("seconds", "said"), [(2.5, "2.5 seconds"), (59, "59 seconds"), (90, "1.5 minutes")])
 def test_how_long_nobody_answered_is_said_in_the_unit_that_fits(seconds: float, said: str) -> None:
-    made = decided(question(), Policy(approval_timeout_s=seconds))
+    made = decision_on_expiry(question(), Policy(approval_timeout_s=seconds))
     assert made
     assert f"nobody answered within {said}: " in made.message

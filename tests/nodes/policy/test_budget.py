@@ -39,5 +39,5 @@ def test_without_limits_nothing_is_used_up() -> None:
 
 def test_the_first_call_is_estimated_by_its_prompt_and_later_ones_by_the_dearest() -> None:
     assert expected(400, Usage()) == Usage(input_tokens=100, output_tokens=FIRST_REPLY, calls=1)
-    dearest = Usage(input_tokens=7, output_tokens=3, calls=1, cost=5.0)
-    assert expected(400, dearest) == Usage(input_tokens=7, output_tokens=3, calls=1)
+    largest_call = Usage(input_tokens=7, output_tokens=3, calls=1, cost=5.0)
+    assert expected(400, largest_call) == Usage(input_tokens=7, output_tokens=3, calls=1)

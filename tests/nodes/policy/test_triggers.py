@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.oversight import TRIGGERS, Closeness, Response, closeness, fired, is_sensitive, response
-from state.approval import PRIORITIES, Signs, TriggerName
+from nodes.policy.oversight import TRIGGERS, Closeness, Response, effective_oversight, fired, is_sensitive, response
+from state.approval import PRIORITIES, TriggerInput, TriggerName
 from state.policy import Oversight, Policy
 from state.trust import Level
 
-EVERYTHING = Signs(
+EVERYTHING = TriggerInput(
     action="publish", risk="critical", cost=2, confidence=0.1, failures_in_a_row=3, overdue_s=9, misfit="no tool"
 )
 
 
-def names(signs: Signs, **policy: Any) -> list[TriggerName]:
+def names(signs: TriggerInput, **policy: Any) -> list[TriggerName]:
     return [one.trigger for one in fired(signs, Policy(**policy))]
 
 
@@ -55,7 +55,7 @@ def test_the_sensitive_words_are_the_policys() -> None:
     ],
 )
 def test_a_trigger_fires_at_its_boundary_and_says_why(signs: Any, policy: Any, reason: str) -> None:
-    found = fired(Signs(**signs), Policy(**policy))
+    found = fired(TriggerInput(**signs), Policy(**policy))
 
     assert [one.reason for one in found] == ([reason] if reason else [])
 
@@ -108,7 +108,7 @@ def test_triggers_compose_in_any_order(order: Any) -> None:
     ],
 )
 def test_the_mode_decides_what_follows(mode: Closeness, signs: Any, what: Response) -> None:
-    made, why = response(fired(Signs(**signs), Policy()), mode)
+    made, why = response(fired(TriggerInput(**signs), Policy()), mode)
 
     assert made == what
     assert bool(why) is (what != "pass")
@@ -128,4 +128,4 @@ def test_the_mode_decides_what_follows(mode: Closeness, signs: Any, what: Respon
 def test_auto_takes_the_mode_from_trust_and_nothing_else_does(
     oversight: Oversight, level: Level, mode: Closeness
 ) -> None:
-    assert closeness(oversight, level) == mode
+    assert effective_oversight(oversight, level) == mode

@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.trust import DAY_S, tallies, trust_of
+from nodes.policy.trust import DAY_S, results_by_agent, trust_of
 from state.record import Failure
-from state.trust import LEVELS, Incident, Level, Severity, Tally
+from state.trust import LEVELS, Incident, Level, RunResult, Severity
 from tests.builders import make_outcome, make_record
 
 START = 1_000_000.0
-Entry = Tally | Incident
+Entry = RunResult | Incident
 
 
 def day(number: float) -> float:
     return START + number * DAY_S
 
 
-def tally(completed: int, failed: int, at: float) -> Tally:
-    return Tally(at=day(at), since=START, completed=completed, failed=failed)
+def tally(completed: int, failed: int, at: float) -> RunResult:
+    return RunResult(at=day(at), since=START, completed=completed, failed=failed)
 
 
 def incident(severity: Severity, at: float) -> Incident:
@@ -151,6 +151,6 @@ def test_a_run_counts_what_each_agent_delivered_and_what_it_failed() -> None:
     ]
 
     outcomes = [record.outcome for record in records if record.outcome]
-    found = tallies(outcomes, ["ada", "bob", "cyd"], START, day(1))
+    found = results_by_agent(outcomes, ["ada", "bob", "cyd"], START, day(1))
 
     assert {name: (one.completed, one.failed) for name, one in found.items()} == {"ada": (1, 1), "bob": (1, 1)}

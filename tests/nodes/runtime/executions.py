@@ -1,4 +1,4 @@
-"""A floor without a graph: for tests of what works on it."""
+"""An execution context without a graph: for tests of what works on it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from nodes.llm.choose import Models
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
-from nodes.runtime.execution import Floor, open_floor
+from nodes.runtime.execution import ExecutionContext, open_execution
 from nodes.runtime.journal import Journal, read_events
 from nodes.runtime.services import Services
 from state.agent import Team
@@ -37,19 +37,19 @@ def make_run(store: InMemoryStore | None = None, **policy: Any) -> RunContext:
     )
 
 
-def make_floor(*records: TaskRecord, store: InMemoryStore | None = None, **policy: Any) -> Floor:
-    """Its floor, with these tasks; by default one that ada is at."""
-    floor = open_floor(make_run(store, **policy))
+def make_floor(*records: TaskRecord, store: InMemoryStore | None = None, **policy: Any) -> ExecutionContext:
+    """Its execution context, with these tasks; by default one that ada is at."""
+    execution = open_execution(make_run(store, **policy))
     for record in records or (make_record("t1", "running"),):
-        floor.records[record.id] = record
-    return floor
+        execution.records[record.id] = record
+    return execution
 
 
-def desk_of(floor: Floor, agent: str = "ada", task: str = "t1") -> Desk:
+def desk_of(execution: ExecutionContext, agent: str = "ada", task: str = "t1") -> Desk:
     """An agent's desk for a task."""
-    return Desk(floor, agent, make_brief(task), f"{task}.0.0:{agent}:1")
+    return Desk(execution, agent, make_brief(task), f"{task}.0.0:{agent}:1")
 
 
-async def events(floor: Floor) -> list[str]:
+async def events(execution: ExecutionContext) -> list[str]:
     """The kinds of what happened."""
-    return [event.kind for event in await read_events(floor.run.store, THREAD)]
+    return [event.kind for event in await read_events(execution.run.store, THREAD)]

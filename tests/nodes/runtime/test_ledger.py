@@ -2,7 +2,7 @@
 
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.ledger import Effects
+from nodes.runtime.ledger import SideEffectLedger
 from state.side_effect import Effect
 from tests.clock import HeldClock
 
@@ -11,13 +11,13 @@ def effect(name: str = "a") -> Effect:
     return Effect(id=name, task_id="t", agent="ada", tool="send", args={"to": "bob"})
 
 
-def ledger(store: InMemoryStore, clock: HeldClock | None = None) -> Effects:
-    return Effects(store, "t", clock or HeldClock())
+def ledger(store: InMemoryStore, clock: HeldClock | None = None) -> SideEffectLedger:
+    return SideEffectLedger(store, "t", clock or HeldClock())
 
 
 async def test_what_was_begun_is_known_to_whoever_comes_next() -> None:
     store, clock = InMemoryStore(), HeldClock(start=5.0)
-    await ledger(store, clock).intend(effect())
+    await ledger(store, clock).begin(effect())
     found = await ledger(store).find("a")
 
     assert found is not None
@@ -28,7 +28,7 @@ async def test_what_was_begun_is_known_to_whoever_comes_next() -> None:
 async def test_what_came_of_it_takes_its_place() -> None:
     store = InMemoryStore()
     first = ledger(store)
-    begun = await first.intend(effect())
+    begun = await first.begin(effect())
     await first.settle(begun, "done", reply="sent")
     found = await ledger(store).find("a")
 
@@ -39,9 +39,9 @@ async def test_what_came_of_it_takes_its_place() -> None:
 async def test_a_second_begin_of_what_has_an_end_takes_its_place() -> None:
     store = InMemoryStore()
     first = ledger(store)
-    await first.settle(await first.intend(effect("a")), "failed")
-    await first.intend(effect("b"))
-    again = await ledger(store).intend(effect("a"))
+    await first.settle(await first.begin(effect("a")), "failed")
+    await first.begin(effect("b"))
+    again = await ledger(store).begin(effect("a"))
 
     assert (again.number, again.tries) == (1, 2)
     assert [found.id for found in await ledger(store).newest_first()] == ["b", "a"]
@@ -49,10 +49,10 @@ async def test_a_second_begin_of_what_has_an_end_takes_its_place() -> None:
 
 async def test_a_begin_that_has_no_end_stays_on_the_ledger_when_it_is_begun_again() -> None:
     store = InMemoryStore()
-    await ledger(store).intend(effect("a"))
-    await ledger(store).intend(effect("b"))
+    await ledger(store).begin(effect("a"))
+    await ledger(store).begin(effect("b"))
     for name in ("eve", "zoe"):
-        await ledger(store).intend(effect("a").model_copy(update={"args": {"to": name}}))
+        await ledger(store).begin(effect("a").model_copy(update={"args": {"to": name}}))
     found = await ledger(store).newest_first()
 
     assert [(one.id, one.number, one.tries, one.args["to"]) for one in found] == [
@@ -69,6 +69,6 @@ async def test_effects_are_listed_newest_first() -> None:
     store = InMemoryStore()
     first = ledger(store)
     for name in ("z", "a", "m"):
-        await first.intend(effect(name))
+        await first.begin(effect(name))
 
     assert [found.id for found in await ledger(store).newest_first()] == ["m", "a", "z"]

@@ -7,9 +7,9 @@ from langgraph.store.memory import InMemoryStore
 from pydantic import JsonValue
 
 from nodes.runtime import listener
-from nodes.runtime.execution import Floor
+from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.signals import Steering, read_log, send, waiting
+from nodes.runtime.signals import SignalState, read_log, send, waiting
 from state.agent import Mail
 from state.approval import Approval, Decision
 from state.record import TaskRecord
@@ -18,36 +18,36 @@ from tests.builders import make_outcome, make_record
 from tests.nodes.runtime.executions import THREAD, events, make_floor
 
 
-async def handle(floor: Floor, *signals: Signal) -> list[str]:
+async def handle(execution: ExecutionContext, *signals: Signal) -> list[str]:
     """What came of each."""
     for number, signal in enumerate(signals):
-        key = f"{len(await read_log(floor.run.store, THREAD)):03d}-{number}"
-        await floor.run.store.aput(space("signals", THREAD), key, signal.model_dump(mode="json"))
-    await floor.listener.look()
-    assert await waiting(floor.run.store, THREAD) == []
-    return [str(entry["outcome"]) for _, entry in await read_log(floor.run.store, THREAD)]
+        key = f"{len(await read_log(execution.run.store, THREAD)):03d}-{number}"
+        await execution.run.store.aput(space("signals", THREAD), key, signal.model_dump(mode="json"))
+    await execution.listener.look()
+    assert await waiting(execution.run.store, THREAD) == []
+    return [str(entry["outcome"]) for _, entry in await read_log(execution.run.store, THREAD)]
 
 
 async def test_signals_are_applied_in_their_order() -> None:
-    floor = make_floor()
-    assert await handle(floor, Pause(), Resume(), Pause(reason="the last word")) == ["done"] * 3
-    assert (floor.steering.control.driving, floor.steering.control.reason) == ("paused", "the last word")
+    execution = make_floor()
+    assert await handle(execution, Pause(), Resume(), Pause(reason="the last word")) == ["done"] * 3
+    assert (execution.signals.control.driving, execution.signals.control.reason) == ("paused", "the last word")
 
 
 async def test_a_signal_takes_effect_once_however_often_the_listener_looks() -> None:
-    floor = make_floor()
-    await handle(floor, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
+    execution = make_floor()
+    await handle(execution, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
     for _ in range(3):
-        await floor.listener.look()
-    assert await events(floor) == ["mail_delivered", "agent_recruited", "agent_retired"]
-    assert floor.steering.mail("ada").received == 1
+        await execution.listener.look()
+    assert await events(execution) == ["mail_delivered", "agent_recruited", "agent_retired"]
+    assert execution.signals.mail("ada").received == 1
 
 
 async def test_its_effect_is_stored_with_it() -> None:
     store = InMemoryStore()
-    floor = make_floor(store=store)
-    await handle(floor, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
-    after = Steering(store, THREAD)
+    execution = make_floor(store=store)
+    await handle(execution, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
+    after = SignalState(store, THREAD)
     await after.load({})
     assert (after.retired, len(after.recruits), after.mail("ada").received) == ({"bob"}, 1, 1)
 
@@ -67,50 +67,50 @@ async def test_its_effect_is_stored_with_it() -> None:
 async def test_what_is_malformed_or_not_allowed_is_refused_logged_and_holds_up_nobody(
     raw: dict[str, JsonValue], said: str
 ) -> None:
-    floor = make_floor()
-    await floor.run.store.aput(space("signals", THREAD), "000", raw)
-    outcomes = await handle(floor, Pause())
+    execution = make_floor()
+    await execution.run.store.aput(space("signals", THREAD), "000", raw)
+    outcomes = await handle(execution, Pause())
     assert outcomes[0].startswith("refused: ")
     assert said in outcomes[0]
     assert outcomes[1] == "done"
-    assert await events(floor) == ["control_changed"]
+    assert await events(execution) == ["control_changed"]
 
 
 async def test_agents_may_send_mail_and_recruit() -> None:
-    floor = make_floor()
-    await handle(floor, SendMail(to="ada", text="hello", by="bob"), Recruit(role="helper", task="more", by="bob"))
-    assert await events(floor) == ["mail_delivered", "agent_recruited"]
+    execution = make_floor()
+    await handle(execution, SendMail(to="ada", text="hello", by="bob"), Recruit(role="helper", task="more", by="bob"))
+    assert await events(execution) == ["mail_delivered", "agent_recruited"]
 
 
 async def test_nothing_revives_a_cancelled_run() -> None:
-    floor = make_floor()
-    assert await handle(floor, Cancel(), Resume(), Pause()) == [
+    execution = make_floor()
+    assert await handle(execution, Cancel(), Resume(), Pause()) == [
         "done",
         "refused: the run is cancelled",
         "refused: the run is cancelled",
     ]
-    assert floor.steering.control.driving == "cancelled"
+    assert execution.signals.control.driving == "cancelled"
 
 
 @pytest.mark.parametrize(
     ("to", "reached"), [("all", ["ada", "bob", "hal"]), ("bob", ["bob"]), ("writer", ["bob"]), ("t1", ["ada"])]
 )
 async def test_mail_goes_to_all_a_name_a_role_or_whoever_does_a_task(to: str, reached: list[str]) -> None:
-    floor = make_floor()
-    await handle(floor, SendMail(to=to, text="hello"))
-    assert [name for name in ("ada", "bob", "hal") if floor.steering.mail(name).received] == reached
+    execution = make_floor()
+    await handle(execution, SendMail(to=to, text="hello"))
+    assert [name for name in ("ada", "bob", "hal") if execution.signals.mail(name).received] == reached
 
 
 async def test_who_writes_to_all_does_not_write_to_itself() -> None:
-    floor = make_floor()
-    await handle(floor, SendMail(to="all", text="hello", by="bob"))
-    assert floor.steering.mail("bob").received == 0
+    execution = make_floor()
+    await handle(execution, SendMail(to="all", text="hello", by="bob"))
+    assert execution.signals.mail("bob").received == 0
 
 
 async def test_the_event_of_a_mail_says_how_much_was_lost() -> None:
-    floor = make_floor()
-    await handle(floor, *(SendMail(to="ada", text=str(n)) for n in range(101)))
-    last = (await read_all(floor.run.store, space("events", THREAD)))[-1].value
+    execution = make_floor()
+    await handle(execution, *(SendMail(to="ada", text=str(n)) for n in range(101)))
+    last = (await read_all(execution.run.store, space("events", THREAD)))[-1].value
     assert last["data"]["lost"] == {"ada": 51}
 
 
@@ -120,10 +120,10 @@ def parked(question: str) -> Approval:
 
 async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> None:
     outcome = make_outcome(status="parked").model_copy(update={"approvals": [parked("q1")]})
-    floor = make_floor(make_record("t1", "parked", outcome=outcome))
+    execution = make_floor(make_record("t1", "parked", outcome=outcome))
     yes, no = Decision(type="approve", by="ana"), Decision(type="reject", by="ben")
     said = await handle(
-        floor,
+        execution,
         Decide(approval="q1", decision=yes),
         Decide(approval="q1", decision=no),
         Decide(approval="q2", decision=yes),
@@ -133,41 +133,41 @@ async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> 
         "refused: q1 was answered before: ana said approve; the first answer stands",
         "refused: no open question is called 'q2'",
     ]
-    assert floor.steering.decisions == {"q1": yes.model_copy(update={"door": "signal"})}
+    assert execution.signals.decisions == {"q1": yes.model_copy(update={"door": "signal"})}
 
 
 async def test_a_recruit_that_is_asked_for_again_is_neither_added_nor_announced_again() -> None:
-    floor = make_floor()
+    execution = make_floor()
     admitted: list[str] = []
 
     def admit(record: TaskRecord) -> None:
         admitted.append(record.id)
-        floor.records[record.id] = record
+        execution.records[record.id] = record
 
-    floor.listener.on_recruit = admit
+    execution.listener.on_recruit = admit
     asked = Recruit(role="helper", task="more", recruiter="t1", by="ada")
-    first, second = await floor.listener.recruit(asked), await floor.listener.recruit(asked)
+    first, second = await execution.listener.recruit(asked), await execution.listener.recruit(asked)
     assert first == second
-    assert (admitted, await events(floor)) == (["t1.r1"], ["agent_recruited"])
+    assert (admitted, await events(execution)) == (["t1.r1"], ["agent_recruited"])
 
 
 async def test_while_it_listens_it_hears_at_once_when_somebody_rings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "POLL_S", 3600)
-    floor = make_floor()
-    async with asyncio.timeout(5), floor.listener.listening():
-        await send(floor.run.store, THREAD, SendMail(to="ada", text="hello"), floor.run.services.clock)
-        floor.run.services.bells.ring(THREAD)
-        while not floor.steering.mail("ada").received:
-            floor.steering.changed.clear()
-            await floor.steering.changed.wait()
-    assert await waiting(floor.run.store, THREAD) == []
+    execution = make_floor()
+    async with asyncio.timeout(5), execution.listener.listening():
+        await send(execution.run.store, THREAD, SendMail(to="ada", text="hello"), execution.run.services.clock)
+        execution.run.services.wake_ups.wake(THREAD)
+        while not execution.signals.mail("ada").received:
+            execution.signals.changed.clear()
+            await execution.signals.changed.wait()
+    assert await waiting(execution.run.store, THREAD) == []
 
 
 async def test_mail_of_agents_is_stored_by_the_time_it_stops_listening() -> None:
     store = InMemoryStore()
-    floor = make_floor(store=store)
-    async with floor.listener.listening():
-        assert floor.listener.post.deliver(Mail(id="m1", sender="bob", to="ada", text="hello")) == ""
-    after = Steering(store, THREAD)
+    execution = make_floor(store=store)
+    async with execution.listener.listening():
+        assert execution.listener.outbox.deliver(Mail(id="m1", sender="bob", to="ada", text="hello")) == ""
+    after = SignalState(store, THREAD)
     await after.load({})
     assert after.mail("ada").received == 1

@@ -3,7 +3,7 @@
 from langgraph.store.memory import InMemoryStore
 
 from nodes.runtime.rows import clear
-from nodes.runtime.signals import Steering
+from nodes.runtime.signals import SignalState
 from state.agent import Mail
 from state.approval import Decision
 from state.signal import Control
@@ -14,23 +14,23 @@ HELLO = Mail(id="m1", sender="ann", to="ada", text="hello")
 YES, NO = Decision(type="approve", by="ana"), Decision(type="reject", by="ben")
 
 
-async def steered(store: InMemoryStore) -> Steering:
-    steering = Steering(store, THREAD)
-    steering.deliver("ada", [HELLO])
+async def steered(store: InMemoryStore) -> SignalState:
+    signals = SignalState(store, THREAD)
+    signals.deliver("ada", [HELLO])
     rows = [
-        steering.drive(Control(driving="paused", by="ana")),
-        steering.retire("bob"),
-        *(steering.add_recruit(make_record(f"r{n}")) for n in range(12)),
-        steering.decide("q1", YES),
+        signals.set_control(Control(driving="paused", by="ana")),
+        signals.retire("bob"),
+        *(signals.add_recruit(make_record(f"r{n}")) for n in range(12)),
+        signals.decide("q1", YES),
     ]
-    await store.abatch([*rows, *steering.unsaved()])
-    return steering
+    await store.abatch([*rows, *signals.unsaved()])
+    return signals
 
 
-async def loaded(store: InMemoryStore) -> Steering:
-    steering = Steering(store, THREAD)
-    await steering.load({})
-    return steering
+async def loaded(store: InMemoryStore) -> SignalState:
+    signals = SignalState(store, THREAD)
+    await signals.load({})
+    return signals
 
 
 async def test_everything_is_there_again_after_a_crash() -> None:
@@ -55,24 +55,24 @@ async def test_recruits_after_a_crash_go_behind_those_before() -> None:
 async def test_what_the_graph_has_recorded_about_an_answer_comes_first() -> None:
     store = InMemoryStore()
     await steered(store)
-    steering = Steering(store, THREAD)
-    await steering.load({"q1": NO.model_dump(mode="json"), "q2": YES.model_dump(mode="json")})
-    assert steering.decisions == {"q1": NO, "q2": YES}
+    signals = SignalState(store, THREAD)
+    await signals.load({"q1": NO.model_dump(mode="json"), "q2": YES.model_dump(mode="json")})
+    assert signals.decisions == {"q1": NO, "q2": YES}
 
 
 async def test_mail_is_stored_once_and_a_message_sent_again_changes_nothing() -> None:
-    steering = Steering(InMemoryStore(), THREAD)
-    steering.deliver("ada", [HELLO])
-    assert len(steering.unsaved()) == 1
-    steering.changed.clear()
-    steering.deliver("ada", [HELLO])
-    assert (steering.unsaved(), steering.changed.is_set()) == ([], False)
+    signals = SignalState(InMemoryStore(), THREAD)
+    signals.deliver("ada", [HELLO])
+    assert len(signals.unsaved()) == 1
+    signals.changed.clear()
+    signals.deliver("ada", [HELLO])
+    assert (signals.unsaved(), signals.changed.is_set()) == ([], False)
 
 
 async def test_whoever_drives_is_told_to_the_dispatcher() -> None:
-    steering, told = Steering(InMemoryStore(), THREAD), list[str]()
-    steering.on_drive = lambda control: told.append(control.driving)
-    steering.drive(Control(driving="cancelled"))
+    signals, told = SignalState(InMemoryStore(), THREAD), list[str]()
+    signals.on_control = lambda control: told.append(control.driving)
+    signals.set_control(Control(driving="cancelled"))
     assert told == ["cancelled"]
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.services import Bells
+from nodes.runtime.services import WakeUps
 from nodes.runtime.signals import handled, read_log, send, waiting
 from state.signal import Pause, Resume, SendMail
 from tests.clock import HeldClock
@@ -38,16 +38,16 @@ async def test_threads_whose_names_look_alike_have_logs_of_their_own() -> None:
 
 
 async def test_a_bell_wakes_who_listens_on_that_thread_and_nobody_else() -> None:
-    bells = Bells()
-    mine, other = bells.bell("mine"), bells.bell("other")
-    bells.ring("mine")
-    bells.ring("nobody listens here")
+    wake_ups = WakeUps()
+    mine, other = wake_ups.bell("mine"), wake_ups.bell("other")
+    wake_ups.wake("mine")
+    wake_ups.wake("nobody listens here")
     async with asyncio.timeout(1):
         await mine.wait()
     assert not other.is_set()
 
 
 def test_a_bell_is_forgotten_when_nobody_holds_it() -> None:
-    bells = Bells()
-    bells.bell("t").set()
-    assert not bells.bell("t").is_set()
+    wake_ups = WakeUps()
+    wake_ups.bell("t").set()
+    assert not wake_ups.bell("t").is_set()

@@ -1,6 +1,6 @@
-"""What `run`, `resume` and `answer` share: drive a thread until it ends or nobody answers, then say how it stands.
+"""One thread driven from the command line until it ends or nobody answers, with what it was launched with.
 
-What a run was started with on the command line, kept in the Store: `resume` and `answer` go on with the same.
+That is kept in the Store, so that `resume` and `answer` go on with the same.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from graph.cli.ask import Asker, can_ask
 from graph.cli.live import watching
-from graph.cli.result import end
-from graph.cli.screen import command, one_line, say
+from graph.cli.result import report_result
+from graph.cli.screen import command, one_line, print_err
 from graph.database import open_database
 from graph.settings import read_settings
 from graph.steering import OnEvent
@@ -48,7 +48,7 @@ class Launch(BaseModel):
 
 
 @dataclass(frozen=True)
-class Job:
+class Session:
     """One thread, driven from the command line."""
 
     thread_id: str
@@ -75,7 +75,7 @@ class Job:
             run, artifacts = asyncio.run(self._go(self._answering(answers)))
         default = run_folder(artifacts, self.thread_id) / "report.md"
         report = Path(self.launch.out) if self.launch.out else default
-        return end(run, report, db=self.db, as_json=self.as_json)
+        return report_result(run, report, db=self.db, as_json=self.as_json)
 
     async def _go(self, verb: Verb) -> tuple[Run, Path]:
         """The run after `verb`, and where artifacts go."""
@@ -101,7 +101,7 @@ class Job:
             wanted = {question.id for question in run.approvals}
             late = [key for key in answers if key not in wanted]
             if late:
-                say(f"decided meanwhile, your answer came second: {one_line(', '.join(late))}")
+                print_err(f"decided meanwhile, your answer came second: {one_line(', '.join(late))}")
             left = {key: answer for key, answer in answers.items() if key in wanted}
             if not left:
                 return run
@@ -118,14 +118,14 @@ def login() -> str:
         return "human"
 
 
-def going_on(thread_id: str, db: Path | None, *, as_json: bool) -> Job:
-    """The job of a thread that was started before, with what it was started with.
+def going_on(thread_id: str, db: Path | None, *, as_json: bool) -> Session:
+    """The session of a thread that was started before, with what it was started with.
 
     Raises:
         BadInput: there is no such database.
     """
     launch = asyncio.run(recall(existing(db), thread_id))
-    return Job(thread_id, db, launch, as_json=as_json)
+    return Session(thread_id, db, launch, as_json=as_json)
 
 
 _KEY = "command-line"
