@@ -19,7 +19,6 @@ from langgraph_sdk.errors import ConflictError, NotFoundError
 from langgraph_sdk.schema import Command, Thread
 from starlette.applications import Starlette
 
-from graph import steering
 from graph.app import guard, served
 from graph.database import open_database
 from graph.recovery import Recovery
@@ -29,7 +28,7 @@ from graph.sqlite.lease import Leases
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
 from graph.supervisor import Supervisor
-from graph.views import GONE, waits
+from graph.views import is_due
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.context import thread_of
 from state.errors import ThreadBusy
@@ -133,17 +132,16 @@ class ServerRecovery:
 
     async def take_up(self, thread_id: str) -> None:
         """Go on with a run, if it is the server's and nobody has stopped it there."""
-        snapshot, now = await self._runs.snapshot(thread_id), self._runs.services.clock.now()
-        stands = str(snapshot.config["configurable"].get("checkpoint_id"))
+        position, now = await self._runs.position(thread_id), self._runs.services.clock.now()
         before, at = self._considered.get(thread_id, ("", 0.0))
-        if not _is_uuid(thread_id) or (before == stands and now < at + AGAIN_S):
+        if not _is_uuid(thread_id) or (before == position.checkpoint and now < at + AGAIN_S):
             return
-        self._considered[thread_id] = (stands, now)
+        self._considered[thread_id] = (position.checkpoint, now)
         run = await self._sup.view(thread_id)
-        if not await steering.is_due(self._runs, run) or not await self._is_ours(run):
+        if not is_due(run) or not await self._is_ours(run):
             return
         await self._sup.check_team(thread_id)
-        command: Command | None = {"resume": LOOK_AT_SIGNALS} if waits(snapshot) else None
+        command: Command | None = {"resume": LOOK_AT_SIGNALS} if position.asked else None
         with suppress(ConflictError):  # the server is at work on it by now
             await self._client.runs.create(
                 thread_id, GRAPH, command=command, multitask_strategy="reject", durability="sync"
@@ -161,7 +159,7 @@ class ServerRecovery:
             return True
         if thread["status"] == "busy":
             return False
-        return run.error != GONE or not await self._was_cancelled(run.thread_id)
+        return run.waits_for != "process" or not await self._was_cancelled(run.thread_id)
 
     async def _thread(self, thread_id: str) -> Thread | None:
         try:

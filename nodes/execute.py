@@ -137,7 +137,8 @@ def _after(execution: ExecutionContext, abort: str | None, state: SupervisorStat
     elif execution.budget.exhausted:
         abort = execution.budget.exhausted
     if error := abort:
-        return Command(update={**update, "error": error, "phase": Phase.assembling.value}, goto="assemble")
+        ended = {"error": error, "at_limit": execution.budget.exhausted is not None, "phase": Phase.assembling.value}
+        return Command(update={**update, **ended}, goto="assemble")
     if driving != "running":
         return Command(update={**update, "phase": phase_of(driving).value}, goto="control")
     if denied := to_replan(records, execution.run.policy, state.get("replanned", [])):

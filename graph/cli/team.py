@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from graph.cli.look import look
 from graph.cli.options import AsJson, Db, MaybeThread
 from graph.cli.screen import one_line, out, print_out, put_json, table
-from graph.cli.session import existing, login, recall
+from graph.cli.session import existing, recall, who
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
 from graph.team_file import open_team
@@ -104,7 +104,7 @@ def trust(
 
     async def asked(sup: Supervisor) -> dict[str, Trust]:
         if agent and incident:
-            await sup.incident(agent, incident, note, by=login())
+            await sup.incident(agent, incident, note, by=who(None))
         return await sup.trust()
 
     found = look(db, asked)

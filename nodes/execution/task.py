@@ -28,6 +28,7 @@ from nodes.policy.gates import (
     is_sent_back,
     outcome_by_human,
     parked,
+    question_id,
     reasons,
     with_returns,
 )
@@ -86,7 +87,7 @@ class TaskRunner:
             self.execution.records[record.id] = record
             if not await self._answer_comes(waiting):
                 return waiting
-            segment += waiting.approvals[0].subject == "action"
+            segment += waiting.approvals[0].subject in ("action", "escalation")
 
     async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], segment: int) -> Outcome:
         """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
@@ -283,7 +284,8 @@ class Passage:
         """Work from the start, or from where the task waits at an action."""
         returned = waiting.returned if waiting else 0
         if waiting and returned:  # it was sent back before it came to that action
-            said = self.execution.signals.decisions.get(f"{record.id}.{brief.iteration}.result{returned - 1}")
+            last = question_id("result", record.id, brief.iteration, returned - 1)
+            said = self.execution.signals.decisions.get(last)
             brief = brief.model_copy(
                 update={"feedback": said.message if said else brief.feedback, "previous": waiting.result}
             )
@@ -316,7 +318,8 @@ class Gates:
 
     async def entry(self, record: TaskRecord, iteration: int) -> Approval | None:
         """What has to be answered before the task begins, if anything: then it waits, or was decided."""
-        key, policy, name = f"{record.id}.{iteration}.start", self.execution.run.policy, record.agent or ""
+        key = question_id("start", record.id, iteration, None)
+        policy, name = self.execution.run.policy, record.agent or ""
         if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
         spec = self._spec(name)
@@ -348,7 +351,7 @@ class Gates:
 
     async def result(self, record: TaskRecord, outcome: Outcome) -> Approval | None:
         """What has to be answered about a result before it counts, if anything."""
-        key = f"{record.id}.{outcome.iteration}.result{outcome.returned}"
+        key = question_id("result", record.id, outcome.iteration, outcome.returned)
         if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
         found = fired(self._signs(record, outcome), self.execution.run.policy)

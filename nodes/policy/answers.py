@@ -17,10 +17,10 @@ from pydantic import JsonValue
 from nodes.policy.plans import parse_plan
 from state.approval import POLICY, Answer, Approval, Decision
 from state.errors import PlanInvalid
-from state.text import Json
+from state.text import Json, counted
 
 FREE = "answer"
-"""The action of a question that takes any answer, and the argument, of an edit, whose value is the answer."""
+"""The argument, of an edit, whose value is the answer to a question that takes any."""
 
 _WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
@@ -41,7 +41,7 @@ def read_answers(
     pairs, problems = _pairs(raw, open_approvals)
     decisions: dict[str, Decision] = {}
     for approval, answer in pairs:
-        decision, problem = _decision(_free(answer) if is_free(approval) else answer, by, approval.args)
+        decision, problem = _decision(_free(answer) if approval.takes_anything else answer, by, approval.args)
         if decision:
             decision, problem = checked(decision, approval)
         if decision:
@@ -49,11 +49,6 @@ def read_answers(
         else:
             problems.append(f"{approval.id}: {problem}")
     return decisions, problems
-
-
-def is_free(approval: Approval) -> bool:
-    """Whether the question is one of a graph that takes any answer, not only yes or no."""
-    return approval.action == FREE and approval.args_schema is None
 
 
 def _free(answer: JsonValue) -> JsonValue:
@@ -81,7 +76,7 @@ def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, st
     """The decision with its arguments as they are to be used, or what is wrong with them."""
     if decision.type != "edit" or decision.args is None:
         return decision, ""
-    if is_free(approval) and not decision.args:
+    if approval.takes_anything and not decision.args:
         return None, "the answer is empty"
     args, problem = checked_edit(decision.args, approval)
     if problem:
@@ -103,7 +98,8 @@ def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Ap
         raw = raw["decisions"]
     if isinstance(raw, list):
         if len(raw) > len(approvals):  # some were decided since: by position, the rest would answer others
-            return [], [f"{len(raw)} answers, but {len(approvals)} open questions: look again, or answer by id"]
+            given, still = counted(len(raw), "answer"), counted(len(approvals), "open question")
+            return [], [f"{given}, but {still}: look again, or answer by id"]
         return list(zip(approvals, raw, strict=False)), []
     if isinstance(raw, dict) and "type" not in raw and "approved" not in raw:
         by_id = {approval.id: approval for approval in approvals}
@@ -167,8 +163,6 @@ def _edited(answer: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
     return args if isinstance(args, dict) else None
 
 
-PLAN = "plan"
-"""The action of the question whether a plan may be carried out; its arguments are the plan."""
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -181,7 +175,7 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
         return args, f"{approval.action} is called by code that does not take others: approve or reject it"
     if not args:
         return args, "they are empty; give those that change"
-    if approval.action == PLAN and not approval.task_id:
+    if approval.subject == "plan":
         return args, _plan_fault(args)
     if approval.args_schema is None:
         return args, ""
