@@ -23,11 +23,6 @@ LONGEST_SHOWN = 4_000
 Decisions = Mapping[str, Decision]
 
 
-def is_cut_short(outcome: Outcome) -> bool:
-    """Whether a limit ended the work: what was delivered is not a plain success."""
-    return bool(outcome.limited)
-
-
 def why(outcome: Outcome) -> str:
     """What went wrong, in words."""
     return outcome.limited or (outcome.failure.message if outcome.failure else "it did not deliver")
