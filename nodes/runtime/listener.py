@@ -65,7 +65,7 @@ class Listener:
         self.approvals = questions
         self.records = records
         self.outbox = Outbox(run, signals, records)
-        self.on_recruit: Callable[[TaskRecord], None] = _nobody
+        self.on_recruit: Callable[[TaskRecord], None] = lambda _: None
         self.plan: Approval | None = None
         """The question about the plan, while that waits."""
         self._lock = asyncio.Lock()
@@ -232,10 +232,6 @@ class Listener:
 
     async def _refuse(self, item: Waiting, reason: str) -> None:
         await self.run.store.abatch(self._moved(item, refused(reason)))
-
-
-def _nobody(_: TaskRecord) -> None:
-    """Takes recruits while no dispatcher does."""
 
 
 class Outbox:
