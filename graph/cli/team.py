@@ -19,6 +19,7 @@ from graph.team_file import open_team
 from nodes.policy.oversight import OF_LEVEL
 from state.agent import AgentSpec, Member
 from state.errors import BadInput, TeamInvalid
+from state.text import counted
 from state.trust import Severity, Trust
 
 Checked = Annotated[
@@ -58,9 +59,8 @@ def _checked(file: Path, *, as_json: bool) -> int:
     if as_json:
         put_json({"agents": agents, "problems": [{"line": line, "message": said} for line, said in problems]})
     else:
-        print_out(
-            "\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or f"{file}: {agents} agents, fine"
-        )
+        fine = f"{file}: {counted(agents, 'agent')}, fine"
+        print_out("\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or fine)
     return BadInput.exit_code if problems else 0
 
 

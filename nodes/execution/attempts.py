@@ -35,8 +35,8 @@ from nodes.runtime.durable import open_graph_thread, recorded_step
 from nodes.runtime.execution import ExecutionContext
 from nodes.tools.sources import Sources
 from nodes.tools.toolbox import build_tools
-from state.agent import HUMAN, Brief
-from state.record import Failure, Outcome, Route, TaskRecord, Usage
+from state.agent import Brief
+from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
 from state.text import Json
 

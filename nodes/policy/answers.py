@@ -22,11 +22,14 @@ from state.text import Json, counted
 FREE = "answer"
 """The argument, of an edit, whose value is the answer to a question that takes any."""
 
-_WORDS: dict[str, Answer] = {
-    **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
-    **dict.fromkeys(("reject", "rejected", "deny", "denied", "ignore", "no", "n", "false", "response"), "reject"),
+_YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
+WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("approve", "approved", "accept", "accepted", *_YES, "ok", "okay", "go"), "approve"),
+    **dict.fromkeys(("reject", "rejected", "deny", "denied", "ignore", *_NO, "response"), "reject"),
     **dict.fromkeys(("edit", "edited", "modify", "change"), "edit"),
 }
+"""What people and pages say, in small letters, and what it means."""
+_BOOLEANS = {**dict.fromkeys((*_YES, "on"), True), **dict.fromkeys((*_NO, "off"), False)}
 
 
 def read_answers(
@@ -54,7 +57,7 @@ def read_answers(
 def _free(answer: JsonValue) -> JsonValue:
     """An answer to a free question: what is neither yes nor no is the answer itself."""
     said = answer.get("args") if isinstance(answer, dict) and answer.get("type") == "response" else answer
-    if isinstance(said, str) and said.strip() and said.strip(":,.! ").lower() not in _WORDS:
+    if isinstance(said, str) and said.strip() and said.strip(":,.! ").lower() not in WORDS:
         return {"type": "edit", "args": {FREE: said}}
     if said is not answer and said not in (None, ""):
         return {"type": "edit", "args": {FREE: said}}
@@ -119,7 +122,7 @@ def _decision(answer: JsonValue, by: str, asked: dict[str, JsonValue]) -> tuple[
         return None, f"{json.dumps(answer)} is not an answer; say approve, reject or edit"
     if "type" not in answer and isinstance(answer.get("approved"), bool):
         answer = {**answer, "type": "approve" if answer["approved"] else "reject"}
-    kind = _WORDS.get(str(answer.get("type", "")).lower())
+    kind = WORDS.get(str(answer.get("type", "")).lower())
     if kind is None:
         return None, f"{str(answer.get('type'))[:80]!r} is not an answer; say approve, reject or edit"
     if isinstance(answer.get("approved"), bool) and answer["approved"] != (kind != "reject"):
@@ -141,7 +144,7 @@ def _spoken(text: str) -> dict[str, JsonValue]:
     """What somebody has typed. A no may come with a message; a yes stands alone: “ok wait, not yet” is none."""
     word, _, message = text.strip().partition(" ")
     kind = word.strip(":,.!").lower()
-    if message.strip() and _WORDS.get(kind) == "approve":
+    if message.strip() and WORDS.get(kind) == "approve":
         return {"type": text.strip()}
     return {"type": kind, "message": message.strip()}
 
@@ -161,9 +164,6 @@ def _edited(answer: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
     if isinstance(args, dict) and isinstance(args.get("args"), dict) and "action" in args:
         args = args["args"]
     return args if isinstance(args, dict) else None
-
-
-_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
