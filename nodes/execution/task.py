@@ -18,7 +18,6 @@ from nodes.policy.failures import failures_in_a_row, time_for_try
 from nodes.policy.gates import (
     _DESCRIPTION,
     _RESULT,
-    _RISK_OF,
     _asks_later,
     accepted,
     denied_outcome,
@@ -31,7 +30,7 @@ from nodes.policy.gates import (
     reasons,
     with_returns,
 )
-from nodes.policy.oversight import fired, highest, response, risk_asked
+from nodes.policy.oversight import TRIGGERS, fired, highest, response, risk_asked
 from nodes.policy.readiness import assemble_brief, readiness
 from nodes.policy.routing import marks_of, risk_of
 from nodes.runtime.execution import ExecutionContext
@@ -365,7 +364,7 @@ class Gates:
             action="accept failure" if outcome.failure else "accept result",
             args={"result": outcome.result},
             args_schema=_RESULT,
-            risk=risk_asked(_RISK_OF.get(found[0].trigger, "medium"), mode),
+            risk=risk_asked(TRIGGERS[found[0].trigger].risk, mode),
             priority=highest(found),
             triggers=found,
             reason=reasons(found),

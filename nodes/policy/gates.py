@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from nodes.policy.routing import tools_for
 from state.agent import AgentSpec, Brief
-from state.approval import POLICY, Approval, Decision, FiredTrigger, Risk
+from state.approval import POLICY, Approval, Decision, FiredTrigger
 from state.plan import Task
 from state.record import Failure, Outcome, TaskRecord
 
@@ -125,9 +125,6 @@ _DESCRIPTION: dict[str, JsonValue] = {
     "required": ["description"],
 }
 _RESULT: dict[str, JsonValue] = {"type": "object", "properties": {"result": {}}, "required": ["result"]}
-
-_RISK_OF: dict[str, Risk] = {"confidence": "low", "cost": "high"}
-"""Of a question about a result, by its first trigger; medium otherwise. A low one may pass when nobody answers."""
 
 
 def reasons(found: Sequence[FiredTrigger]) -> str:

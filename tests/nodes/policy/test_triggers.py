@@ -74,9 +74,9 @@ def test_all_that_fire_are_told_the_highest_first() -> None:
     ]
 
 
-@given(st.permutations(TRIGGERS))
+@given(st.permutations(list(TRIGGERS.items())))
 def test_triggers_compose_in_any_order(order: Any) -> None:
-    found = fired(EVERYTHING, Policy(), order)
+    found = fired(EVERYTHING, Policy(), dict(order))
 
     assert {one.trigger for one in found} == set(names(EVERYTHING))
     places = [PRIORITIES.index(one.priority) for one in found]
