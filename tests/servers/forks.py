@@ -203,7 +203,6 @@ def _become(wanted: _Wanted, streams: list[int]) -> None:
         os.close(stream)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lasts
     sys.stdout, sys.stderr = _writer(1), _writer(2)
-    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
     signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.unfreeze()
     os.environ.clear()

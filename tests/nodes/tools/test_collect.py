@@ -23,7 +23,7 @@ def outside(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("suffix", sorted(READERS))
 def test_every_suffix_that_has_a_reader_is_found_and_read(tmp_path: Path, suffix: str) -> None:
-    contents = {".pdf": pdf_bytes(["hello"]), ".json": b'{"a": "hello"}', ".jsonl": b'{"a": "hello"}'}
+    contents = {".pdf": pdf_bytes("hello"), ".json": b'{"a": "hello"}', ".jsonl": b'{"a": "hello"}'}
     tables = dict.fromkeys((".csv", ".tsv"), b"a,b\nhello,1\n")
     (tmp_path / f"file{suffix}").write_bytes({**contents, **tables}.get(suffix, b"hello"))
     [found] = collect([str(tmp_path)]).found
