@@ -24,7 +24,9 @@ def functions_in(page: Path) -> Iterator[tuple[str, Any]]:
         yield from ((name, value) for name, value in names.items() if name.startswith("test_"))
 
 
-TESTS = [(shown(page), name, test) for page in sorted((ROOT / "docs").glob("*.md")) for name, test in functions_in(page)]
+TESTS = [
+    (shown(page), name, test) for page in sorted((ROOT / "docs").glob("*.md")) for name, test in functions_in(page)
+]
 
 
 def test_every_block_of_the_page_on_testing_is_a_test() -> None:
