@@ -11,7 +11,7 @@ from state.signal import Driving
 
 ENDED = sorted(ENDS)
 BUSY = [phase for phase in Phase if phase not in ENDS]
-AT_WORK = {
+AT_WORK: dict[Phase, Place] = {
     Phase.decomposing: "decompose",
     Phase.routing: "route",
     Phase.executing: "execute",
@@ -48,7 +48,7 @@ TABLE: list[tuple[dict[str, Any], Place]] = [
     ({"phase": Phase.executing, "can_work": False, "has_open_tasks": True}, "approve"),
     ({"phase": Phase.executing, "has_open_tasks": True}, "execute"),
     ({"phase": Phase.reviewing, "can_work": False}, "review"),
-    *(({"phase": phase}, place) for phase, place in AT_WORK.items()),  # type: ignore[misc]
+    *(({"phase": phase}, place) for phase, place in AT_WORK.items()),
 ]
 
 
