@@ -27,7 +27,7 @@ from nodes.route import make_route
 from nodes.runtime.services import Services, SupervisorGraph
 from state.record import FINAL
 from state.run import Phase
-from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState, control_of, records_of
+from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState, control_of, is_over, records_of
 
 Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]
 
@@ -95,5 +95,5 @@ def facts_of(state: SupervisorState) -> Facts:
         can_work=not waits,
         has_open_tasks=any(record.status not in FINAL for record in records),
         reported=is_assembled(state.get("report")),
-        finished=state.get("finished_at") is not None,
+        is_over=is_over(state),
     )

@@ -31,7 +31,7 @@ from state.event import Event
 from state.record import TaskRecord, Usage
 from state.run import ENDS, Phase, Run
 from state.signal import Signal
-from state.supervisor import SupervisorState, Terms
+from state.supervisor import SupervisorState, Terms, is_over
 from state.text import Json
 
 SERVER = "server"
@@ -184,8 +184,8 @@ class Runs:
             return False
         said = await self._cancelled_questions(thread_id, snapshot)
         warnings = snapshot.values.get("warnings", [])
-        update = {"messages": [AIMessage(said)], "warnings": [*warnings, said]} if said else {}
-        await self.graph.aupdate_state(config(thread_id), update, as_node="intake")
+        told = {"messages": [AIMessage(said)], "warnings": [*warnings, said]} if said else {}
+        await self.graph.aupdate_state(config(thread_id), {"finished_at": None, **told}, as_node="intake")
         return True
 
     async def _cancelled_questions(self, thread_id: str, snapshot: StateSnapshot) -> str:
@@ -258,8 +258,8 @@ class Runs:
 
 def was_ended_from_outside(snapshot: StateSnapshot) -> bool:
     """Whether nothing comes next on a thread whose run has not come to its end."""
-    is_over = snapshot.values.get("finished_at") is not None
-    return bool(snapshot.created_at and not snapshot.tasks and snapshot.values and not is_over)
+    state = cast(SupervisorState, snapshot.values)
+    return bool(snapshot.created_at and state and not snapshot.tasks and not is_over(state))
 
 
 def config(thread_id: str) -> RunnableConfig:

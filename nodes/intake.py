@@ -12,7 +12,7 @@ from nodes.runtime.trust_store import begun_rows
 from state.errors import BadInput
 from state.policy import merged_policy
 from state.run import Phase
-from state.supervisor import SupervisorState, Terms, Update
+from state.supervisor import SupervisorState, Terms, Update, is_over
 
 LONGEST_QUERY = 100_000
 """Characters; what is longer belongs into a source."""
@@ -23,7 +23,7 @@ def make_intake(services: Services) -> Node:
 
     async def intake(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Start a run, or take a note for the one in flight, which goes on by its phase."""
-        if state.get("phase") and state.get("finished_at") is None:
+        if state.get("phase") and not is_over(state):
             return _note(state)
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from state.policy import Policy
 from state.record import TaskRecord
+from state.run import ENDS
 from state.signal import Control
 from state.text import Json
 
@@ -106,6 +107,11 @@ def records_of(state: SupervisorState) -> list[TaskRecord]:
 def dumped(records: Iterable[TaskRecord]) -> list[Json]:
     """Tasks as the channel `tasks` keeps them."""
     return [record.model_dump(mode="json") for record in records]
+
+
+def is_over(state: SupervisorState) -> bool:
+    """Whether the run has come to its end: input starts a new one."""
+    return state.get("phase") in ENDS and state.get("finished_at") is not None
 
 
 def control_of(state: SupervisorState) -> Control:

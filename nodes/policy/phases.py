@@ -7,7 +7,7 @@ The first row that holds:
     phase                                 | who drives            | and                        | next
     ------------------------------------- | --------------------- | -------------------------- | ------------------
     none: nothing was taken in            | any                   |                            | intake
-    complete, failed, cancelled           | any                   | finished                   | END
+    complete, failed, cancelled           | any                   | it is over                 | END
     the same                              | any                   | reported / not             | finish / assemble
     assembling                            | any                   | reported                   | finish
     any but assembling                    | cancelled             | tasks are open             | execute: ends them
@@ -72,7 +72,8 @@ class Facts:
     has_open_tasks: bool = False
     """Some tasks have not ended."""
     reported: bool = False
-    finished: bool = False
+    is_over: bool = False
+    """It has come to its end, and said so."""
 
 
 def next_node(facts: Facts) -> Place:
@@ -81,7 +82,7 @@ def next_node(facts: Facts) -> Place:
     if phase is None:
         return "intake"
     if phase in ENDS:
-        return END if facts.finished else "finish" if facts.reported else "assemble"
+        return END if facts.is_over else "finish" if facts.reported else "assemble"
     if phase == Phase.assembling and facts.reported:
         return "finish"
     if facts.driving == "cancelled":

@@ -18,7 +18,7 @@ AT_WORK: dict[Phase, Place] = {
     Phase.reviewing: "review",
     Phase.assembling: "assemble",
 }
-FLAGS = ("plan_waits", "gave_up", "can_work", "has_open_tasks", "reported", "finished")
+FLAGS = ("plan_waits", "gave_up", "can_work", "has_open_tasks", "reported", "is_over")
 EVERYTHING = [
     Facts(phase, driving, **dict(zip(FLAGS, flags, strict=True)))
     for phase in (None, *Phase)
@@ -28,8 +28,8 @@ EVERYTHING = [
 STOPPED: list[Driving] = ["paused", "handed_over"]
 
 TABLE: list[tuple[dict[str, Any], Place]] = [
-    *(({"phase": phase, "finished": True}, END) for phase in ENDED),
-    *(({"phase": phase, "finished": True, "driving": driving}, END) for phase in ENDED for driving in STOPPED),
+    *(({"phase": phase, "is_over": True}, END) for phase in ENDED),
+    *(({"phase": phase, "is_over": True, "driving": driving}, END) for phase in ENDED for driving in STOPPED),
     *(({"phase": phase, "reported": True}, "finish") for phase in ENDED),
     *(({"phase": phase, "driving": "cancelled"}, "assemble") for phase in ENDED),
     ({"phase": None}, "intake"),
