@@ -16,12 +16,12 @@ from graph.database import open_database
 from graph.guard import LeaseGuard
 from graph.settings import Settings
 from graph.sqlite.lease import LEASE_S, STEP_S, Leases
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
 from state.errors import ModelRejected, ThreadBusy
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Pause
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 from tests.served import THREAD, config, two
 
