@@ -8,6 +8,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from graph.guard import LeaseGuard
+from graph.invoke import invokable, with_async
 from nodes.agents.worker.act import act, after_act, opening
 from nodes.agents.worker.conclude import conclude
 from nodes.agents.worker.context import WorkerContext, WorkerState
@@ -67,4 +68,4 @@ def build_graph(
     graph.add_edge(START, "intake")
     graph.add_edge("route", "execute")
     graph.add_edge("finish", END)
-    return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")
+    return invokable(graph.compile(checkpointer=with_async(checkpointer), store=with_async(store), name="supervisor"))
