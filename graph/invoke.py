@@ -5,13 +5,14 @@ runs its async twin in a portal. What only reads and writes checkpoints (`get_st
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from contextvars import Context
-from functools import partial
 from typing import Any, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.runnables.config import get_config_list, var_child_runnable_config
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
     ChannelVersions,
@@ -27,7 +28,6 @@ from langgraph.store.sqlite import SqliteStore
 from langgraph.types import Durability
 
 from graph.portal import Portal, open_level
-from nodes.runtime.calling import in_thread
 from state.errors import BadInput
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
@@ -61,7 +61,9 @@ class CompiledSupervisor(CompiledStateGraph[SupervisorState, None, SupervisorInp
         """
         if durability is None and isinstance(self.checkpointer, BaseCheckpointSaver):
             durability = "sync"
-        return super().astream(input, config, durability=durability, **kwargs)
+        items = super().astream(input, config, durability=durability, **kwargs)
+        own = [one.thread for one in (self.checkpointer, self.store) if isinstance(one, SaverInThread | StoreInThread)]
+        return _until_settled(cast(AsyncGenerator[Any, None], items), own) if own else items
 
     def batch(
         self,
@@ -73,12 +75,23 @@ class CompiledSupervisor(CompiledStateGraph[SupervisorState, None, SupervisorInp
     ) -> list[Any]:
         """Several threads at once, at most `max_concurrency` of the config; all end before the error of one is raised.
 
-        LangChain's own would wait for all of them after Ctrl-C.
+        LangChain's own would go on with all of them after Ctrl-C.
         """
         graph, portal, context = self._elsewhere()
-        configs = [_elsewhere_config(one) for one in config] if isinstance(config, list) else _elsewhere_config(config)
-        made = portal.call(graph.abatch(inputs, cast(Any, configs), return_exceptions=True, **kwargs), context)
-        if not return_exceptions and (errors := [one for one in made if isinstance(one, Exception)]):
+        configs = [_elsewhere_config(one) for one in get_config_list(config, len(inputs))]
+
+        async def all_of_them() -> list[Any]:
+            at_once = asyncio.Semaphore((configs[0] or {}).get("max_concurrency") or len(inputs))
+
+            async def one_of_them(given: Any, its_config: RunnableConfig | None) -> Any:
+                async with at_once:
+                    return await graph.ainvoke(given, its_config, **kwargs)
+
+            runs = [one_of_them(*one) for one in zip(inputs, configs, strict=True)]
+            return await asyncio.gather(*runs, return_exceptions=True)
+
+        made = portal.call(all_of_them(), context) if inputs else []
+        if not return_exceptions and (errors := [one for one in made if isinstance(one, BaseException)]):
             raise errors[0]
         return made
 
@@ -91,6 +104,20 @@ class CompiledSupervisor(CompiledStateGraph[SupervisorState, None, SupervisorInp
         return self if own == other else self.copy(other), portal, context
 
 
+async def _until_settled(items: AsyncGenerator[Any, None], threads: Sequence["OneThread"]) -> AsyncIterator[Any]:
+    """The items; the end comes when these threads have done what they were given until then.
+
+    Nobody then closes a database under a thread that writes to it, which would end the process.
+    """
+    try:
+        async with aclosing(items):
+            async for item in items:
+                yield item
+    finally:
+        for thread in threads:
+            await thread.do(int)
+
+
 def invokable(compiled: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledSupervisor:
     """What `StateGraph.compile` has made: it names its class itself."""
     compiled.__class__ = CompiledSupervisor
@@ -100,8 +127,8 @@ def invokable(compiled: CompiledStateGraph[Any, Any, Any, Any]) -> CompiledSuper
 def with_async(given: T) -> T:
     """A saver or store with async methods, also where LangGraph gave it none."""
     if isinstance(given, BaseCheckpointSaver) and _lacks_async(given):
-        return cast(T, SaverInThreads(given))
-    return cast(T, StoreInThreads(given)) if isinstance(given, BaseStore) and _lacks_async(given) else given
+        return cast(T, SaverInThread(given))
+    return cast(T, StoreInThread(given)) if isinstance(given, BaseStore) and _lacks_async(given) else given
 
 
 def _elsewhere_config(config: RunnableConfig | None) -> RunnableConfig | None:
@@ -120,9 +147,9 @@ def on_any_loop(value: Any) -> Any:
     if isinstance(value, Runtime) and value.store:
         return value.override(store=on_any_loop(value.store))
     if isinstance(value, BaseCheckpointSaver) and (_lacks_async(value) or _is_bound(value)):
-        return SaverInThreads(value)
+        return SaverInThread(value)
     if isinstance(value, BaseStore) and (_lacks_async(value) or _is_bound(value)):
-        return StoreInThreads(value)
+        return StoreInThread(value)
     return value
 
 
@@ -147,21 +174,46 @@ def _is_bound(given: object) -> bool:
     return True
 
 
-class SaverInThreads(BaseCheckpointSaver[Any]):
-    """A saver by its sync methods: in threads where it is called with `await`, from whichever event loop."""
+class OneThread:
+    """Does what it is given in a thread of its own, in the order in which it is asked, from whichever event loop."""
 
-    def __init__(self, saver: BaseCheckpointSaver[Any]) -> None:
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="baton-checkpoints")
+
+    def do(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> Coroutine[Any, Any, T]:
+        """What `work` returns; it is begun at once, awaited or not.
+
+        Where whoever waits is cancelled, that is raised when it is over.
+        """
+        doing = self._thread.submit(work, *args, **kwargs)
+
+        async def done() -> T:
+            waiting = asyncio.wrap_future(doing)
+            try:
+                return await asyncio.shield(waiting)
+            except asyncio.CancelledError:
+                await asyncio.wait({waiting})
+                raise
+
+        return done()
+
+
+class SaverInThread(BaseCheckpointSaver[Any]):
+    """A saver by its sync methods, called in a thread where it is called with `await`."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any], thread: OneThread | None = None) -> None:
         super().__init__(serde=saver.serde)
         self.saver = saver
+        self.thread = thread or OneThread()
 
     @property
     def config_specs(self) -> list[Any]:
         """See LangGraph, as for all that follows."""
         return self.saver.config_specs
 
-    def with_allowlist(self, extra_allowlist: Any) -> "SaverInThreads":
+    def with_allowlist(self, extra_allowlist: Any) -> "SaverInThread":
         """With more types that it may load."""
-        return SaverInThreads(self.saver.with_allowlist(extra_allowlist))
+        return SaverInThread(self.saver.with_allowlist(extra_allowlist), self.thread)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """The version after `current`."""
@@ -173,7 +225,7 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """One checkpoint."""
-        return cast(CheckpointTuple | None, await in_thread(partial(self.saver.get_tuple, config)))
+        return await self.thread.do(self.saver.get_tuple, config)
 
     def list(self, config: RunnableConfig | None, **which: Any) -> Iterator[CheckpointTuple]:
         """Checkpoints, the newest first."""
@@ -181,7 +233,7 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 
     async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncIterator[CheckpointTuple]:
         """Checkpoints, the newest first."""
-        for found in await in_thread(lambda: [*self.saver.list(config, **which)]):
+        for found in await self.thread.do(lambda: [*self.saver.list(config, **which)]):
             yield found
 
     def put(
@@ -202,8 +254,7 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
-        put = partial(self.saver.put, config, checkpoint, metadata, new_versions)
-        return cast(RunnableConfig, await in_thread(put))
+        return await self.thread.do(self.saver.put, config, checkpoint, metadata, new_versions)
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -211,11 +262,11 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
         """Keep what a node or @task returned."""
         self.saver.put_writes(config, writes, task_id, task_path)
 
-    async def aput_writes(
+    def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """Keep what a node or @task returned."""
-        await in_thread(partial(self.saver.put_writes, config, writes, task_id, task_path))
+    ) -> Coroutine[Any, Any, None]:
+        """Keep what a node or @task returned; begun at once, as LangGraph waits for no write of a cancelled run."""
+        return self.thread.do(self.saver.put_writes, config, writes, task_id, task_path)
 
     def delete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
@@ -223,15 +274,16 @@ class SaverInThreads(BaseCheckpointSaver[Any]):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
-        await in_thread(partial(self.saver.delete_thread, thread_id))
+        await self.thread.do(self.saver.delete_thread, thread_id)
 
 
-class StoreInThreads(BaseStore):
+class StoreInThread(BaseStore):
     """A store by its sync methods, likewise."""
 
     def __init__(self, store: BaseStore) -> None:
         self.store = store
         self.supports_ttl, self.ttl_config = store.supports_ttl, store.ttl_config
+        self.thread = OneThread()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """All of `ops`, in order."""
@@ -239,4 +291,4 @@ class StoreInThreads(BaseStore):
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """All of `ops`, in order."""
-        return cast(list[Result], await in_thread(partial(self.store.batch, [*ops])))
+        return await self.thread.do(self.store.batch, [*ops])
