@@ -183,9 +183,13 @@ def test_a_run_goes_on_from_a_checkpoint_of_its_history(saver: Saver) -> None:
 def test_an_edited_state_is_what_the_run_goes_on_with(saver: Saver) -> None:
     graph = graph_of(agent(asks), saver=saver)
     graph.invoke(given(), THREAD)
-    graph.update_state(THREAD, {"goal": "Another"}, as_node="execute")
+    graph.update_state(THREAD, {"goal": "Another"})
+    edited = graph.get_state(THREAD)
+    asked = graph.invoke(None, THREAD)
+    out = graph.invoke(Command(resume="yes"), THREAD)
 
-    assert graph.get_state(THREAD).values["goal"] == "Another"
+    assert (edited.next, "__interrupt__" in asked) == (("approve",), True)
+    assert out["report"].startswith("# Another")
 
 
 async def test_the_async_twins_take_any_saver(any_saver: Saver) -> None:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
+from graph.testing import HeldClock
 from nodes.runtime.journal import PAGE, Journal, event_key, read_board, read_events
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import SystemClock
 from state.text import Json
-from tests.clock import HeldClock
 
 
 async def test_numbers_go_on_where_another_process_left_off() -> None:
