@@ -8,9 +8,9 @@ from nodes.runtime.budget import RUN, read_ledger
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
-from state.record import TaskRecord, Usage
+from state.record import Usage
 from state.run import Phase
-from state.supervisor import SupervisorState, Terms, Update
+from state.supervisor import SupervisorState, Terms, Update, control_of, records_of
 
 
 def make_finish(services: Services) -> Node:
@@ -18,11 +18,11 @@ def make_finish(services: Services) -> Node:
 
     async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Close the run."""
-        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+        records = records_of(state)
         phase, error = ending(
             records,
             error=state.get("error"),
-            is_cancelled=state["phase"] == Phase.cancelled,
+            is_cancelled=Phase.cancelled == state["phase"] or control_of(state).driving == "cancelled",
             is_at_limit=state.get("at_limit", False),
             on_reject=Terms.model_validate(state["terms"]).policy.on_reject,
             report=state.get("report"),

@@ -116,10 +116,13 @@ class Working:
     ) -> Outcome:
         """By the worker graph: below the run's own, or for what was delegated on a thread of its own."""
         execution, spec = invocation.execution, invocation.spec
+        models = execution.run.services.models
+        # One of its own is made in a thread: the first of a provider's imports that one's client.
+        model = models.default if spec.model is None else await asyncio.to_thread(models.for_agent, spec.model)
         context = WorkerContext(
             spec=spec,
             brief=invocation.brief,
-            model=execution.run.services.models.for_agent(spec.model),
+            model=model,
             tools=await self._tools(invocation, desk, delegations, sources),
             sources=sources,
             execution=execution,

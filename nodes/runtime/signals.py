@@ -16,7 +16,7 @@ from weakref import WeakSet
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mail import Mailbox
-from nodes.runtime.rows import LOADED, read_all, read_each, space
+from nodes.runtime.rows import read_all, read_each, space
 from nodes.runtime.services import Clock
 from state.agent import Mail
 from state.approval import Decision
@@ -71,6 +71,10 @@ async def read_log(store: BaseStore, thread_id: str) -> Sequence[Handled]:
     """Every handled signal with what came of it, oldest first."""
     rows = [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
     return [Handled(key, row["signal"], SignalOutcome.model_validate(row["outcome"]), row["at"]) for key, row in rows]
+
+
+LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+"""Kinds of rows that `SignalState` holds."""
 
 
 class SignalState:

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from langgraph.store.memory import InMemoryStore
 
+from graph.testing import HeldClock
 from nodes.runtime.rows import space
 from nodes.runtime.services import WakeUps
 from nodes.runtime.signals import Handled, handled, read_log, send, waiting
 from state.signal import APPLIED, Pause, Resume, SendMail, SignalOutcome, refused
-from tests.clock import HeldClock
 
 THREAD = "a.b"
 
