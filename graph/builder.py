@@ -9,6 +9,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from graph.guard import LeaseGuard
+from graph.invoke import invokable, with_async
 from nodes.agents.worker.act import act, after_act, opening
 from nodes.agents.worker.conclude import conclude
 from nodes.agents.worker.context import WorkerContext, WorkerState
@@ -74,7 +75,7 @@ def build_graph(
     for name, exits in EXITS.items():
         graph.add_conditional_edges(name, _way_out(name), list(exits))
     graph.add_edge("finish", END)
-    return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")
+    return invokable(graph.compile(checkpointer=with_async(checkpointer), store=with_async(store), name="supervisor"))
 
 
 def _way_out(node: NodeName) -> Callable[[SupervisorState], Place]:
