@@ -17,7 +17,6 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from langgraph_sdk.schema import Command, Thread
-from starlette.applications import Starlette
 
 from graph import steering
 from graph.app import guard, served
@@ -32,8 +31,13 @@ from graph.supervisor import Supervisor
 from graph.views import GONE, waits
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.context import thread_of
-from state.errors import ThreadBusy
+from state.errors import ExtraMissing, ThreadBusy
 from state.run import Run
+
+try:
+    from starlette.applications import Starlette
+except ModuleNotFoundError as missing:
+    raise ExtraMissing("served runs", "server") from missing
 
 
 class ServedSaver(Saver):
