@@ -7,7 +7,7 @@ RESERVED = frozenset({"sources", "how this was made"})
 
 _THOUGHT = re.compile(r"(?<!`)<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)\s*", re.DOTALL | re.IGNORECASE)
 _TAIL = re.compile(
-    r"\A(?:(?!<(?:think|thinking|thought|reasoning)>).)*?</(?:think|thinking|thought|reasoning)>\s*",
+    r"\A(?:(?!<(?:think|thinking|thought|reasoning)>).)*?</(?:think|thinking|thought|reasoning)>(?!`)\s*",
     re.DOTALL | re.IGNORECASE,
 )
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
