@@ -53,7 +53,7 @@ _EDGE_MARKS = re.compile(rf"^[\s'\"`*_#>{_MARKS}]+|[\s'\"`*_.,;:!?…{_MARKS}{_D
 _SIC = re.compile(r"\s*[\[(](?:sic!?|sic erat scriptum|!|emphasis (?:added|mine)|hervorhebung \w+)[\])]", re.IGNORECASE)
 _INITIAL = re.compile(r"\[(\w)\](?=\w)")
 _GAP = re.compile(
-    r"(?P<far>[\[(]\s*(?:…|\.{2,}|\.(?:\s\.){2})\s*[\])]|…|\.{3,}|\.(?:\s\.){2})|(?P<near>\[[^\[\]\d\n]{1,60}\])"
+    r"(?P<far>[\[(]\s*(?:…|\.{2,}|\.(?:\s\.){2})\s*[\])]|…|\.{3,}|\.(?:\s\.){2})|(?P<near>[^\W\d_]{0,40}\[[^\[\]\d\n]{1,60}\][^\W\d_]{0,40})"
 )
 _WORD = re.compile(r"[a-z0-9]+")
 _NEGATION = re.compile(

@@ -252,11 +252,13 @@ class _Checker:
             for figure in statement.figures
             if not (read.has(figure, said) or (tables and worked_out.has(figure, said)))
         ]
-        if wrong or tables:
+        if wrong:
             return wrong
         there = "\n".join(texts)
-        if len(statement.figures) > 1 and is_swapped(said, there):
+        if len(statement.figures) > 1 and any(is_swapped(said, text) for text in [there, *tables]):
             return [said[figure.start : figure.end] for figure in statement.figures]
+        if tables:
+            return []
         best = _closest(said, there)
         return [said.strip()] if not statement.quotations and is_turned(said, best) else []
 

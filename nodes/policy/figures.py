@@ -166,7 +166,11 @@ def _sequence(text: str) -> dict[Decimal | str, int]:
     """Words and figures that come once, with where they stand, in order."""
     figures = figures_in(text, named=False)
     found: list[tuple[int, Decimal | str]] = [(f.start, f.options[0].scaleb(f.scale)) for f in figures]
-    found += [(word.start(), word.group().lower()[:6]) for word in _WORD.finditer(text) if _tells(word.group())]
+    plain = list(text)
+    for figure in figures:  # a scale is no word: `4.2 billion`
+        plain[figure.start : figure.end] = " " * (figure.end - figure.start)
+    words = _WORD.finditer("".join(plain))
+    found += [(word.start(), word.group().lower()[:6]) for word in words if _tells(word.group())]
     times = Counter(key for _, key in found)
     return {key: at for at, key in sorted(found, key=lambda pair: pair[0]) if times[key] == 1}
 
@@ -175,10 +179,12 @@ def _owners(sequence: Mapping[Decimal | str, int], shared: Collection[Decimal | 
     """The words that each figure belongs to, where figures and groups of words take turns; else nothing."""
     figures: list[Decimal] = []
     groups: list[set[str]] = []
-    is_open = False
+    is_open: bool | None = None
     for key in sequence:
         if key not in shared:
             continue
+        if is_open is False and not isinstance(key, str):
+            return {}
         if isinstance(key, str):
             groups = groups if is_open else [*groups, set()]
             groups[-1].add(key)

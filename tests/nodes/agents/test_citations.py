@@ -134,6 +134,9 @@ TRUE = {
     "a term": 'It has a "human touch" to it: the wheel [guide.md#L7].',
     "a so-called term": "It is a so-called 'golden path' for seats [guide.md#L7].",
     "an apostrophe": "The users' costs aren't high: it's 12 dollars a seat [guide.md#L7].",
+    "a changed ending": 'The team is said to "never sleep[ing]" there [guide.md#L12].',
+    "a quotation in a table": '| Claim | Source |\n|---|---|\n| "resumes after a crash" | [guide.md#L4] |',
+    "in parentheses": '("resumes after a crash" [guide.md#L4])',
     "several labels": "It keeps every step [guide.md#L3] [windows.txt#L2].",
 }  # fmt: skip
 FALSE = {
@@ -180,6 +183,9 @@ FALSE = {
     "a paraphrased figure in words": "A seat is thirteen dollars [guide.md#L7].",
     "a paraphrased minus sign lost": "Margins were at 5 % in the year [guide.md#L11].",
     "paraphrased figures swapped": "Acme costs 14 dollars and Bolt 10 [guide.md#L14].",
+    "swapped figures of a query": "Acme asks 14 and Bolt asks 10 [prices.csv#table].",
+    "a label that leads a made up quotation": '[guide.md#L4] It "never resumes at all".',
+    "a made up quotation in a table": '| Claim | Source |\n|---|---|\n| "never ever resumes" | [guide.md#L4] |',
     "a paraphrased negation lost": "The saver deletes old rows [guide.md#L11].",
     "a paraphrased negation added": "LangGraph does not keep every step in a checkpoint [guide.md#L3].",
     "a figure that no query gave": "Bolt asks 15 at most [prices.csv#table].",
