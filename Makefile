@@ -30,7 +30,7 @@ demo: .venv/installed
 
 serve: .venv/installed-server
 	@mkdir -p $(DEMO)
-	@BATON_DB=$(DEMO)/baton.db $(BIN)/langgraph dev --no-browser --n-jobs-per-worker 8
+	@BATON_DB=$${BATON_DB:-$(DEMO)/baton.db} $(BIN)/langgraph dev --no-browser --no-reload --n-jobs-per-worker 8
 
 test: lint types imports pytest
 

@@ -72,7 +72,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """Where a quotation stands: offsets in the text as it was given."""
 
     start: int
@@ -115,7 +115,7 @@ class Wording:
         """Its words in Latin letters, and its figures."""
         return frozenset(_WORD.findall(self.text))
 
-    def find(self, parts: Sequence[Part], start: int = 0, end: int | None = None) -> Found | None:
+    def find(self, parts: Sequence[Part], start: int = 0, end: int | None = None) -> Match | None:
         """The first place of a quotation between two offsets of the text as given; one that is not denied first.
 
         Takes time in proportion to the text.
@@ -124,13 +124,13 @@ class Wording:
             return None
         low = self._comparable(start)
         high = len(self.text) if end is None else self._comparable(end)
-        denied: Found | None = None
+        denied: Match | None = None
         spent = 0
         at = self._next(parts[0].text, low, high)
         while at >= 0:
             spans = self._rest(parts, at, high)
             if spans:
-                found = Found(self._raw(spans[0][0]), self._raw_end(spans[-1][1]), self._is_denied(spans))
+                found = Match(self._raw(spans[0][0]), self._raw_end(spans[-1][1]), self._is_denied(spans))
                 if not found.denied:
                     return found
                 denied = denied or found

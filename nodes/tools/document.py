@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Literal
 
 from nodes.tools.passages import ENDINGS, Passage, place
-from state.quotation import Found, Part, Wording
+from state.quotation import Match, Part, Wording
 
 Unit = Literal["L", "p", "r"]
 Kind = Literal["text", "html", "pdf", "json", "table"]
@@ -17,6 +17,18 @@ SHOWN_ROWS = 5_000
 """Rows of a table in which a quotation is looked for the way they are shown."""
 UNIT_NAMES: dict[Unit, str] = {"L": "lines", "p": "pages", "r": "rows"}
 PLACE = re.compile(r"(?P<unit>[Lpr])(?P<first>\d{1,9})(?:-(?P<again>[Lpr])(?P<last>\d{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to be read."""
+
+    name: str
+    """As labels have it: below its root, with `/`, without characters that a label cannot hold."""
+    path: str
+    """Where it really is, links resolved."""
+    size: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,7 @@ class Located:
     """The lines, pages or rows that it takes."""
     quote: str
     """What stands there, to the letter."""
-    found: Found
+    found: Match
 
 
 @dataclass(frozen=True)
