@@ -1,7 +1,7 @@
 """The house in figures: `python -m tests.house.figures [FOLDER]`, for another checkout as well as for this one.
 
-Files, lines and their median; tests; the share of heads (module docstrings and imports); files that exactly one other imports;
-the longest chain of imports; and the files that have a coroutine or a frame under way while a task's agent works.
+Files, lines and their median; tests; the share of heads (module docstrings and imports); files that exactly one other
+imports; the longest chain of imports; the files with a coroutine or a frame under way while a task's agent works.
 """
 
 import ast
