@@ -7,7 +7,8 @@ from typing import Literal
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from nodes.execution.attempts import AttemptRunner, Worker, Working
+from nodes.agents.worker.run import WorkerGraph
+from nodes.execution.attempts import AttemptRunner
 from nodes.execution.dispatcher import Dispatcher
 from nodes.execution.task import TaskRunner, show_waiting
 from nodes.policy.approvals import objection_to, open_questions_of, to_replan
@@ -33,7 +34,7 @@ HAND_BACK = "hand-back"
 """The door of an approval that a human gave by handing back."""
 
 
-def make_execute(services: Services, worker: Worker) -> Node:
+def make_execute(services: Services, worker: WorkerGraph) -> Node:
     """The node; `worker` is held in its closure, so that `get_graph(xray=True)` draws it inside."""
 
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Goto:
@@ -52,7 +53,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
             await show_waiting(execution)
         assignment = TaskRunner(
             execution,
-            AttemptRunner(execution, Working(worker, Mode.model_validate(state["mode"]).name)),
+            AttemptRunner(execution, worker, Mode.model_validate(state["mode"]).name),
             query=state["goal"],
             iteration=state.get("iteration", 0),
             sources=await _files(run),

@@ -10,7 +10,6 @@ the run's budget have no room fails.
 """
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -54,18 +53,6 @@ class ToolCalled:
 Call = ModelCall | ToolCalled
 
 
-_NAMES = {"_PlainHearing"}
-
-
-def _is_not_ours(record: logging.LogRecord) -> bool:
-    """Whether LangChain may complain: not about what these handlers raise, which is on purpose."""
-    args = record.args if isinstance(record.args, tuple) else ()
-    return not (args and args[0] in _NAMES)
-
-
-logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_not_ours)
-
-
 class AgentCallbacks(AsyncCallbackHandler):
     """To be subclassed. `handlers` is what LangChain is given."""
 
@@ -87,9 +74,6 @@ class AgentCallbacks(AsyncCallbackHandler):
     async def on_end(self, call_id: UUID, made: object) -> None:
         """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
 
-    def __init_subclass__(cls) -> None:
-        _NAMES.add(cls.__name__)
-
     @property
     def handlers(self) -> list[BaseCallbackHandler]:
         """For LangChain."""
@@ -99,6 +83,13 @@ class AgentCallbacks(AsyncCallbackHandler):
         """Wait for what could not be waited for."""
         while self._later:
             await asyncio.gather(*self._later)
+
+    def is_on_loop(self) -> bool:
+        """Whether whoever calls this holds up the run's own event loop until it returns."""
+        try:
+            return asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            return False
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it as soon as this event loop has a turn."""
@@ -212,7 +203,7 @@ class _SyncCallbacks(BaseCallbackHandler):
         if call.id in callbacks.awaited:
             return
         callbacks.plain.add(call.id)
-        if self._is_on_loop():
+        if callbacks.is_on_loop():
             callbacks.on_start_sync(call)
         else:
             asyncio.run_coroutine_threadsafe(callbacks.on_start(call), callbacks.loop).result()
@@ -221,16 +212,10 @@ class _SyncCallbacks(BaseCallbackHandler):
         callbacks = self._callbacks
         if call_id not in callbacks.plain:
             return
-        if self._is_on_loop():
+        if callbacks.is_on_loop():
             callbacks.later(callbacks.on_end(call_id, made))
         else:
             asyncio.run_coroutine_threadsafe(callbacks.on_end(call_id, made), callbacks.loop).result()
-
-    def _is_on_loop(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._callbacks.loop
-        except RuntimeError:
-            return False
 
 
 def _model_call(run_id: UUID, messages: list[list[BaseMessage]]) -> ModelCall:

@@ -1,7 +1,7 @@
 """Last step: from the conversation to an outcome."""
 
-import asyncio
 import re
+from functools import partial
 from typing import cast
 
 from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from nodes.agents.results import LARGEST, claims_in
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
+from nodes.runtime.calling import in_thread
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
@@ -23,12 +24,12 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
     """The outcome of the task: done, failed as the agent declares, or parked with its conversation."""
     context = runtime.context
     outcome = Outcome(
-        task_id=context.brief.task.id,
-        agent=context.spec.name,
+        task_id=context.invocation.brief.task.id,
+        agent=context.invocation.spec.name,
         status="done",
         usage=Usage.model_validate(state.get("usage") or {}),
-        artifacts=_artifacts(state, context.brief.task.id),
-        iteration=context.brief.iteration,
+        artifacts=_artifacts(state, context.invocation.brief.task.id),
+        iteration=context.invocation.brief.iteration,
     )
     if state.get("questions"):
         questions = [Approval.model_validate(question) for question in state["questions"]]
@@ -42,7 +43,11 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
-        if failure.kind == "limit" and context.execution.budget.exhausted and (delivered := _by_workers(state)):
+        if (
+            failure.kind == "limit"
+            and context.invocation.execution.budget.exhausted
+            and (delivered := _by_workers(state))
+        ):
             changes = await _delivered({**state, "limited": failure.message}, context, delivered)
             changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
@@ -69,13 +74,12 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     text, confidence = split_confidence(said)
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
-    if not text and not _artifacts(state, context.brief.task.id):
+    if not text and not _artifacts(state, context.invocation.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
     computed = {**_inherited(context), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
-    claims = await asyncio.to_thread(
-        claims_in, text if is_kept else "", context.brief.task.id, context.sources, computed
-    )
+    task_id, stated = context.invocation.brief.task.id, text if is_kept else ""
+    claims = await in_thread(partial(claims_in, stated, task_id, context.sources, computed))
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
@@ -120,7 +124,7 @@ def _computed(state: WorkerState) -> dict[str, str]:
 
 def _inherited(context: WorkerContext) -> dict[str, str]:
     """How the figures of other tasks were computed, by their statement: a writer repeats them with their labels."""
-    outcomes = (record.outcome for record in context.execution.records.values() if record.outcome)
+    outcomes = (record.outcome for record in context.invocation.execution.records.values() if record.outcome)
     return {
         f"{claim.text} {citation.label}": citation.quote
         for outcome in outcomes
