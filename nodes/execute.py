@@ -51,7 +51,7 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
             return changed
         if run.outer:
             await show_waiting(execution)
-        assignment = TaskRunner(
+        tasks = TaskRunner(
             execution,
             AttemptRunner(execution, worker, Mode.model_validate(state["mode"]).name),
             query=state["goal"],
@@ -61,7 +61,7 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         )
         began = run.services.clock.now()
         worked_s = state.get("worked_s", 0.0)
-        dispatcher = Dispatcher(execution, assignment, state.get("replanned", []), worked_s=worked_s)
+        dispatcher = Dispatcher(execution, tasks, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
             await execution.approvals.wait_notified(

@@ -22,7 +22,7 @@ from nodes.agents.supervisor import leave_board, run_nested
 from nodes.agents.worker.run import WorkerGraph, run_worker
 from nodes.execution.containment import run_contained
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
-from nodes.policy.gates import brief_for_substitute, escalated, is_cut_short, substitution_reason
+from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
 from nodes.runtime.calling import in_thread
 from nodes.runtime.context import RunContext
@@ -82,7 +82,7 @@ class AttemptRunner:
             if totals.tries:
                 await self._announce_substitute(outcome, agent, totals.tries + 1)
             outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
-            if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
+            if outcome.status == "parked" or (outcome.status == "done" and not outcome.limited):
                 break
             if outcome.failure and outcome.failure.kind == "denied":
                 break  # a human said no: it is not for somebody else to try

@@ -13,7 +13,7 @@ each other, and of no mode. To add one, write a function and list it in `TRIGGER
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from state.approval import PRIORITIES, FiredTrigger, Priority, Risk, TriggerInput, TriggerName
+from state.approval import PRIORITIES, Approval, FiredTrigger, Priority, Risk, TriggerInput, TriggerName
 from state.policy import Oversight, Policy
 from state.trust import Level
 
@@ -51,6 +51,19 @@ def response(found: Sequence[FiredTrigger], mode: Closeness) -> tuple[Response, 
     if mode == "in_the_loop" or any(one.trigger in EXCEPTIONS for one in found):
         return "ask", list(found)
     return "note", list(found)
+
+
+def ask_about(question: Approval, found: Sequence[FiredTrigger], mode: Closeness) -> Approval:
+    """The question with why it is asked: every trigger that fired, its priority, and its risk as the mode sees it."""
+    said = [question.reason] if question.reason else []
+    return question.model_copy(
+        update={
+            "risk": risk_asked(question.risk, mode),
+            "priority": highest(found),
+            "triggers": list(found),
+            "reason": "; ".join([*said, *(one.reason for one in found)]),
+        }
+    )
 
 
 def risk_asked(risk: Risk, mode: Closeness) -> Risk:

@@ -75,7 +75,7 @@ class SignalState:
         """In the order in which they came."""
         self.changed = asyncio.Event()
         """Set at every change; who waits for one clears it first."""
-        self.on_control: Callable[[Control], None] = _nobody
+        self.on_control: Callable[[Control], None] = lambda _: None
         self._parent: SignalState | None = None
         self._question_prefix = ""
         """What stands before the ids of its questions at the leader's."""
@@ -194,7 +194,3 @@ class SignalState:
 async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:
     """The recruits of a run, in the order in which they were granted."""
     return [TaskRecord.model_validate(item.value) for item in await read_all(store, space("recruits", thread_id))]
-
-
-def _nobody(_: Control) -> None:
-    """Told who is driving while no dispatcher is."""
