@@ -281,7 +281,8 @@ class ToolGuard(AgentCallbacks):
 
     @contextmanager
     def governing(self) -> Iterator[None]:
-        """While inside, this is the guard that governed tools find."""
+        """While inside, this is the guard that governed tools find; the agent's code begins here, from its top."""
+        self._times.clear()
         token = _guard.set(self)
         try:
             yield

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from state.approval import Approval
 from state.errors import AgentFailed
+from state.text import in_words
 
 T = TypeVar("T")
 
@@ -44,6 +45,8 @@ async def in_thread(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             ended = partial(made.set_result, context.run(work))
+        except StopIteration as error:  # asyncio takes it for the end of a coroutine, and refuses it
+            ended = partial(made.set_exception, RuntimeError(in_words(error)))
         except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
             ended = partial(made.set_exception, error)
         with suppress(RuntimeError):  # the loop is gone, and with it whoever waited

@@ -209,6 +209,11 @@ def heard_by(log: logging.Logger) -> list[logging.Handler]:
     return [handler for handler in log.handlers if not isinstance(handler, logging.NullHandler)]
 
 
+def is_of_baton(listens: Any) -> bool:
+    module = getattr(listens, "__module__", type(listens).__module__)
+    return module.partition(".")[0] in ("graph", "nodes", "state")
+
+
 def a_thread() -> str:
     return threading.current_thread().name
 
@@ -264,6 +269,8 @@ def test_a_program_around_it_finds_everything_as_it_was_before_during_and_after_
 
     assert (run.status, sorted(box.done)) == ("complete", ["look it", "mail eve", "post bob"])
     assert [{name: one[name] for name in one if one[name] != host.before[name]} for one in seen] == [{}] * 5
+    logs = map(logging.getLogger, (*logging.root.manager.loggerDict,))
+    assert [log.name for log in logs if any(is_of_baton(one) for one in log.filters)] == []
     results = {task.id: str(task.result) for task in run.tasks}
     assert results["async"].startswith("program")
     assert (results["blocking"], results["node"]) == ("baton-agent", "baton-agent")
