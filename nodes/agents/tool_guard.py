@@ -393,7 +393,7 @@ GOVERNED = "governed"
 _guard: ContextVar[ToolGuard | None] = ContextVar("the guard of the agent at work", default=None)
 
 
-def governed(work: StructuredTool | Callable[..., Any]) -> GovernedTool:
+def governed(work: BaseTool | Callable[..., Any]) -> GovernedTool:
     """A tool that asks a human by itself, wherever an agent's code calls it, and is done once.
 
     For what Baton cannot stand around from outside: tools that a function's own code calls, that are called in a graph

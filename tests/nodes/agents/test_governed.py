@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from typing import Any
 
 import pytest
@@ -73,7 +74,8 @@ def in_a_graph_without_callbacks(post: BaseTool) -> Any:
 def in_a_thread_of_ones_own(post: BaseTool) -> Any:
     def posts(state: Form) -> Form:
         with ThreadPoolExecutor(1) as threads:
-            return {"result": threads.submit(copy_context().run, post.invoke, BOB, {"callbacks": []}).result()}
+            work = partial(post.invoke, BOB, {"callbacks": []})
+            return {"result": threads.submit(partial(copy_context().run, work)).result()}
 
     return graph_of(posts)
 
@@ -277,4 +279,4 @@ async def test_where_nobody_could_be_asked_it_is_refused() -> None:
 
 def test_a_tool_of_another_kind_is_refused_at_once() -> None:
     with pytest.raises(TypeError, match="not Tool"):
-        governed(Tool("post", str, "Post it."))  # type: ignore[arg-type]
+        governed(Tool("post", str, "Post it."))

@@ -186,13 +186,13 @@ async def test_a_guarded_graph_does_what_the_graph_does_and_stays_apart_from_it(
     assert seen == [("breaks", 1, ["breaks"])]
 
 
-async def test_nodes_that_block_have_threads_of_their_own_and_all_others_the_event_loops() -> None:
-    class Threads(TypedDict, total=False):
-        blocking: str
-        waiting: str
+class Threads(TypedDict, total=False):
+    blocking: str
+    waiting: str
 
-    def blocks(state: Threads, config: RunnableConfig, runtime: Runtime[None]) -> Threads:
-        assert config["configurable"]["thread_id"] == "t"
+
+async def test_nodes_that_block_have_threads_of_their_own_and_all_others_the_event_loops() -> None:
+    def blocks(state: Threads, runtime: Runtime[None]) -> Threads:
         assert runtime.execution_info
         return {"blocking": threading.current_thread().name}
 
