@@ -8,10 +8,10 @@ reject lets the task fail.
 
 from collections.abc import Mapping, Sequence
 
-from nodes.policy.oversight import Closeness, Response, ask_about, response
+from nodes.policy.oversight import TRIGGERS, Closeness, Response, ask_about, response
 from nodes.policy.routing import marks_of, risk_of, tools_for
 from state.agent import AgentSpec, Brief
-from state.approval import POLICY, Approval, Decision, FiredTrigger, Risk, TriggerName
+from state.approval import POLICY, Approval, Decision, FiredTrigger
 from state.plan import Task
 from state.policy import Policy
 from state.record import Failure, Outcome, TaskRecord
@@ -117,10 +117,6 @@ def entry_question(
     return what, ask_about(question, found, mode)
 
 
-_RISK_OF: dict[TriggerName, Risk] = {"confidence": "low", "cost": "high"}
-"""Of a question about a result, by its first trigger; medium otherwise. A low one may pass when nobody answers."""
-
-
 def result_question(
     key: str, record: TaskRecord, outcome: Outcome, fired: Sequence[FiredTrigger], mode: Closeness
 ) -> tuple[Response, Approval]:
@@ -135,7 +131,7 @@ def result_question(
         action="accept failure" if outcome.failure else "accept result",
         args={"result": outcome.result},
         args_schema={"type": "object", "properties": {"result": {}}, "required": ["result"]},
-        risk=_RISK_OF.get(found[0].trigger, "medium"),
+        risk=TRIGGERS[found[0].trigger].risk,
         reason="",
         description=f"**{outcome.agent}** has ended task `{record.id}`: {record.task.description}\n\n{why}\n\n"
         "Approve: it stands. Edit: your result counts. Reject: it is done again with your message.",

@@ -15,7 +15,7 @@ from weakref import WeakSet
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mail import Mailbox
-from nodes.runtime.rows import LOADED, read_all, read_each, space
+from nodes.runtime.rows import read_all, read_each, space
 from nodes.runtime.services import Clock
 from state.agent import Mail
 from state.approval import Decision
@@ -57,6 +57,10 @@ def handled(thread_id: str, key: str, raw: Json, outcome: str, at: float) -> lis
 async def read_log(store: BaseStore, thread_id: str) -> Sequence[tuple[str, Json]]:
     """Every handled signal with what came of it, oldest first."""
     return [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
+
+
+LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+"""Kinds of rows that `SignalState` holds."""
 
 
 class SignalState:

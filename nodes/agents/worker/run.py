@@ -31,11 +31,14 @@ async def run_worker(
     `coordinates`: as long as there is depth left, it gets the tools to recruit and to write to others.
     """
     execution, sources = invocation.execution, await invocation.execution.run.sources()
+    models, name = execution.run.services.models, invocation.spec.model
+    # One of its own is made in a thread: the first of a provider's imports that one's client.
+    model = models.default if name is None else await in_thread(partial(models.for_agent, name))
     has_depth = not invocation.chain or len(invocation.chain) < execution.run.depth_limit
     shared = coordination_tools(desk) if coordinates and has_depth else []
     context = WorkerContext(
         invocation,
-        model=execution.run.services.models.for_agent(invocation.spec.model),
+        model=model,
         tools=[*await _own_tools(invocation, sources), *shared, *delegation_tools(invocation, delegations)],
         sources=sources,
     )
