@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from graph.app import build_supervisor
     from graph.supervisor import Supervisor, open_supervisor
+    from nodes.agents.tool_guard import governed
     from state.agent import AgentSpec
     from state.plan import Plan, Task
     from state.policy import Policy
@@ -30,6 +31,7 @@ __all__ = [
     "Takeover",
     "Task",
     "build_supervisor",
+    "governed",
     "open_supervisor",
 ]
 
@@ -43,6 +45,7 @@ _HOMES = {
     "Supervisor": "graph.supervisor",
     "Task": "state.plan",
     "build_supervisor": "graph.app",
+    "governed": "nodes.agents.tool_guard",
     "open_supervisor": "graph.supervisor",
 }
 
