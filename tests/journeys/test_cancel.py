@@ -12,7 +12,7 @@ from tests.journeys.steered import THREAD, Gates, happened, supervisor, tell, un
 from tests.runs import agent, plan, statuses
 
 WITHIN_S = 5.0
-"""From the signal to the end of the run, on a machine with other things to do; `benchmarks/signals.py` holds it to less."""
+"""From the signal to the end of the run, on a machine with other things to do."""
 
 
 class Calls:
