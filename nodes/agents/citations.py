@@ -23,7 +23,7 @@ from state.record import TaskRecord
 
 LONGEST_QUOTE = 400
 """Characters of a source shown for a claim that quotes nothing itself."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n{2,}|\n(?=\s*[-*+|#])")
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”“’»)]))\s+|\n{2,}|\n(?=\s*[-*+|#])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +137,12 @@ class _Checker:
     def _quoted(self, quotation: Quotation, statement: Statement, sources: Sources) -> _Quoted | None:
         """Where a quotation stands; None where it claims nothing: the user's own words, a term, a short one alone."""
         labels = [*statement.labels, *statement.lent]
-        if not labels and not quotation.is_long:
+        if not labels and (quotation.is_code or not quotation.is_long):  # code may be a proposal
             return None
         readings = [parts for reading in quotation.readings for parts in parts_of(reading)]
         if not readings or any(self.asked.find(parts) for parts in readings):
             return None
-        if quotation.is_code and not labels and any(_is_same(quotation, sql) for sql in self.computed.values()):
+        if _named(quotation) in sources.names:
             return None
         denies = says_no(_outside(statement, quotation))
         for parts in readings:
@@ -340,8 +340,8 @@ def _outside(statement: Statement, quotation: Quotation) -> str:
     return text
 
 
-def _is_same(quotation: Quotation, sql: str) -> bool:
-    return any(" ".join(reading.split()) == " ".join(sql.split()) for reading in quotation.readings)
+def _named(quotation: Quotation) -> str:
+    return quotation.readings[-1].strip(" .,;:").casefold()
 
 
 def _closest(statement: str, there: str) -> str:
