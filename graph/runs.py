@@ -28,10 +28,10 @@ from nodes.tools.sources import open_sources
 from state.approval import Decision
 from state.errors import AgentsMissing, ModelFailed, ThreadBusy
 from state.event import Event
-from state.record import TaskRecord, Usage
+from state.record import Usage
 from state.run import ENDS, Phase, Run
 from state.signal import Signal
-from state.supervisor import SupervisorState, Terms, is_over
+from state.supervisor import SupervisorState, Terms, is_over, records_of
 from state.text import Json
 
 SERVER = "server"
@@ -220,10 +220,10 @@ class Runs:
 
     async def missing(self, thread_id: str) -> list[str]:
         """The agents that the thread's run needs to go on, and that the team does not have."""
-        state = (await self.snapshot(thread_id)).values
+        state = cast(SupervisorState, (await self.snapshot(thread_id)).values)
         if not state.get("terms") or state["phase"] in ENDS:
             return []
-        records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+        records = records_of(state)
         known = {record.id for record in records}
         recruits = await read_recruits(self.database.store, thread_id)
         records += [record for record in recruits if record.id not in known]
