@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from graph.app import build_supervisor
     from graph.supervisor import Supervisor, open_supervisor
+    from nodes.agents.tool_guard import governed
     from state.agent import AgentSpec
     from state.plan import Plan, Task
     from state.policy import Policy
 
-__all__ = ["AgentSpec", "Plan", "Policy", "Supervisor", "Task", "build_supervisor", "open_supervisor"]
+__all__ = ["AgentSpec", "Plan", "Policy", "Supervisor", "Task", "build_supervisor", "governed", "open_supervisor"]
 
 _HOMES = {
     "AgentSpec": "state.agent",
@@ -22,6 +23,7 @@ _HOMES = {
     "Supervisor": "graph.supervisor",
     "Task": "state.plan",
     "build_supervisor": "graph.app",
+    "governed": "nodes.agents.tool_guard",
     "open_supervisor": "graph.supervisor",
 }
 
