@@ -11,8 +11,8 @@ from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, tell, under_way
 from tests.runs import agent, plan, statuses
 
-WITHIN_S = 1.0
-"""From the signal to the end of the run."""
+WITHIN_S = 5.0
+"""From the signal to the end of the run, on a machine with other things to do."""
 
 
 class Calls:

@@ -20,7 +20,7 @@ WRITES = (14, 75)
 
 async def steer(folder: Path) -> None:
     """What somebody else says, from another process than the one that dies, when the run has come to its gate."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while "start gate" not in notes(folder):  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.005)
     async with opened(growing(folder), folder) as sup:

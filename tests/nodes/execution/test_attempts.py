@@ -43,7 +43,7 @@ async def test_an_agent_that_is_too_slow_is_stopped_and_tried_again() -> None:
             await asyncio.Event().wait()
         return "So."
 
-    async with opened(agent(slow_once, limits=Limits(timeout_s=0.05))) as sup:
+    async with opened(agent(slow_once, limits=Limits(timeout_s=0.5))) as sup:
         run = await sup.start("Q", plan=plan("a"))
 
     assert (run.tasks[0].result, run.tasks[0].attempts) == ("So.", 2)

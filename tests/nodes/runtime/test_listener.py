@@ -177,7 +177,7 @@ async def test_a_recruit_that_is_asked_for_again_is_neither_added_nor_announced_
 async def test_while_it_listens_it_hears_at_once_when_somebody_rings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "POLL_S", 3600)
     execution = make_floor()
-    async with asyncio.timeout(5), execution.listener.listening():
+    async with asyncio.timeout(90), execution.listener.listening():
         await send(execution.run.store, THREAD, SendMail(to="ada", text="hello"), execution.run.services.clock)
         execution.run.services.wake_ups.wake(THREAD)
         while not execution.signals.mail("ada").received:
