@@ -35,7 +35,7 @@ async def steer(folder: Path) -> None:
 async def effects(folder: Path, run: Run) -> dict[str, object]:
     async with opened(growing(folder), folder) as sup:
         events = Counter(event.kind for event in await sup.events(THREAD))
-        log = [entry["outcome"] for _, entry in await read_log(sup.graph.store, THREAD)]
+        log = [handled.outcome for handled in await read_log(sup.graph.store, THREAD)]
         left = await waiting(sup.graph.store, THREAD)
     return {
         "status": run.status,
