@@ -17,7 +17,7 @@ from state.citation import LABEL
 
 POINTS = 3
 """Points of an answer, at most."""
-CHARS = 1000
+CHARS = 1200
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
 NEAREST = 2
 """Passages shown where none answers."""
@@ -71,23 +71,28 @@ def answer(talk: Conversation) -> Reply:
     return calls or report(talk)
 
 
+def questions_in(task: str) -> list[str]:
+    """What a task asks: itself, or where it names parts after a colon (`X: a; b`), its subject and each of them."""
+    subject, colon, parts = task.partition(": ")
+    several = [part.strip() for part in parts.split(";") if part.strip()] if colon else []
+    return [subject, *several] if len(several) > 1 and subject_of(subject) else [task]
+
+
 def lookups(talk: Conversation) -> list[Call]:
     """What is worth asking the sources now; nothing when all was asked."""
     calls = []
     if talk.has("search"):
-        wanted = [
-            talk.task,
-            talk.body("feedback") and LABEL.sub("", talk.body("feedback")),
-            *(m.body for m in talk.all("mail")),
-        ]
-        calls = [Call("search", {"query": text[:400], "limit": FOUND}) for text in wanted if text and subject_of(text)]
-    if talk.has("read") and (not talk.has("search") or not _says_what(talk.task)):
+        feedback = LABEL.sub("", talk.body("feedback"))
+        wanted = [*questions_in(talk.task), feedback, *(mail.body for mail in talk.all("mail"))]
+        calls = [_search(text) for text in wanted if text and _says_what(text)]
+    if talk.has("read") and not calls:
         files = [match["file"] for line in talk.source_lines if (match := _FILE.match(line))]
         calls += [Call("read", {"file": file, "start": 1, "count": 40}) for file in files[:FILES_READ]]
     if talk.has("query"):
-        calls += [Call("query", {"sql": sql}) for table in _candidates(talk) if (sql := table.probe(talk.task))]
-        reading = reading_of(talk)
-        calls += [Call("query", {"sql": reading.sql})] if reading else []
+        for question in questions_in(talk.task):
+            calls += [Call("query", {"sql": sql}) for table in _candidates(talk) if (sql := table.probe(question))]
+            reading = reading_of(question, talk)
+            calls += [Call("query", {"sql": reading.sql})] if reading else []
     return calls
 
 
@@ -100,18 +105,23 @@ def report(talk: Conversation) -> str:
 
 def points(talk: Conversation) -> tuple[str, float]:
     """The figures and passages that answer, and the confidence in them, 0 to 1."""
-    counted = figures(talk)
+    asked_for = questions_in(talk.task)
+    counted = [one for question in asked_for for one in figures(question, talk)]
+    if counted and len(asked_for) == 1:
+        return _bullets(counted), 0.85
     found = passages_for(talk)
-    unknown, cover = covered(talk, found)
-    if counted:
-        return "\n".join(f"- {one}" for one in counted), 0.85
-    if not found:
-        return f"I found no passage that answers this{_named(unknown or list(subject_of(talk.task).values()))}.", 0.3
-    if cover < COVERED and _says_what(talk.task):
+    covers = [covered(question, talk) for question in asked_for]
+    cover = max((share for _, share in covers), default=0.0)
+    unknown = covers[0][0] if len(covers) == 1 else []
+    if not found and not counted:
+        words = unknown or list(subject_of(talk.task).values())
+        return f"I found no passage that answers this{_named(words)}.", 0.3
+    if cover < COVERED and not counted and _says_what(talk.task):
         nearest = "\n\n".join(str(passage) for passage in found[:NEAREST])
         return f"I found no passage that answers this{_named(unknown)}; the nearest are:\n\n{nearest}", 0.3
-    said = f"No passage speaks of {_listed(unknown)}.\n\n" if unknown else ""
-    return said + "\n\n".join(str(passage) for passage in chosen(found)), round(min(0.9, 0.5 + 0.4 * cover), 2)
+    said = [f"No passage speaks of {_listed(unknown)}."] if unknown else []
+    parts = [*said, *([_bullets(counted)] if counted else []), *map(str, chosen(found))]
+    return "\n\n".join(parts), round(min(0.9, 0.5 + 0.4 * cover), 2)
 
 
 def chosen(found: Sequence[Passage]) -> list[Passage]:
@@ -125,9 +135,9 @@ def chosen(found: Sequence[Passage]) -> list[Passage]:
     return picks
 
 
-def figures(talk: Conversation) -> list[str]:
+def figures(question: str, talk: Conversation) -> list[str]:
     """What the tables say to the question, in sentences with their label."""
-    reading = reading_of(talk)
+    reading = reading_of(question, talk)
     done = _asked(talk, reading.sql) if reading else None
     if not reading or done is None or done.failed:
         return []
@@ -136,12 +146,14 @@ def figures(talk: Conversation) -> list[str]:
     return [f"{sentence} {label}" for sentence in reading.sentences(rows_in(done.text))]
 
 
-def reading_of(talk: Conversation) -> Asked | None:
+def reading_of(question: str, talk: Conversation) -> Asked | None:
     """What the question asks of the tables, once their cells were looked through."""
-    probed = [(table, _asked(talk, table.probe(talk.task))) for table in _candidates(talk)]
-    readings = [
-        asked(talk.task, table, rows_in(done.text) if not done.failed else []) for table, done in probed if done
-    ]
+    readings = []
+    for table in _candidates(talk):
+        sql = table.probe(question)
+        done = _asked(talk, sql) if sql else None
+        if done or not sql:
+            readings.append(asked(question, table, rows_in(done.text) if done and not done.failed else []))
     return best(readings)
 
 
@@ -156,15 +168,15 @@ def passages_for(talk: Conversation) -> list[Passage]:
     return [passage for passage in found.values() if passage.text.strip()]
 
 
-def covered(talk: Conversation, found: Sequence[Passage]) -> tuple[list[str], float]:
+def covered(question: str, talk: Conversation) -> tuple[list[str], float]:
     """Words of the question that nothing speaks of, and the share of it that the best passages do, 0 to 1.
 
     The search says both, by weight; where it does not, all words weigh the same.
     """
     for done in talk.results("search"):
-        if done.args.get("query") == talk.task[:400] and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
+        if done.args == _search(question).args and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
             return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), int(said["cover"]) / 100
-    wanted = subject_of(talk.task)
+    wanted, found = subject_of(question), passages_for(talk)
     have = set(stems(" ".join(passage.text for passage in found)))
     unknown = [word for key, word in wanted.items() if key not in have]
     best_share = max((len(wanted.keys() & set(stems(one.text))) for one in found), default=0) / max(1, len(wanted))
@@ -190,6 +202,14 @@ def passages_in(text: str) -> list[Passage]:
 def quotation(text: str) -> str:
     """The text as a quotation of Markdown, line for line."""
     return "\n".join(f"> {line}".rstrip() for line in text.strip("\n").splitlines())
+
+
+def _search(question: str) -> Call:
+    return Call("search", {"query": question[:400], "limit": FOUND})
+
+
+def _bullets(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {one}" for one in sentences)
 
 
 def _candidates(talk: Conversation) -> list[Table]:

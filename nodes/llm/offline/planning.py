@@ -23,10 +23,14 @@ PREFERRED = {
 }
 """Who does a kind of work, where the team has such a role."""
 MARKET = {
-    "Market size and adoption of {}: revenue, yearly growth, forecast, spending, companies with it in production": "researcher",
-    "Competitors in {}: vendors, companies, their frameworks and market share, with figures such as stars": "analyst",
-    "Product comparison in {}: features, strengths, limitations, licences and pricing of the products": "researcher",
-    "Technology trends in {}: emerging protocols, standards, architecture, future developments": "researcher",
+    "Market size and adoption of {}: how large is the market, with its growth; how many companies have it in production?": (
+        "researcher"
+    ),
+    "Competitors in {}: which framework has the most stars; which companies use them?": "analyst",
+    "Product comparison in {}: licence and price of the products; strengths and weaknesses; limits and budgets": "researcher",
+    "Technology trends in {}: which standards and protocols are emerging; durable execution as a standard feature": (
+        "researcher"
+    ),
 }
 """The aspects of a market analysis, and who looks into them (chapter 15.9)."""
 
@@ -176,7 +180,7 @@ def market_of(text: str) -> str:
 
 def is_covered(aspect: str, market: str) -> bool:
     """Whether the usual aspects of a market take care of it, or it is the market itself."""
-    usual = keywords(" ".join([market, "large suits product", *MARKET]))
+    usual = keywords(" ".join([market, "suits product pricing features revenue forecast", *MARKET]))
     own = keywords(aspect).keys()
     return bool(_MARKET.search(aspect) or own & (usual.keys() - keywords(market).keys()) or own <= usual.keys())
 

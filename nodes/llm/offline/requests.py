@@ -53,9 +53,9 @@ _THEN = re.compile(
     re.IGNORECASE,
 )
 _QUESTIONS = re.compile(
-    r"(?:\s*,?\s+and|,)\s+(?=(?:what|how|why|who|which|when|where|is|are|does|do|can|should)\s+\w)", re.IGNORECASE
+    r"(?:\s*,?\s+and|,)\s+(?=(?:what|how|why|who|which|when|where|whether|is|are|does|do|can|should)\s+\w)", re.IGNORECASE
 )
-_BACKGROUND = re.compile(r"^(?:not|no|for example|for instance|e\.g\.)\b", re.IGNORECASE)
+_BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
 _OUTPUT = re.compile(
     r"\b(?:report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|document|reply|"
     r"e?mail|note|text|draft|one-pager|answer)\b",
@@ -84,6 +84,7 @@ _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|acro
 _LEADING = re.compile(
     r"(?P<of>.*\b(?:the|its|their|about|on|of|covering|including|include|cover|are|is))\s+(?P<item>[^,]+)$", re.DOTALL
 )
+_PAIR = re.compile(r"([\w-]+(?: [\w-]+)?) and ([\w-]+(?: [\w-]+)?)")
 _COMPARES = re.compile(r"^(?:compare|contrast)\b|\b(?:versus|vs\.?|difference between)\b", re.IGNORECASE)
 _ON = re.compile(
     r"\s+(?:on|by|regarding|in terms of|with regard to|concerning|with respect to)\s+(?P<on>.+)$", re.IGNORECASE
@@ -199,7 +200,8 @@ def enumerated(text: str) -> tuple[list[str], str]:
         if item.strip(" .?")
     ]
     items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
-    if (len(items) < 3 and not (colon and len(items) > 1)) or any(len(item.split()) > 8 for item in items[1:-1]):
+    chained = any(re.match(rf"(?:{_VERB})\b", item, re.IGNORECASE) for item in items[1:])
+    if chained or (len(items) < 3 and not (colon and len(items) > 1)) or any(len(item.split()) > 8 for item in items[1:-1]):
         return [text], ""
     joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) else ""
     last = _OF.match(items[-1])
@@ -225,9 +227,6 @@ def _take(clause: str, request: Request) -> None:
         request.writing |= not request.made
     elif _STRATEGY.search(clause) or kind == "strategy":
         request.strategy = request.strategy or clause
-        about = _ABOUT.search(rest)
-        if about and not request.aspects and not re.match(r"(?:these|this|the) ", about["what"]):
-            _add_aspects(about["what"], request)
     elif kind == "implementation" or (kind in ("vague", "writing") and _MADE.search(rest)):
         request.made.append(clause)
     elif kind == "writing" or (kind == "vague" and _OUTPUT.search(rest)):
@@ -240,19 +239,20 @@ def _take_writing(verb: str, rest: str, clause: str, request: Request) -> None:
     """A text to be written: about the aspects asked for so far, or about something of its own."""
     telling = _TELLING.match(rest)
     about = _ABOUT.search(rest)
-    if _PRONOUN.match(rest) or (not about and not telling and request.aspects):
+    summary = verb.startswith("summari") and not request.aspects
+    if not summary and (_PRONOUN.match(rest) or (not about and not telling and request.aspects)):
         request.writing = True
         return
     subject = telling["what"] if telling else about["what"] if about and _OUTPUT.search(rest[: about.start()]) else rest
-    items, joint = enumerated(subject)
-    if request.aspects or len(items) > 1:
+    pair = _PAIR.fullmatch(subject.strip(" .?"))
+    if request.aspects or pair or len(enumerated(subject)[0]) > 1:
         request.writing = True
-        _add_aspects(subject, request)
-    elif verb.startswith("summari") or not keywords(subject):
+        for part in pair.groups() if pair else (subject,):
+            _add_aspects(part, request)
+    elif summary or not keywords(subject):
         request.aspects.append(clause)
     else:
         request.written = clause
-    del joint
 
 
 def _add_aspects(text: str, request: Request) -> None:

@@ -19,7 +19,7 @@ SWOT = {
     "Strengths": ("strength advantage benefit", r"strengths?\b|advantages?\b|benefits?\b"),
     "Weaknesses": ("weakness limitation drawback", r"weakness|limitations?\b|drawback|disadvantage"),
     "Opportunities": ("opportunity forecast growth demand", r"opportunit|forecast|expects?\b|demand|growth of"),
-    "Threats": ("threat risk failure", r"threat|risks?\b|danger|cancel"),
+    "Threats": ("threat risk failure", r"threat|risks?\b|danger|predicted"),
 }
 """The words that are searched for, and how a line has to name its kind."""
 SUITS = {

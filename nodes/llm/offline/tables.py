@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nodes.llm.offline.words import names
 from nodes.tools.words import keywords, stem
 
 Row = dict[str, str]
@@ -17,7 +18,9 @@ FITS = 0.5
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
 LONGEST_LIST = 12
-"""Groups or rows that are listed."""
+"""Groups that are listed."""
+RANKED = 5
+"""Rows of a ranking."""
 NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
 TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
 NAMING = re.compile(r"name|vendor|company|product|framework|title|model|symbol|country|city", re.IGNORECASE)
@@ -142,22 +145,23 @@ class Table:
         return set().union(own.match(wanted), *(column.match(wanted) for column in self.columns))
 
     def probe(self, question: str) -> str:
-        """SQL for the cells that the question names, with the number of different cells in each column."""
-        said = f" {' '.join(_in_order(question))} "
-        single = [word for word in _singles(question) if "'" not in word]
-        listed = ", ".join(f"'{word}'" for word in single) or "''"
-        parts = []
-        for column in [column for column in self.columns if column.is_text][:MOST_TEXTS]:
-            cell = f"trim(regexp_replace(lower({column.sql}), '[^\\p{{L}}\\p{{N}}]+', ' ', 'g'))"
-            parts.append(
-                f"(SELECT {_literal(column.name)} AS col, {column.sql} AS cell, "
-                f"(SELECT count(DISTINCT {column.sql}) FROM {self.sql}) AS different, "
-                f"contains('{said}', ' ' || {cell} || ' ') AS whole FROM {self.sql} WHERE length({cell}) > 0 AND "
-                f"(contains('{said}', ' ' || {cell} || ' ') OR list_has_any(string_split({cell}, ' '), [{listed}])) "
-                f"GROUP BY ALL ORDER BY whole DESC, length(cell) DESC, cell LIMIT 4)"
-            )
-            parts.append(f"(SELECT {_literal(column.name)}, NULL, count(DISTINCT {column.sql}), false FROM {self.sql})")
-        return " UNION ALL ".join(parts)
+        """SQL for the cells that the question names, and the number of different cells in each column."""
+        texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
+        if not texts:
+            return ""
+        names, cells = ", ".join(_literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
+        single = ", ".join(_literal(word) for word in _singles(question)) or "''"
+        return (
+            f"WITH said AS (SELECT {_literal(f' {chr(32).join(_in_order(question))} ')} AS whole_text, [{single}] AS single), "
+            f"cells AS (SELECT DISTINCT * FROM (SELECT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {self.sql}) "
+            "WHERE cell IS NOT NULL), "
+            "keys AS (SELECT *, ' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key, "
+            "count(*) OVER (PARTITION BY col) AS different FROM cells) "
+            "(SELECT col, cell, different, contains(whole_text, key) AS whole FROM keys, said WHERE length(key) > 2 AND "
+            "(contains(whole_text, key) OR list_has_any(string_split(key, ' '), single)) "
+            "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 30) "
+            "UNION ALL (SELECT col, NULL, count(*), false FROM cells GROUP BY col)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,40 +195,28 @@ class Asked:
     @property
     def sql(self) -> str:
         """The question."""
-        table, order = self.table.sql, "ASC" if self.aggregate == "min" else "DESC"
+        order = "ASC" if self.aggregate == "min" else "DESC"
+        source = f"FROM {self.table.sql}" + (f" WHERE {self.where}" if self.filters else "")
+        listed = f"GROUP BY 1 HAVING name IS NOT NULL ORDER BY value {order} NULLS LAST, name LIMIT {LONGEST_LIST}"
         if self.aggregate == "share":
-            return (
-                f"SELECT round(100.0 * count(*) FILTER (WHERE {self.where}) / count(*), 2) AS value, "
-                f"count(*) FILTER (WHERE {self.where}) AS n, count(*) AS of_all FROM {table}"
-            )
+            counted = f"count(*) FILTER (WHERE {self.where})"
+            shares = f"SELECT round(100.0 * {counted} / count(*), 2) AS value, {counted} AS n, count(*) AS of_all"
+            return f"{shares} FROM {self.table.sql}"
+        different = f"count(DISTINCT {self.target.sql})" if self.target else "count(*)"
         if self.group and (self.target is None or self.aggregate in ("count", "")):
-            value = f"count(DISTINCT {self.target.sql})" if self.target and self.aggregate == "count" else "count(*)"
-            return (
-                f"SELECT {self.group.sql} AS name, {value} AS value FROM {table} WHERE {self.where} AND {self.group.sql} "
-                f"IS NOT NULL GROUP BY name ORDER BY value DESC, name LIMIT {LONGEST_LIST}"
-            )
+            return _named_apart(f"SELECT {self.group.sql} AS name, {different} AS value {source}", listed)
         if self.group and self.target:
-            return (
-                f"SELECT {self.group.sql} AS name, count({self.target.sql}) AS n, "
-                f"round({self.aggregate}({self.target.sql}), 2) AS value FROM {table} WHERE {self.where} AND "
-                f"{self.group.sql} IS NOT NULL GROUP BY name ORDER BY value {order} NULLS LAST, name LIMIT {LONGEST_LIST}"
-            )
+            value = f"count({self.target.sql}) AS n, round({self.aggregate}({self.target.sql}), 2) AS value"
+            return _named_apart(f"SELECT {self.group.sql} AS name, {value} {source}", listed)
         if self.aggregate == "count":
-            value = f"count(DISTINCT {self.target.sql})" if self.target else "count(*)"
-            return f"SELECT {value} AS value FROM {table} WHERE {self.where}"
+            return f"SELECT {different} AS value {source}"
         if self.target and self.aggregate in ("max", "min") and self.label:
-            value = f"{self.aggregate}({self.target.sql})"
-            return (
-                f"SELECT {self.label.sql} AS name, {value} AS value FROM {table} WHERE {self.where} AND {self.target.sql} "
-                f"IS NOT NULL AND {self.label.sql} IS NOT NULL GROUP BY name ORDER BY value {order}, name LIMIT 5"
-            )
+            value = f"{self.aggregate}({self.target.sql}) AS value"
+            ranked = listed.replace(f"LIMIT {LONGEST_LIST}", f"LIMIT {RANKED}")
+            return _named_apart(f"SELECT {self.label.sql} AS name, {value} {source}", ranked)
         if self.target and self.aggregate:
-            return (
-                f"SELECT round({self.aggregate}({self.target.sql}), 2) AS value, count({self.target.sql}) AS n "
-                f"FROM {table} WHERE {self.where}"
-            )
-        columns = ", ".join(column.sql for column in self.shown)
-        return f"SELECT DISTINCT {columns} FROM {table} WHERE {self.where} LIMIT 5"
+            return f"SELECT round({self.aggregate}({self.target.sql}), 2) AS value, count({self.target.sql}) AS n {source}"
+        return f"SELECT DISTINCT {', '.join(column.sql for column in self.shown)} {source} LIMIT 5"
 
     @property
     def shown(self) -> list[Column]:
@@ -241,8 +233,7 @@ class Asked:
         where = f"{self.scope} in {self.table.name}"
         first = rows[0]
         if self.aggregate == "share":
-            share = f"{first['value']} % of the {shown(first['of_all'])} rows of {self.table.name}"
-            return [f"{share} are{self.scope.replace(' where', '', 1)}: {shown(first['n'])} rows."]
+            return [f"Share of rows{where}: {first['value']} % ({shown(first['n'])} of {shown(first['of_all'])})."]
         if "name" in first:
             counted = f" ({{n}} {'rows' if 'n' in first else ''})"
             listed = joined(
@@ -318,7 +309,10 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     fit = len([word for word in open_words if word in named]) / len(open_words) if open_words else 0.0
     if aggregate == "count" and not filters and not group and not target and not Column(table.name, "").match(free):
         return None
-    return Asked(table, aggregate, target, group, label, tuple(filters), round(fit, 2)) if fit >= FITS else None
+    unsaid = {word.lower() for word in names(question)} & set(open_words) - named
+    if fit < FITS or unsaid:
+        return None
+    return Asked(table, aggregate, target, group, label, tuple(filters), round(fit, 2))
 
 
 def best(found: Sequence[Asked | None]) -> Asked | None:
@@ -382,6 +376,13 @@ def _label(table: Table, different: dict[str, int]) -> Column | None:
     """The column that says what a row is about."""
     texts = [c for c in table.columns if c.is_text and different.get(c.name, 2) > 1]
     return max(texts, key=lambda c: (bool(NAMING.search(c.name)), different.get(c.name, 0)), default=None)
+
+
+def _named_apart(select: str, rest: str) -> str:
+    """The list, best first; in a query of its own, so that a column called `name` or `value` is not meant."""
+    grouping, order = rest.split(" HAVING ")
+    where, by = order.split(" ORDER BY ")
+    return f"SELECT * FROM ({select} {grouping}) WHERE {where} ORDER BY {by}"
 
 
 def _condition(column: Column, value: str) -> str:
