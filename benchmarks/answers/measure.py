@@ -37,11 +37,11 @@ DECLINED = "I found no passage that answers this"
 SHORT = ("click", "penguins", "gapminder")
 STOP = frozenset(
     """
-    a about all also am an and any are as at be because been both but by can could did do does doing for from had has have
-    he her him his how i if in into is it its me more most my no nor not of on only or our out over own same she should so
-    some such than that the their them then there these they this those to too under up very was we were what when where
-    which while who whom whose why will with would you your
-    """.split()  # noqa: SIM905
+    a about all also am an and any are as at be because been both but by can could did do does doing for from had
+    has have he her him his how i if in into is it its me more most my no nor not of on only or our out over own same
+    she should so some such than that the their them then there these they this those to too under up very was we
+    were what when where which while who whom whose why will with would you your
+    """.split()  # noqa: SIM905 - a list of words reads as words
 )
 
 
@@ -142,7 +142,9 @@ def take(score: Score, question: dict[str, Any], run: Run, sources: Sources, pla
 
 def quotes_of(report: str) -> list[tuple[str, str]]:
     """File and text of every quote in the list of sources, and of every quotation that the report shows."""
-    listed = re.findall(r'(?ms)^(\d+)\. ([^\n]+?), (?:lines?|pages?|rows?) [\d-]+: "(.*?)"(?=\n\d+\. |\n\n## |\Z)', report)
+    listed = re.findall(
+        r'(?ms)^(\d+)\. ([^\n]+?), (?:lines?|pages?|rows?) [\d-]+: "(.*?)"(?=\n\d+\. |\n\n## |\Z)', report
+    )
     files = {number: file for number, file, _ in listed}
     shown = re.findall(r"(?m)((?:^>.*\n)+)\[(\d+)\]", report)
     quoted = [(files.get(number, "?"), re.sub(r"(?m)^> ?", "", text)) for text, number in shown]
@@ -160,7 +162,9 @@ async def measure(names: list[str], spec: dict[str, Any], *, listing: bool) -> d
                 docs = folder(name, about["package"], about["path"], versions, about.get("from") == "sdist")
                 sources = await asyncio.to_thread(open_sources, [str(docs)])
                 connection = sqlite3.connect(":memory:")
-                connection.execute("CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='porter unicode61')")
+                connection.execute(
+                    "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='porter unicode61')"
+                )
                 for question in spec["questions"][name]:
                     run = await sup.start(question["ask"], sources=[str(docs)])
                     plain = plain_search(sources, question["ask"], connection)
@@ -207,7 +211,9 @@ def main() -> None:
     if asked.check:
         fell = [n for n, was in held[form].items() if (figures[n] > was if n in RISING else figures[n] < was)]
         if fell:
-            raise SystemExit(f"below the recorded score: {', '.join(f'{n} {figures[n]} (was {held[form][n]})' for n in fell)}")
+            raise SystemExit(
+                f"below the recorded score: {', '.join(f'{n} {figures[n]} (was {held[form][n]})' for n in fell)}"
+            )
 
 
 RISING = ("wrongly_declined", "median_chars")

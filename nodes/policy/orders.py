@@ -35,32 +35,39 @@ _NO = (
     r"no need to|not to|refrain from|avoid|without(?: actually)?|instead of|rather than|stop short of|not|no)"
 )
 _FORBIDDEN = re.compile(
-    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also )*{_NO}\s+(?:(?:be|yet|actually|ever|just|go|and|under any circumstances|"
+    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also )*{_NO}\s+(?:(?:be|yet|actually|ever|just|go|and|under "
+    rf"any circumstances|"
     rf"to|have|anything|it|already)\s+)*(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
     r"[^,.;:?!\n)]*[,)]?",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
-    rf"\b(?P<verbs>{_FORMS}(?:\s*(?:,|or|and)\s*(?:or )?{_FORMS})*)\s+(?:absolutely )?(?:nothing|none|no\s+\w+)\b[^,.;:?!\n]*|"
-    rf"\bnothing\s+(?:is|must|should|may|shall|will|gets?|has)\s+(?:to\s+)?(?:be\s+)?(?P<passive>{_FORMS})\b[^,.;:?!\n]*",
+    rf"\b(?P<verbs>{_FORMS}(?:\s*(?:,|or|and)\s*(?:or )?{_FORMS})*)\s+(?:absolutely )?(?:nothing|none|"
+    rf"no\s+\w+)\b[^,.;:?!\n]*|"
+    rf"\bnothing\s+(?:is|must|should|may|shall|will|gets?|"
+    rf"has)\s+(?:to\s+)?(?:be\s+)?(?P<passive>{_FORMS})\b[^,.;:?!\n]*",
     re.IGNORECASE,
 )
 _ENDS = re.compile(
     r"(?<=[?!])\s+|(?<=\w\w\.)\s+|[;:]\s+|\n+|,\s*(?:and\s+)?(?:then\s+)?|\s+(?:and then|then|and also|and)\s+"
 )
 _POLITE = re.compile(
-    r"^(?:(?:please|kindly|then|and|also|next|finally|first|afterwards|now|so|just|only)[,\s]+|(?:can|could|would|will) you "
-    r"(?:please )?|(?:i|we)(?: want| need| would like|['’]d like)(?: you)? to |you (?:should|must|may) |help me (?:to )?|let['’]?s |"
+    r"^(?:(?:please|kindly|then|and|also|next|finally|first|afterwards|now|so|just|only)[,\s]+|(?:can|could|"
+    r"would|will) you "
+    r"(?:please )?|(?:i|we)(?: want| need| would like|['’]d like)(?: you)? to |you (?:should|must|may) |help me "
+    r"(?:to )?|let['’]?s |"
     r"\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
-    rf"^(?P<verb>{_VERBS})\b(?!\s*(?:of|is|are|was|notes?|prices?|holders?|office|date|dates|mortem|client|server|address)\b|[-:])",
+    rf"^(?P<verb>{_VERBS})\b(?!\s*(?:of|is|are|was|notes?|prices?|holders?|office|date|dates|mortem|client|"
+    rf"server|address)\b|[-:])",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(r"\b(?:how|what|why|which|who|when|where|whether|if|that|to|may|can|should)\b", re.IGNORECASE)
 _OBJECT = re.compile(
-    r"^\w+\s+(?:it|them|this|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|text|file|"
+    r"^\w+\s+(?:it|them|this|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|"
+    r"text|file|"
     r"document|outcome|reply|letter|note))\b|^\w+\s*[.!]?$",
     re.IGNORECASE,
 )

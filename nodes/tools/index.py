@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from nodes.tools.passages import Passage
 from nodes.tools.words import STOP_WORDS, keywords, stem, stems, words
@@ -26,6 +27,8 @@ DEEP = 3
 """The best passages that a question's cover is measured in."""
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
+SHORT = 90
+"""Characters below which a passage hardly says anything by itself."""
 CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='unicode61 remove_diacritics 0')"
 VOCABULARY = "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage, 'row')"
 SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passage MATCH ? ORDER BY rank, rowid LIMIT ?"
@@ -37,6 +40,8 @@ _NUMBERS = re.compile(
 _MANNER = re.compile(
     r"\bhow (?:do|can|to|would|should|is|are)\b|\bwhat (?:command|option|function|method)\b", re.IGNORECASE
 )
+_LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
+_LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
 _CODE = re.compile(r"```|~~~|::\s*$|^ {4,}\S|^\s*\$ |>>> |\w\(", re.MULTILINE)
 _DEFINED = re.compile(r"^\W*what (?:is|are) (?:an? |the )?(?P<what>[\w .-]{2,40}?)\W*$", re.IGNORECASE)
 
@@ -112,7 +117,8 @@ class Index:
         """The pool, best first, rows of one table and passages that say the same not in a row."""
         top = max(score for _, score in pool)
         scored = [(at, self._score(at, score / top, query, weights)) for at, score in pool]
-        first, later = [], []
+        first: list[tuple[int, float]] = []
+        later: list[tuple[int, float]] = []
         rows, seen = Counter[str](), set[str]()
         for at, score in sorted(scored, key=lambda item: (-item[1], item[0])):
             passage, said = self._passages[at], self._stems[at][2]
@@ -131,7 +137,11 @@ class Index:
         whole = sum(weights.values())
         share = sum(weight for key, weight in weights.items() if key in body or key in head) / whole
         titled = sum(weight for key, weight in weights.items() if key in head) / whole
-        score = 0.5 * relevance + share + 0.3 * titled + 0.25 * self._nearness(text, weights)
+        score = 0.5 * relevance + share + 0.5 * titled + 0.25 * self._nearness(text, weights)
+        if _LOGS.search(passage.file) and not _LOGGED.search(query):
+            score -= 0.4
+        if len(passage.text) < SHORT:
+            score -= 0.2
         lower = passage.text.lower()
         if any(part and part.lower() in lower for match in _EXACT.findall(query) for part in match):
             score += 0.25
@@ -146,7 +156,7 @@ class Index:
     def _nearness(self, text: str, weights: dict[str, float]) -> float:
         """Share of neighbouring words of the question that stand near each other (in four words) in the text."""
         keys = list(weights)
-        pairs = list(zip(keys, keys[1:], strict=False))
+        pairs = list(pairwise(keys))
         if not pairs:
             return 0.0
         places: dict[str, list[int]] = {}

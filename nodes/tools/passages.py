@@ -77,7 +77,12 @@ def _spans(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[tu
         if held and not joined:
             yield held
         held = None
-        if _chars(lines, first, last) < SMALL or last in headings or _announces(lines[last - 1]):
+        if (
+            _chars(lines, first, last) < SMALL
+            or last in headings
+            or _announces(lines[last - 1])
+            or (_is_item(lines[block[0] - 1]) and _fits(lines, first, last))
+        ):
             held = (first, last)
         else:
             yield from _bounded(lines, first, last)
@@ -95,7 +100,15 @@ def _joins(
         return True
     if block[0] in headings and not only_heading:
         return False
-    return _fits(lines, held[0], block[1], WHOLE if _announces(lines[held[1] - 1]) else 0)
+    if _announces(lines[held[1] - 1]):
+        return _fits(lines, held[0], block[1], WHOLE)
+    goes_on = only_heading or _is_item(lines[block[0] - 1]) or _chars(lines, *held) < SMALL
+    return goes_on and _fits(lines, held[0], block[1])
+
+
+def _is_item(line: str) -> bool:
+    """Whether a line begins an item of a list."""
+    return bool(re.match(r"\s{0,3}(?:[-*+•]|\d{1,3}[.)])\s", line))
 
 
 def _announces(line: str) -> bool:

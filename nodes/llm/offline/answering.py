@@ -1,4 +1,4 @@
-"""Answers from the sources: figures computed from their tables, and the passages that say most, whole and to the letter.
+"""Answers from the sources: figures from their tables, and the passages that say most, whole and to the letter.
 
 A point of an answer is a figure or a passage, best first, short enough to read. It says first which words of the
 question nothing speaks of; where the passages do not cover the question, it says that it found no passage that answers

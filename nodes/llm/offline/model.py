@@ -1,7 +1,8 @@
 """The offline model: a chat model like any other, without a language model behind it.
 
 It plans by rules, shows passages of the user's sources to the letter, computes from their tables, and says so when it
-found none that answers. Every reply is a pure function of the conversation: where it stands in its work is read off the tool results.
+found none that answers. Every reply is a pure function of the conversation: where it stands in its work is read off
+the tool results.
 """
 
 import hashlib

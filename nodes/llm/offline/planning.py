@@ -23,14 +23,10 @@ PREFERRED = {
 }
 """Who does a kind of work, where the team has such a role."""
 MARKET = {
-    "Market size and adoption of {}: how large is the market, with its growth; how many companies have it in production?": (
-        "researcher"
-    ),
+    "Market size and adoption of {}: how large is the market, and its growth; who has it in production?": "researcher",
     "Competitors in {}: which framework has the most stars; which companies use them?": "analyst",
-    "Product comparison in {}: licence and price of the products; strengths and weaknesses; limits and budgets": "researcher",
-    "Technology trends in {}: which standards and protocols are emerging; durable execution as a standard feature": (
-        "researcher"
-    ),
+    "Product comparison in {}: licence and price; strengths and weaknesses; limits and budgets": "researcher",
+    "Technology trends in {}: which standards and protocols emerge; durable execution as a feature": "researcher",
 }
 """The aspects of a market analysis, and who looks into them (chapter 15.9)."""
 

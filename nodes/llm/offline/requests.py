@@ -17,8 +17,10 @@ MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
 
 VERBS = {
-    "research": "research find identify investigate explore gather collect list describe explain study examine discover "
-    "search look determine learn understand outline review survey check name give tell show read answer compare contrast "
+    "research": "research find identify investigate explore gather collect list describe explain study examine "
+    "discover "
+    "search look determine learn understand outline review survey check name give tell show read answer "
+    "compare contrast "
     "clarify analyse analyze evaluate assess",
     "analysis": "compute calculate count measure quantify rank estimate correlate plot average sum",
     "strategy": "recommend advise propose suggest prioritise prioritize decide strategise strategize",
@@ -32,19 +34,24 @@ VERBS = {
 _KIND = {verb: kind for kind, verbs in VERBS.items() for verb in verbs.split()}
 _VERB = "|".join(_KIND)
 _POLITE = re.compile(
-    r"^(?:(?:please|kindly|then|and|also|next|finally|first|second|third|afterwards|now|only|just|so|ok|okay|hi|hello|dear \w+|"
-    r"lastly|in addition|additionally)[,\s]+|(?:can|could|would|will) you (?:please )?|(?:i|we)(?: want| need| would like|['’]d "
-    r"like| wish)(?: you)? to |help me (?:to )?|let['’]?s |(?:i|we) (?:wonder|was wondering|would like to know|want to know),? |"
+    r"^(?:(?:please|kindly|then|and|also|next|finally|first|second|third|afterwards|now|only|just|so|ok|okay|hi|"
+    r"hello|dear \w+|"
+    r"lastly|in addition|additionally)[,\s]+|(?:can|could|would|will) you (?:please )?|(?:i|we)(?: want| need| "
+    r"would like|['’]d "
+    r"like| wish)(?: you)? to |help me (?:to )?|let['’]?s |(?:i|we) (?:wonder|was wondering|would like to know|"
+    r"want to know),? |"
     r"i(?:['’]d| would) like to know |do you know |(?:your|the) task(?: is)?:? (?:to )?)+",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"^(?:in |of |for |to |at |on |with |from )?(?:what|how|why|who|whose|whom|which|when|where|is|are|was|were|does|do|did|can|"
+    r"^(?:in |of |for |to |at |on |with |from )?(?:what|how|why|who|whose|whom|which|when|where|is|are|was|were|"
+    r"whether|does|do|did|can|"
     r"could|should|would|will|has|have|may|must)\b",
     re.IGNORECASE,
 )
 _ITEM = re.compile(
-    r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|(?<=[.?!;:])\s+\d{1,2}[.)]\s+"
+    r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|"
+    r"(?<=[.?!;:])\s+\d{1,2}[.)]\s+"
 )
 _SENTENCE = re.compile(r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|;\s+|\n+")
 _THEN = re.compile(
@@ -53,29 +60,34 @@ _THEN = re.compile(
     re.IGNORECASE,
 )
 _QUESTIONS = re.compile(
-    r"(?:\s*,?\s+and|,)\s+(?=(?:what|how|why|who|which|when|where|whether|is|are|does|do|can|should)\s+\w)", re.IGNORECASE
+    r"(?:\s*,?\s+and|,)\s+(?=(?:what|how|why|who|which|when|where|whether|is|are|does|do|can|should)\s+\w)",
+    re.IGNORECASE,
 )
 _BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
 _OUTPUT = re.compile(
-    r"\b(?:report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|document|reply|"
+    r"\b(?:report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|"
+    r"document|reply|"
     r"e?mail|note|text|draft|one-pager|answer)\b",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(r"\b(?:about|on|of|for|regarding|concerning|covering)\s+(?P<what>.+)$", re.IGNORECASE | re.DOTALL)
 _TELLING = re.compile(
-    r"(?:an?|the|one)?\s*(?:[\w-]+ ){0,2}?(?:report|summary|article|memo|essay|brief|letter|overview|document|reply|e?mail|note)\s+"
+    r"(?:an?|the|one)?\s*(?:[\w-]+ ){0,2}?(?:report|summary|article|memo|essay|brief|letter|overview|document|"
+    r"reply|e?mail|note)\s+"
     r"(?:that|which|with|saying)\s+(?:says?|tells?|shows?|explains?|answers?)?\s*(?P<what>.+)$",
     re.IGNORECASE | re.DOTALL,
 )
 _STRATEGY = re.compile(r"\bswot\b|\brecommendations?\b|\bstrateg(?:y|ies)\b", re.IGNORECASE)
 _PRONOUN = re.compile(
-    r"^(?:it|them|this|that|these|those|everything|(?:the|your|all) (?:results?|report|findings?|answers?|outcome|summary|draft|"
+    r"^(?:it|them|this|that|these|those|everything|(?:the|your|all) (?:results?|report|findings?|answers?|"
+    r"outcome|summary|draft|"
     r"text|reply|whole))\b.{0,40}$",
     re.IGNORECASE,
 )
 _REFERRING = re.compile(r"\b(?P<word>it|its|they|their|them|these|those|this one|that one)\b", re.IGNORECASE)
 _SUBJECT = re.compile(
-    r"\b(?:is|are|was|were|does|do|did|can|of|about|on|with|for|in)\s+(?:the |an? )?(?P<what>[\w.+#-]+(?:\s+[\w.+#-]+){0,2}?)"
+    r"\b(?:is|are|was|were|does|do|did|can|of|about|on|with|for|in)\s+(?:the |an? "
+    r")?(?P<what>[\w.+#-]+(?:\s+[\w.+#-]+){0,2}?)"
     r"(?=\s+(?:is|are|was|were|do|does|cost|work|come|have|has|use|to|in|on|for|by|with)\b|\s*[?.,;!]|$)",
     re.IGNORECASE,
 )
@@ -201,7 +213,11 @@ def enumerated(text: str) -> tuple[list[str], str]:
     ]
     items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
     chained = any(re.match(rf"(?:{_VERB})\b", item, re.IGNORECASE) for item in items[1:])
-    if chained or (len(items) < 3 and not (colon and len(items) > 1)) or any(len(item.split()) > 8 for item in items[1:-1]):
+    if (
+        chained
+        or (len(items) < 3 and not (colon and len(items) > 1))
+        or any(len(item.split()) > 8 for item in items[1:-1])
+    ):
         return [text], ""
     joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) else ""
     last = _OF.match(items[-1])

@@ -1,5 +1,7 @@
 """Review by rule: a result has to say something, and where it was looked up it has to say where."""
 
+from collections.abc import Mapping
+
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.tables import joined
 from nodes.llm.offline.words import subject_of
@@ -20,12 +22,13 @@ def review(talk: Conversation) -> Arguments:
     acted = any(result.attrs.get("kind") == "action" for result in results)
     sourced = not acted and (bool(talk.source_lines) or any(labels_in(result.body) for result in results))
     tasks = {task.attrs.get("id", ""): task.body for task in talk.all("task")}
-    verdicts = []
-    for result in results:
-        task = result.attrs.get("task", "")
-        fault = _fault(result, tasks.get(task, ""), sourced)
-        verdicts.append({"task_id": task, "accept": not fault, "feedback": fault})
-    return {"verdicts": [dict(verdict) for verdict in verdicts]}
+    return {"verdicts": [_verdict(result, tasks, sourced) for result in results]}
+
+
+def _verdict(result: Section, tasks: Mapping[str, str], sourced: bool) -> Arguments:
+    task = result.attrs.get("task", "")
+    fault = _fault(result, tasks.get(task, ""), sourced)
+    return {"task_id": task, "accept": not fault, "feedback": fault}
 
 
 def _fault(result: Section, task: str, sourced: bool) -> str:

@@ -1,4 +1,4 @@
-"""Strategy: lines of the sources that speak of strengths, weaknesses, opportunities and threats, and of what suits whom.
+"""Strategy: lines of the sources that name strengths, weaknesses, opportunities, threats, and what suits whom.
 
 It weighs nothing: it looks for lines that name what they are, and shows them with their labels.
 """

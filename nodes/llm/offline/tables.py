@@ -5,7 +5,7 @@ looked up in the table first. Where no column fits what is to be averaged, added
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nodes.llm.offline.words import names
@@ -29,9 +29,11 @@ AGGREGATES = {
     "sum": r"total|sum|altogether|in all|overall|combined",
     "median": r"median",
     "share": r"share|percent(?:age)?|proportion|fraction",
-    "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|latest|"
+    "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|"
+    "richest|latest|"
     r"newest|hottest|warmest|best|most expensive|strongest",
-    "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|worst|"
+    "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|"
+    "coldest|worst|"
     r"cheapest|bottom",
     "count": r"how many|number of|count",
 }
@@ -152,12 +154,15 @@ class Table:
         names, cells = ", ".join(_literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         single = ", ".join(_literal(word) for word in _singles(question)) or "''"
         return (
-            f"WITH said AS (SELECT {_literal(f' {chr(32).join(_in_order(question))} ')} AS whole_text, [{single}] AS single), "
-            f"cells AS (SELECT DISTINCT * FROM (SELECT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {self.sql}) "
+            f"WITH said AS (SELECT {_literal(f' {chr(32).join(_in_order(question))} ')} AS whole_text, "
+            f"[{single}] AS single), "
+            f"cells AS (SELECT DISTINCT * FROM (SELECT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM "
+            f"{self.sql}) "
             "WHERE cell IS NOT NULL), "
             "keys AS (SELECT *, ' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key, "
             "count(*) OVER (PARTITION BY col) AS different FROM cells) "
-            "(SELECT col, cell, different, contains(whole_text, key) AS whole FROM keys, said WHERE length(key) > 2 AND "
+            "(SELECT col, cell, different, contains(whole_text, key) AS whole FROM keys, said WHERE "
+            "length(key) > 2 AND "
             "(contains(whole_text, key) OR list_has_any(string_split(key, ' '), single)) "
             "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 30) "
             "UNION ALL (SELECT col, NULL, count(*), false FROM cells GROUP BY col)"
@@ -215,7 +220,9 @@ class Asked:
             ranked = listed.replace(f"LIMIT {LONGEST_LIST}", f"LIMIT {RANKED}")
             return _named_apart(f"SELECT {self.label.sql} AS name, {value} {source}", ranked)
         if self.target and self.aggregate:
-            return f"SELECT round({self.aggregate}({self.target.sql}), 2) AS value, count({self.target.sql}) AS n {source}"
+            return (
+                f"SELECT round({self.aggregate}({self.target.sql}), 2) AS value, count({self.target.sql}) AS n {source}"
+            )
         return f"SELECT DISTINCT {', '.join(column.sql for column in self.shown)} {source} LIMIT 5"
 
     @property
@@ -249,7 +256,9 @@ class Asked:
             return [f"Number of {different}{where}: {shown(first['value'])}."]
         if self.aggregate:
             return [f"{_TITLES[self.aggregate]} {what}{where}: {shown(first['value'])} ({shown(first['n'])} rows)."]
-        return [f"In {self.table.name}: {'; '.join(f'{_said(k)} {shown(v)}' for k, v in row.items() if v)}." for row in rows]
+        return [
+            f"In {self.table.name}: {'; '.join(f'{_said(k)} {shown(v)}' for k, v in row.items() if v)}." for row in rows
+        ]
 
 
 _TITLES = {
@@ -452,9 +461,9 @@ def shown(text: str) -> str:
     return text.removesuffix(".0")
 
 
-def joined(items: Sequence[str] | object) -> str:
+def joined(items: Iterable[str]) -> str:
     """A list in words: `a, b and c`."""
-    found = list(items)  # type: ignore[call-overload]
+    found = list(items)
     return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)
 
 

@@ -20,7 +20,8 @@ MOST_WORDS = 12
 
 _ERRAND = re.compile(
     r"^(?:please\s+)?(?:research|find(?: out)?|identify|investigate|describe|explain|analy[sz]e|gather|look up|"
-    r"summari[sz]e|list|write|tell me(?: about)?|say|show(?: me)?|give(?: me)?)\b(?:\s+from the (?:sources|tables))?\s*:?\s+",
+    r"summari[sz]e|list|write|tell me(?: about)?|say|show(?: me)?|give(?: me)?)\b(?:\s+from the (?:sources|"
+    r"tables))?\s*:?\s+",
     re.IGNORECASE,
 )
 _CUT = re.compile(r"[:;(\n]|\.\s|,\s+(?:such as|including|with)\b|\s[–—-]\s|(?<=\?)")
