@@ -132,8 +132,8 @@ class Index:
     def _score(self, at: int, relevance: float, query: str, weights: dict[str, float]) -> float:
         """BM25 and the share of the question's weight in it; more for what the question's form asks for."""
         passage = self._passages[at]
-        _, trail, text = self._stems[at]
-        head, body = set(trail.split()), set(text.split())
+        file, trail, text = self._stems[at]
+        head, body = set(trail.split()) | set(file.split()), set(text.split())
         whole = sum(weights.values())
         share = sum(weight for key, weight in weights.items() if key in body or key in head) / whole
         titled = sum(weight for key, weight in weights.items() if key in head) / whole

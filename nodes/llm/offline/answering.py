@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.tables import Asked, Table, asked, best, joined, rows_in, tables_in
-from nodes.llm.offline.words import subject_of, title_of
+from nodes.llm.offline.words import ERRANDS, subject_of, title_of
 from nodes.tools.words import keywords, stems
 from state.citation import LABEL
 
 POINTS = 3
 """Points of an answer, at most."""
-CHARS = 1200
+CHARS = 1000
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
 NEAREST = 2
 """Passages shown where none answers."""
@@ -230,9 +230,7 @@ def _asked(talk: Conversation, sql: str) -> Done | None:
 
 def _says_what(text: str) -> bool:
     """Whether it names a subject: “summarise these documents” does not."""
-    return any(
-        not re.fullmatch(r"(?i)these|those|this|all|it|them", word) for word in subject_of(text).values()
-    ) and bool(subject_of(text).keys() - {"summar", "document", "file", "text", "folder", "sourc", "materi"})
+    return any(word.lower() not in ERRANDS for word in keywords(text).values())
 
 
 def _named(words: Sequence[str]) -> str:

@@ -15,6 +15,8 @@ Row = dict[str, str]
 
 FITS = 0.5
 """Share of the question's words that a table has to account for (with names, columns and cells)."""
+SURE = 0.6
+"""The same where rows are counted for a “most” that no column holds."""
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
 LONGEST_LIST = 12
@@ -36,6 +38,8 @@ AGGREGATES = {
     "coldest|worst|"
     r"cheapest|bottom",
     "count": r"how many|number of|count",
+    "change": r"gr[eo]wn?|growth|ris(?:e|en|ing)|rose|f[ae]ll(?:en)?|change[ds]?|develop(?:ed|ment)?|trend|over time",
+    "summary": r"analy[sz]e|figures?|statistics|range|overview",
 }
 """Words that ask for an aggregate, by its name in SQL."""
 SENSES = {
@@ -64,7 +68,7 @@ _COLUMN = re.compile(
 _PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
 _GROUP = re.compile(
-    r"\b(?:by|per|for (?:each|every)|each|every|across|among)\s+(?:the\s+)?(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
+    r"\b(?:by|per|for (?:each|every)|each|every|across|among)\s+(?:the\s+)?(?=(?P<what>\w+(?:\s\w+)?))", re.IGNORECASE
 )
 _WHICH = re.compile(r"\b(?:which|what)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE)
 _HOW_MANY = re.compile(
@@ -207,6 +211,17 @@ class Asked:
             counted = f"count(*) FILTER (WHERE {self.where})"
             shares = f"SELECT round(100.0 * {counted} / count(*), 2) AS value, {counted} AS n, count(*) AS of_all"
             return f"{shares} FROM {self.table.sql}"
+        if self.target and self.aggregate == "change":
+            time = next(column.sql for column in self.table.columns if column.is_time)
+            value = f"{self.target.sql}, {time}"
+            ends = f"min({time}) AS since, arg_min({value}) AS first, max({time}) AS until, arg_max({value}) AS last"
+            name = self.group or self.label
+            named, by = (f"{name.sql} AS name, ", " GROUP BY 1") if name else ("", "")
+            single = f"HAVING count(*) = count(DISTINCT {time}) AND since < until"
+            return f"SELECT * FROM (SELECT {named}{ends} {source}{by} {single}) ORDER BY 1 LIMIT {LONGEST_LIST}"
+        if self.target and self.aggregate == "summary":
+            parts = [f"round({f}({self.target.sql}), 2) AS {f}imum" for f in ("min", "max")]
+            return f"SELECT {', '.join(parts)}, round(avg({self.target.sql}), 2) AS average, count(*) AS n {source}"
         different = f"count(DISTINCT {self.target.sql})" if self.target else "count(*)"
         if self.group and (self.target is None or self.aggregate in ("count", "")):
             return _named_apart(f"SELECT {self.group.sql} AS name, {different} AS value {source}", listed)
@@ -236,11 +251,24 @@ class Asked:
         """What the answer says, a sentence a figure or list; the figures as the table gave them."""
         if not rows or not any(value for row in rows for value in row.values()):
             return []
+        try:
+            return self._said(rows)
+        except (KeyError, ValueError):  # an answer of another shape says nothing
+            return []
+
+    def _said(self, rows: list[Row]) -> list[str]:
         what = self.target.said if self.target else "rows"
         where = f"{self.scope} in {self.table.name}"
         first = rows[0]
         if self.aggregate == "share":
             return [f"Share of rows{where}: {first['value']} % ({shown(first['n'])} of {shown(first['of_all'])})."]
+        if self.aggregate == "summary":
+            low, high, mean, n = (shown(first[key]) for key in ("minimum", "maximum", "average", "n"))
+            return [f"{capital(what)}{where} ranges from {low} to {high}, averages {mean} ({n} rows)."]
+        if self.aggregate == "change":
+            return [
+                _changed(row, f"{capital(what)}{f' of {named}' if (named := row.get('name')) else ''}") for row in rows
+            ]
         if "name" in first:
             counted = f" ({{n}} {'rows' if 'n' in first else ''})"
             listed = joined(
@@ -252,13 +280,31 @@ class Asked:
             ranked = joined(f"{_quoted(row['name'])} ({shown(row['value'])})" for row in rows)
             return [f"{_TITLES[self.aggregate]} {what}{where}: {ranked}."]
         if self.aggregate == "count":
-            different = f"different {what}" if self.target else "rows"
+            different = f"different values of {what}" if self.target else "rows"
             return [f"Number of {different}{where}: {shown(first['value'])}."]
         if self.aggregate:
             return [f"{_TITLES[self.aggregate]} {what}{where}: {shown(first['value'])} ({shown(first['n'])} rows)."]
         return [
             f"In {self.table.name}: {'; '.join(f'{_said(k)} {shown(v)}' for k, v in row.items() if v)}." for row in rows
         ]
+
+
+def _changed(row: Row, what: str) -> str:
+    """First and last value, and by how much of the first it went up or down; rounded to a tenth of a percent."""
+    since, until, first, last = (row[key] for key in ("since", "until", "first", "last"))
+    before, after = float(first or 0), float(last or 0)
+    if before == after:
+        return f"{what} stayed at {shown(first)} from {since} to {until}."
+    verb = "rose" if after > before else "fell"
+    percent = (
+        f", {'up' if after > before else 'down'} {abs(round(100 * (after / before - 1), 1)):g} %" if before > 0 else ""
+    )
+    return f"{what} {verb} from {shown(first)} in {since} to {shown(last)} in {until}{percent}."
+
+
+def capital(text: str) -> str:
+    """With a capital at the beginning."""
+    return text[:1].upper() + text[1:]
 
 
 _TITLES = {
@@ -306,7 +352,10 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min"} & set(aggregates):
         group = which
     label = None if group else which or _label(table, different)
-    if aggregate in ("avg", "sum", "median", "max", "min") and not (target and (target.is_measure or target.is_time)):
+    measured = target is not None and (target.is_measure or (target.is_time and aggregate in ("max", "min")))
+    if aggregate in ("avg", "sum", "median", "max", "min", "change", "summary") and not measured:
+        return None
+    if aggregate == "change" and not any(column.is_time for column in table.columns):
         return None
     if aggregate == "share" and not filters:
         return None
@@ -319,7 +368,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     if aggregate == "count" and not filters and not group and not target and not Column(table.name, "").match(free):
         return None
     unsaid = {word.lower() for word in names(question)} & set(open_words) - named
-    if fit < FITS or unsaid:
+    if unsaid or fit < (SURE if aggregate == "count" and group and group == which else FITS):
         return None
     return Asked(table, aggregate, target, group, label, tuple(filters), round(fit, 2))
 
