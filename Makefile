@@ -1,6 +1,7 @@
 # make demo   installs into .venv and runs the main job on examples/market, with no key
-# make test   installs, lints, type-checks and runs all tests
-# make clean  removes what the two made
+# make serve  installs the server too, and serves the graph with the demo's database to Studio and chat pages
+# make test   installs all extras and the tools, lints, type-checks and runs all tests
+# make clean  removes what they made
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -16,7 +17,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports pytest clean
+.PHONY: help demo serve test lint types imports pytest clean
 .DELETE_ON_ERROR:
 
 help:
@@ -26,6 +27,10 @@ demo: .venv/installed
 	@mkdir -p $(DEMO)
 	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" \
 		--sources examples/market/sources --oversight on_the_loop --model offline --db $(DEMO)/baton.db
+
+serve: .venv/installed-server
+	@mkdir -p $(DEMO)
+	@BATON_DB=$${BATON_DB:-$(DEMO)/baton.db} $(BIN)/langgraph dev --no-browser --no-reload --n-jobs-per-worker 8
 
 test: lint types imports pytest
 
@@ -47,10 +52,15 @@ pytest: .venv/installed-dev
 	@$(PIP) -e .
 	@touch $@
 
+.venv/installed-server: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Baton and LangGraph's server into .venv (once; a minute or two)"
+	@$(PIP) -e '.[server]'
+	@touch .venv/installed $@
+
 .venv/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Baton and its development tools into .venv (once; a minute or two)"
 	@$(PIP) -e '.[dev]'
-	@touch .venv/installed $@
+	@touch .venv/installed .venv/installed-server $@
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(USABLE)' >/dev/null 2>&1 || { echo "Baton needs Python 3.11 or newer with its venv\

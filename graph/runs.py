@@ -5,19 +5,22 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 from pydantic import JsonValue
 
-from graph.builder import build_graph
+from graph.builder import build_graph, facts_of
 from graph.database import Database
 from graph.sqlite.connection import explained
 from graph.sqlite.lease import Leases
-from graph.views import has_ended, view_of
+from graph.views import has_ended, view_of, waits
 from nodes.policy.answers import LOOK_AT_SIGNALS
-from nodes.policy.phases import needed
+from nodes.policy.phases import needed, next_node
+from nodes.runtime.approvals import Approvals, open_questions
 from nodes.runtime.budget import RUN, read_ledger
-from nodes.runtime.journal import read_board, read_events
+from nodes.runtime.context import RunContext
+from nodes.runtime.journal import Journal, read_board, read_events
 from nodes.runtime.rows import Listed, listing, note_end, read_index
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, read_log, read_recruits, send, waiting
@@ -26,13 +29,15 @@ from state.approval import Decision
 from state.errors import AgentsMissing, ModelFailed, ThreadBusy
 from state.event import Event
 from state.record import TaskRecord, Usage
-from state.run import ENDS, Run
+from state.run import ENDS, Phase, Run
 from state.signal import Signal
-from state.supervisor import Terms
+from state.supervisor import SupervisorState, Terms, is_over
 from state.text import Json
 
 SERVER = "server"
 """The door of runs that came in through the served graph."""
+MARKED_AS_RESOLVED = "marked as resolved"
+"""The door of a no that somebody gave by ending the thread at the question."""
 SERVER_LEASE = ""
 """Whose lease a server holds while it looks after its runs; no thread is called that."""
 
@@ -83,6 +88,8 @@ class Runs:
                 await self.check_team(thread_id)
             if check:
                 await check()
+            if given is None:
+                await self.enter_again(thread_id)
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
             stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
             try:
@@ -166,6 +173,51 @@ class Runs:
         holder = await self.leases.holder(thread_id)
         return holder is not None and holder.is_running
 
+    async def enter_again(self, thread_id: str) -> bool:
+        """Let a run that somebody has ended from outside go on by its phase; whoever calls has the lease.
+
+        Pages for agents do that: Agent Inbox's "Mark as Resolved" is `update_state(None, as_node="__end__")`. Where
+        questions were open, that cancels them: each counts as answered with no, and the thread says so.
+        """
+        snapshot = await self.snapshot(thread_id)
+        if not was_ended_from_outside(snapshot):
+            return False
+        said = await self._cancelled_questions(thread_id, snapshot)
+        warnings = snapshot.values.get("warnings", [])
+        told = {"messages": [AIMessage(said)], "warnings": [*warnings, said]} if said else {}
+        await self.graph.aupdate_state(config(thread_id), {"finished_at": None, **told}, as_node="intake")
+        return True
+
+    async def _cancelled_questions(self, thread_id: str, snapshot: StateSnapshot) -> str:
+        """Decide what was open where the run was ended, and nothing else was changed; what people are told, if so."""
+        before = await self.graph.aget_state(cast(RunnableConfig, snapshot.parent_config))
+        state = cast(SupervisorState, snapshot.values)
+        if not waits(before) or before.values != snapshot.values or next_node(facts_of(state)) != "approve":
+            return ""
+        signals, asked = SignalState(self.database.store, thread_id), Approvals(self.context(thread_id, state))
+        await signals.load(state.get("decisions") or {})
+        await asked.load()
+        questions = open_questions(state)
+        for question in questions:
+            if question.id not in signals.decisions:
+                no = Decision(type="reject", message="marked as resolved without an answer", door=MARKED_AS_RESOLVED)
+                await asked.answer(question, no, signals.decide)
+        about = ", ".join(f"{question.id} ({question.action})" for question in questions)
+        return f"Marked as resolved with open questions: {about}. That cancels them: they count as answered with no."
+
+    def context(self, thread_id: str, state: SupervisorState) -> RunContext:
+        """A run as a door sees it that does not execute it."""
+        return RunContext(
+            services=self.services,
+            store=self.database.store,
+            thread_id=thread_id,
+            scope="",
+            policy=Terms.model_validate(state.get("terms") or {}).policy,
+            phase=Phase(state["phase"]),
+            paths=[],
+            journal=Journal(self.database.store, thread_id, self.services.clock),
+        )
+
     async def missing(self, thread_id: str) -> list[str]:
         """The agents that the thread's run needs to go on, and that the team does not have."""
         state = (await self.snapshot(thread_id)).values
@@ -193,7 +245,7 @@ class Runs:
     async def _prepare(self, thread_id: str, given: Json) -> None:
         """Refuse what cannot be started before anything is written."""
         snapshot = await self.snapshot(thread_id)
-        if snapshot.next:
+        if snapshot.next or was_ended_from_outside(snapshot):
             raise ThreadBusy(
                 f"thread {thread_id} has work in flight; `baton resume {thread_id}` goes on with it, "
                 "or use another --thread"
@@ -202,6 +254,12 @@ class Runs:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
         rows = listing(thread_id, str(given["query"]), self.services.clock.now())
         await self.database.store.abatch(rows)  # before the first checkpoint: no list of runs misses it
+
+
+def was_ended_from_outside(snapshot: StateSnapshot) -> bool:
+    """Whether nothing comes next on a thread whose run has not come to its end."""
+    state = cast(SupervisorState, snapshot.values)
+    return bool(snapshot.created_at and state and not snapshot.tasks and not is_over(state))
 
 
 def config(thread_id: str) -> RunnableConfig:

@@ -23,17 +23,16 @@ from nodes.policy.approvals import is_expired
 from nodes.policy.plans import parse_plan
 from nodes.policy.takeover import hand_back_faults
 from nodes.runtime.approvals import Approvals, open_questions
-from nodes.runtime.context import RunContext
-from nodes.runtime.journal import Journal, asked_on, read_board
+from nodes.runtime.journal import asked_on, read_board
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.signals import SignalState, waiting
 from state.approval import Approval, Decision
 from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
 from state.record import TaskRecord
-from state.run import ENDS, Phase, Run
+from state.run import ENDS, Run
 from state.signal import Decide, HandBack, Signal
-from state.supervisor import SupervisorState, Terms
+from state.supervisor import SupervisorState
 from state.text import Json
 
 OnEvent = Callable[[Json], None]
@@ -247,28 +246,12 @@ async def _at_rest(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -
         state = cast(SupervisorState, snapshot.values)
         signals = SignalState(runs.database.store, thread_id)
         await signals.load(state.get("decisions") or {})
-        asked = Approvals(_context(runs, thread_id, state))
+        asked = Approvals(runs.context(thread_id, state))
         await asked.load()
         board = await read_board(runs.database.store, thread_id)
         questions = at_rest(state, board) if waits(snapshot) else asked_on(board)  # what a dead process asked
         still = [] if state["phase"] in ENDS else [q for q in questions if q.id not in signals.decisions]
         yield _AtRest(asked, signals, {question.id: question for question in still})
-
-
-def _context(runs: Runs, thread_id: str, state: SupervisorState) -> RunContext:
-    """The run as a door sees it that does not execute it."""
-    store, terms = runs.database.store, Terms.model_validate(state.get("terms") or {})
-    journal = Journal(store, thread_id, runs.services.clock)
-    return RunContext(
-        services=runs.services,
-        store=store,
-        thread_id=thread_id,
-        scope="",
-        policy=terms.policy,
-        phase=Phase(state["phase"]),
-        paths=[],
-        journal=journal,
-    )
 
 
 _STILL = ("waiting", "paused", "handed_over")

@@ -12,7 +12,7 @@ from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
 from state.record import TaskRecord, Usage
 from state.run import Phase
-from state.supervisor import SupervisorState, Update
+from state.supervisor import SupervisorState, Update, control_of, records_of
 
 
 def make_finish(services: Services) -> Node:
@@ -20,8 +20,9 @@ def make_finish(services: Services) -> Node:
 
     async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Close the run."""
-        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        phase, error = verdict(records, state.get("error"), state["phase"])
+        records = records_of(state)
+        is_cancelled = Phase.cancelled == state["phase"] or control_of(state).driving == "cancelled"
+        phase, error = verdict(records, state.get("error"), is_cancelled=is_cancelled)
         if phase is Phase.complete and not is_assembled(state.get("report")):
             phase, error = Phase.failed, "no report was put together"
         run = open_context(services, state, runtime, phase)
@@ -50,9 +51,9 @@ def make_finish(services: Services) -> Node:
     return finish
 
 
-def verdict(records: Sequence[TaskRecord], error: str | None, phase: str) -> tuple[Phase, str | None]:
+def verdict(records: Sequence[TaskRecord], error: str | None, *, is_cancelled: bool) -> tuple[Phase, str | None]:
     """How the run ended: cancelled, failed if it gave up or nothing was delivered, else complete."""
-    if phase == Phase.cancelled:
+    if is_cancelled:
         return Phase.cancelled, None
     if error:
         return Phase.failed, error

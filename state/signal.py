@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from state.approval import Decision
 from state.plan import Plan
-from state.run import Phase
 
 EVERYBODY = "all"
 """The address of a broadcast."""
@@ -116,8 +115,3 @@ class Control(BaseModel):
     reason: str = ""
     by: str = ""
     rollback: bool = False
-
-
-def phase_of(driving: Driving) -> Phase:
-    """The phase in which a run waits that does not drive itself."""
-    return Phase.handed_over if driving == "handed_over" else Phase.executing

@@ -9,7 +9,8 @@ import yaml
 from pydantic import JsonValue
 from rich.text import Text
 
-from graph.cli.screen import err, one_line, print_err, without_controls
+from graph.cli.console import err
+from graph.cli.screen import one_line, print_err, without_controls
 from nodes.policy.answers import checked_edit
 from state.approval import Answer, Approval
 

@@ -12,7 +12,8 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from graph.cli.screen import err, one_line, print_err, put_json, seconds
+from graph.cli.console import err
+from graph.cli.screen import one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
 from state.errors import BatonError

@@ -1,34 +1,22 @@
-"""Commands that look and run nothing: `baton status`, `runs`, `inbox`, `log`, `graph`."""
+"""Commands that look and run nothing: `baton status`, `runs`, `inbox`, `log`."""
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, TypeVar
 
 import typer
 from pydantic import JsonValue
 from rich.text import Text
 
-from graph.app import supervisor
+from graph.cli.console import out, table
 from graph.cli.live import line_of
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
 from graph.cli.result import show_markdown, summary
-from graph.cli.screen import (
-    action_of,
-    command,
-    fail,
-    one_line,
-    out,
-    print_err,
-    print_out,
-    put_json,
-    run_as_json,
-    seconds,
-    table,
-)
+from graph.cli.screen import action_of, command, fail, one_line, print_err, print_out, put_json, run_as_json, seconds
 from graph.cli.session import Launch, existing
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.policy.approvals import urgency
@@ -63,7 +51,13 @@ def status(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what is true of a run now, also while another process runs it."""
+    """Show what is true of a run now, also while another process runs it.
+
+    Examples:
+      baton status launch
+      baton status launch --plan > plan.yaml
+      baton status launch --report
+    """
     if report and plan:
         raise BadInput("give --report or --plan, not both")
     if plan:
@@ -144,7 +138,12 @@ def _next_steps(run: Run, db: Path | None) -> list[str]:
 
 
 def runs(db: Db = None, as_json: AsJson = False) -> int:
-    """List all runs, newest first."""
+    """List all runs, newest first.
+
+    Examples:
+      baton runs
+      baton runs --json
+    """
     found = look(db, lambda sup: sup.runs())
     if as_json:
         put_json([run_as_json(run) for run in found])
@@ -164,7 +163,12 @@ def _run_row(run: Run) -> list[str]:
 
 
 def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> int:
-    """List open questions, most urgent first."""
+    """List open questions, most urgent first.
+
+    Examples:
+      baton inbox
+      baton inbox launch --json
+    """
 
     async def asked(sup: Supervisor) -> tuple[list[tuple[str, Approval]], float]:
         runs = [await sup.view(thread)] if thread is not None else await sup.runs(only_open=True)
@@ -204,7 +208,12 @@ def log(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Print the events of a run, in order, or the record of its approvals."""
+    """Print the events of a run, in order, or the record of its approvals.
+
+    Examples:
+      baton log launch --follow
+      baton log launch --approvals --verify
+    """
     if verify and not approvals:
         raise BadInput("only the record of approvals can be verified: add --approvals")
     if approvals:
@@ -262,17 +271,3 @@ async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bo
             if is_over:
                 return
             await asyncio.sleep(LOOK_EVERY_S)
-
-
-def graph(
-    xray: Annotated[bool, typer.Option("--xray", help="With the worker graph inside")] = False,
-    db: Db = None,  # noqa: ARG001 # every command takes it
-    as_json: AsJson = False,
-) -> int:
-    """Print the graph as Mermaid."""
-    drawn = supervisor.get_graph(xray=xray)
-    if as_json:
-        put_json(cast(JsonValue, drawn.to_json()))
-    else:
-        print_out(drawn.draw_mermaid())
-    return 0

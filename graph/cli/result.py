@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rich.markdown import Markdown
 
-from graph.cli.options import FAILED, OF_RUN
+from graph.cli.console import out
+from graph.cli.options import CANCELLED, COMPLETE, FAILED, HANDED_OVER, WAITING
 from graph.cli.screen import (
     action_of,
     command,
     fail,
     one_line,
-    out,
     print_err,
     print_out,
     put_json,
@@ -21,7 +21,18 @@ from graph.cli.screen import (
     seconds,
     without_controls,
 )
-from state.run import Run
+from state.run import Run, RunStatus
+
+OF_RUN: dict[RunStatus, int] = {
+    # `running`: another process runs it, and what was asked of it was passed on
+    "complete": COMPLETE,
+    "failed": FAILED,
+    "waiting": WAITING,
+    "paused": WAITING,
+    "running": COMPLETE,
+    "cancelled": CANCELLED,
+    "handed_over": HANDED_OVER,
+}
 
 
 def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:

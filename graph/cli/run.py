@@ -39,7 +39,13 @@ def run(  # the options are the contract
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Work on a request until it is answered or a human is needed."""
+    """Work on a request until it is answered or a human is needed.
+
+    Examples:
+      baton run "What do customers complain about most?" --sources docs --oversight on_the_loop
+      baton run "The same question again" --sources docs --plan plan.yaml
+      baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
+    """
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
     launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
@@ -81,6 +87,10 @@ def _absolute(path: Path | None) -> str | None:
 
 
 def resume(thread: Thread, db: Db = None, as_json: AsJson = False) -> int:
-    """Go on with a run after a crash, a pause, or with answers given."""
+    """Go on with a run after a crash, a pause, or with answers given.
+
+    Examples:
+      baton resume launch
+    """
     session = going_on(thread, db, as_json=as_json)
     return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

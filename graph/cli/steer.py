@@ -23,12 +23,20 @@ By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so
 
 
 def pause(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
-    """Let nothing new start, and stop what runs at its next safe point."""
+    """Let nothing new start, and stop what runs at its next safe point.
+
+    Examples:
+      baton pause launch --reason "wait for the figures"
+    """
     return _sent(thread, db, as_json, by, kind="pause", reason=reason)
 
 
 def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
-    """Stop the run and put it into your hands."""
+    """Stop the run and put it into your hands.
+
+    Examples:
+      baton takeover launch --reason "the customer called"
+    """
     return _sent(thread, db, as_json, by, kind="takeover", reason=reason)
 
 
@@ -40,7 +48,12 @@ def cancel(  # the options are the contract
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """End the run: calls in flight are ended, nothing new starts, what was finished is reported."""
+    """End the run: calls in flight are ended, nothing new starts, what was finished is reported.
+
+    Examples:
+      baton cancel launch
+      baton cancel launch --rollback
+    """
     return _sent(thread, db, as_json, by, kind="cancel", reason=reason, rollback=rollback)
 
 
@@ -52,7 +65,11 @@ def recruit(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Add a task, and somebody of a role to do it, beside what is running."""
+    """Add a task, and somebody of a role to do it, beside what is running.
+
+    Examples:
+      baton recruit launch --role analyst --task "Check the totals"
+    """
     return _sent(thread, db, as_json, by, kind="recruit", role=role, task=task)
 
 
@@ -63,7 +80,11 @@ def retire(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Take an agent out of further assignment."""
+    """Take an agent out of further assignment.
+
+    Examples:
+      baton retire launch publisher
+    """
     return _sent(thread, db, as_json, by, kind="retire", agent=agent)
 
 
@@ -75,7 +96,11 @@ def mail(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Send a message to an agent: it is read before the agent's next step."""
+    """Send a message to an agent: it is read before the agent's next step.
+
+    Examples:
+      baton mail launch "Use the figures of 2025" --to analyst
+    """
     return _sent(thread, db, as_json, by, kind="mail", to=to, text=text)
 
 
@@ -105,7 +130,13 @@ def answer(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Answer an open question, and go on with the run."""
+    """Answer an open question, and go on with the run.
+
+    Examples:
+      baton answer launch t1.publish approve --by ana
+      baton answer launch t1.publish reject --message "not before Monday"
+      baton answer launch t1.publish edit --args '{"name": "b.md"}'
+    """
     said: dict[str, JsonValue] = {"type": decision, "message": message}
     if (decision == "edit") != (args is not None):
         raise BadInput("an edit, and only an edit, has new arguments: edit --args '{\"name\": …}'")
@@ -142,7 +173,12 @@ def hand_back(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Give a run back after a takeover: with results for tasks, with a changed plan, or as it is."""
+    """Give a run back after a takeover: with results for tasks, with a changed plan, or as it is.
+
+    Examples:
+      baton hand-back launch
+      baton hand-back launch --results results.yaml --plan plan.yaml
+    """
     if results == STDIN and plan == STDIN:
         raise BadInput("--results and --plan cannot both be read from stdin; give one of them as a file")
     made = read_results(results) if results is not None else {}

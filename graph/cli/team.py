@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 
+from graph.cli.console import out, table
 from graph.cli.look import look
 from graph.cli.options import AsJson, Db, MaybeThread
-from graph.cli.screen import one_line, out, print_out, put_json, table
+from graph.cli.screen import one_line, print_out, put_json
 from graph.cli.session import existing, login, recall
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
@@ -26,7 +27,13 @@ Checked = Annotated[
 
 
 def team(thread: MaybeThread = None, check: Checked = None, db: Db = None, as_json: AsJson = False) -> int:
-    """List the team; with THREAD, what each agent does in that run; with --check, what is wrong with a file."""
+    """List the team; with THREAD, what each agent does in that run; with --check, what is wrong with a file.
+
+    Examples:
+      baton team
+      baton team launch
+      baton team --check team.yaml
+    """
     if check is not None:
         return _checked(check, as_json=as_json)
     if thread is None:
@@ -96,7 +103,12 @@ def trust(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show how far agents are trusted and what is missing for the next level, or report an incident."""
+    """Show how far agents are trusted and what is missing for the next level, or report an incident.
+
+    Examples:
+      baton trust
+      baton trust publisher --incident major --note "it sent the wrong file"
+    """
     if incident and agent is None:
         raise BadInput("an incident is one agent's: baton trust AGENT --incident minor|major --note N")
     if note and not incident:

@@ -21,7 +21,12 @@ def watch(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Keep runs going: apply deadlines that have passed, recover runs whose process died."""
+    """Keep runs going: apply deadlines that have passed, recover runs whose process died.
+
+    Examples:
+      baton watch
+      baton watch --once --json
+    """
     asyncio.run(_watch(existing(db), every, once=once, as_json=as_json))
     return 0
 

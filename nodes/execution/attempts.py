@@ -27,7 +27,7 @@ from nodes.agents.worker.desk_tools import coordination_tools, delegation_tools
 from nodes.agents.worker.run import _opening
 from nodes.execution.containment import run_contained
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
-from nodes.policy.gates import brief_for_substitute, escalated, is_cut_short, substitution_reason
+from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
@@ -116,10 +116,13 @@ class Working:
     ) -> Outcome:
         """By the worker graph: below the run's own, or for what was delegated on a thread of its own."""
         execution, spec = invocation.execution, invocation.spec
+        models = execution.run.services.models
+        # One of its own is made in a thread: the first of a provider's imports that one's client.
+        model = models.default if spec.model is None else await asyncio.to_thread(models.for_agent, spec.model)
         context = WorkerContext(
             spec=spec,
             brief=invocation.brief,
-            model=execution.run.services.models.for_agent(spec.model),
+            model=model,
             tools=await self._tools(invocation, desk, delegations, sources),
             sources=sources,
             execution=execution,
@@ -173,7 +176,7 @@ class AttemptRunner:
             if totals.tries:
                 await self._announce_substitute(outcome, agent, totals.tries + 1)
             outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
-            if outcome.status == "parked" or (outcome.status == "done" and not is_cut_short(outcome)):
+            if outcome.status == "parked" or (outcome.status == "done" and not outcome.limited):
                 break
             if _is_denied(outcome):
                 break

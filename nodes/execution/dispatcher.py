@@ -24,7 +24,7 @@ class Dispatcher:
     def __init__(
         self,
         execution: ExecutionContext,
-        assignment: TaskRunner,
+        tasks: TaskRunner,
         replanned: Sequence[str] = (),
         *,
         worked_s: float = 0.0,
@@ -32,7 +32,7 @@ class Dispatcher:
         self.execution = execution
         self.worked_s = worked_s
         """Seconds that earlier rounds have taken."""
-        self.assignment = assignment
+        self.tasks = tasks
         self.replanned = replanned
         self.abort: str | None = None
         """Why the run gave up, once it has."""
@@ -101,7 +101,7 @@ class Dispatcher:
         """Wait for one task's end, and let everyone know."""
 
         async def work() -> dict[str, object]:
-            return (await self.assignment.work(record)).model_dump(mode="json")
+            return (await self.tasks.run(record)).model_dump(mode="json")
 
         future = self.execution.outcomes[record.id]
         try:

@@ -26,12 +26,8 @@ Tools = Mapping[str, BaseTool]
 async def roll_back(run: RunContext) -> list[RollbackResult]:
     """What became of every action of the run that has left something in the world, in the order of undoing."""
     effects = SideEffectLedger(run.store, run.thread_id, run.services.clock)
-    found = [effect for effect in await effects.newest_first() if _counts(effect)]
+    found = [one for one in await effects.newest_first() if is_left_behind(one) or one.status == "undone"]
     return [await _undo(effect, await _tools(run, effect), effects) for effect in found]
-
-
-def _counts(effect: Effect) -> bool:
-    return is_left_behind(effect) or effect.status == "undone"
 
 
 async def _tools(run: RunContext, effect: Effect) -> Tools:

@@ -16,38 +16,32 @@ from nodes.agents.results import stored
 from nodes.execution.attempts import AttemptRunner
 from nodes.policy.failures import failures_in_a_row, time_for_try
 from nodes.policy.gates import (
-    _DESCRIPTION,
-    _RESULT,
-    _RISK_OF,
-    _asks_later,
     accepted,
     denied_outcome,
     edited,
+    entry_question,
     has_ended,
     is_about_result,
     is_sent_back,
     outcome_by_human,
     parked,
-    reasons,
+    result_question,
     with_returns,
 )
-from nodes.policy.oversight import fired, highest, response, risk_asked
+from nodes.policy.oversight import Response, fired
 from nodes.policy.readiness import assemble_brief, readiness
-from nodes.policy.routing import marks_of, risk_of
 from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.rows import space
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
 from state.approval import Approval, Decision, TriggerInput
-from state.record import Failure, Outcome, OutcomeStatus, TaskRecord
+from state.record import FINAL, Failure, Outcome, OutcomeStatus, TaskRecord
 from state.text import Json
-
-ENDED = frozenset({"done", "failed", "skipped", "cancelled"})
 
 
 @dataclass(frozen=True)
 class TaskRunner:
-    """What it takes to work on a task."""
+    """Runs the tasks of one superstep."""
 
     execution: ExecutionContext
     attempts: AttemptRunner
@@ -57,29 +51,25 @@ class TaskRunner:
     notes: Sequence[str] = ()
     """What the user said while the work was in flight."""
 
-    async def work(self, record: TaskRecord) -> Outcome:
+    async def run(self, record: TaskRecord) -> Outcome:
         """The outcome of one task; `blocked` when it has to wait for a human elsewhere."""
         if known := await self._recorded(record):
             return known
         inputs = await self._inputs(record)
         state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input)
         if self.execution.aborted.is_set():
-            return await self._finished(record, self._outcome(record, "cancelled"))
+            return await self._finish(record, self._outcome(record, "cancelled"))
         if state == "blocked" or self.execution.signals.is_stopping:
             return self._outcome(record, "blocked")
         if state == "hopeless":
             failure = Failure(kind="permanent", message="the tasks it builds on did not deliver")
-            return await self._finished(record, self._outcome(record, "skipped", failure))
-        return await self._segments(record, inputs)
-
-    async def _segments(self, record: TaskRecord, inputs: Mapping[str, Outcome]) -> Outcome:
-        """Work, and go on as soon as an answer comes while the rest of the run is still busy."""
+            return await self._finish(record, self._outcome(record, "skipped", failure))
         segment = 0
-        while True:
+        while True:  # goes on as soon as an answer comes while the rest of the run is still busy
             waiting = record.outcome if record.status == "parked" else None
             if not waiting or not waiting.approvals or self._is_answered(waiting):
                 async with self.execution.concurrency:
-                    waiting = await self._leg(record, inputs, segment)
+                    waiting = await self._segment(record, inputs, segment)
                 if waiting.status != "parked" or not waiting.approvals:
                     return waiting
             record = record.model_copy(update={"status": "parked", "outcome": waiting})
@@ -88,36 +78,14 @@ class TaskRunner:
                 return waiting
             segment += waiting.approvals[0].subject == "action"
 
-    async def _leg(self, record: TaskRecord, inputs: Mapping[str, Outcome], segment: int) -> Outcome:
-        """One stretch of work, from the start or from where it parked, to the end or to where it parks."""
-        if accepted := outcome_by_human(record, self.execution.signals.decisions):
-            return await self._finished(record, accepted)
-        if why := await self.execution.budget.exhausted_by():
-            return await self._finished(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
-        if self.execution.aborted.is_set():
-            return await self._finished(record, self._outcome(record, "cancelled"))
-        record = self._with_who_is_left(record)
-        await self._started(record)
-        brief = assemble_brief(
-            self.query,
-            record,
-            inputs,
-            mail=[*(Mail(sender="user", to="all", text=note) for note in self.notes), *self._mail(record)],
-            iteration=self.iteration,
-            artifacts=sum(len(r.outcome.artifacts) for r in self.execution.records.values() if r.outcome),
-            sources=self.sources,
-        )
-        passage = Passage(self.execution, self.attempts)
-        made = await self._unless_stopped(passage.through(record, brief, segment), record)
-        return await self._finished(record, made)
+    # Inputs
 
-    def _with_who_is_left(self, record: TaskRecord) -> TaskRecord:
-        """The record with the agent that will really do it: another one where the chosen one is retired."""
-        left = self.attempts.candidates(record)
-        if not record.route or not left or left[0] == record.agent or record.status == "parked":
-            return record
-        reason = f"{record.agent} is retired; next best score"
-        return record.model_copy(update={"route": record.route.model_copy(update={"agent": left[0], "reason": reason})})
+    async def _recorded(self, record: TaskRecord) -> Outcome | None:
+        item = await self.execution.run.store.aget(space("outcomes", self.execution.run.thread_id), self._key(record))
+        return Outcome.model_validate(item.value) if item else None
+
+    def _key(self, record: TaskRecord) -> str:
+        return f"{self.execution.run.scope}:{record.id}"
 
     async def _inputs(self, record: TaskRecord) -> dict[str, Outcome]:
         """The outcomes of what the task builds on, and of whoever was recruited by those."""
@@ -136,21 +104,43 @@ class TaskRunner:
         record = self.execution.records[task_id]
         return record.outcome or self._outcome(record, "skipped")
 
-    def _mail(self, record: TaskRecord) -> Sequence[Mail]:
-        return self.execution.signals.mail(record.agent or "").messages
+    def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
+        return Outcome(
+            task_id=record.id, agent=record.agent or "", status=status, iteration=self.iteration, failure=failure
+        )
 
-    def _is_answered(self, outcome: Outcome) -> bool:
-        return any(approval.id in self.execution.signals.decisions for approval in outcome.approvals)
+    # One segment: a stretch of work between two waits for a human
 
-    async def _answer_comes(self, outcome: Outcome) -> bool:
-        """Wait for an answer while others still work; false when nothing else can run any more."""
-        self.execution.stop_if_idle()
-        while not self._is_answered(outcome):
-            if self.execution.aborted.is_set() or self.execution.idle.is_set():
-                return False
-            self.execution.signals.changed.clear()
-            await self.execution.signals.changed.wait()
-        return True
+    async def _segment(self, record: TaskRecord, inputs: Mapping[str, Outcome], segment: int) -> Outcome:
+        """From the start or from where it parked, to the end or to where it parks."""
+        if by_human := outcome_by_human(record, self.execution.signals.decisions):
+            return await self._finish(record, by_human)
+        if why := await self.execution.budget.exhausted_by():
+            return await self._finish(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
+        if self.execution.aborted.is_set():
+            return await self._finish(record, self._outcome(record, "cancelled"))
+        record = self._with_available_agent(record)
+        await self._start(record)
+        notes = [Mail(sender="user", to="all", text=note) for note in self.notes]
+        brief = assemble_brief(
+            self.query,
+            record,
+            inputs,
+            mail=[*notes, *self.execution.signals.mail(record.agent or "").messages],
+            iteration=self.iteration,
+            artifacts=sum(len(r.outcome.artifacts) for r in self.execution.records.values() if r.outcome),
+            sources=self.sources,
+        )
+        made = await self._unless_stopped(self._through_gates(record, brief, segment), record)
+        return await self._finish(record, made)
+
+    def _with_available_agent(self, record: TaskRecord) -> TaskRecord:
+        """The record with the agent that will really do it: another one where the chosen one is retired."""
+        left = self.attempts.candidates(record)
+        if not record.route or not left or left[0] == record.agent or record.status == "parked":
+            return record
+        reason = f"{record.agent} is retired; next best score"
+        return record.model_copy(update={"route": record.route.model_copy(update={"agent": left[0], "reason": reason})})
 
     async def _unless_stopped(self, making: Coroutine[Any, Any, Outcome], record: TaskRecord) -> Outcome:
         """The outcome of `making`, or `cancelled` when the run stops first."""
@@ -166,88 +156,25 @@ class TaskRunner:
                 work.cancel()
                 await asyncio.wait({work}, timeout=5)
 
-    async def _recorded(self, record: TaskRecord) -> Outcome | None:
-        item = await self.execution.run.store.aget(space("outcomes", self.execution.run.thread_id), self._key(record))
-        return Outcome.model_validate(item.value) if item else None
+    def _is_answered(self, outcome: Outcome) -> bool:
+        return any(approval.id in self.execution.signals.decisions for approval in outcome.approvals)
 
-    def _key(self, record: TaskRecord) -> str:
-        return f"{self.execution.run.scope}:{record.id}"
+    async def _answer_comes(self, outcome: Outcome) -> bool:
+        """Wait for an answer while others still work; false when nothing else can run any more."""
+        self.execution.stop_if_idle()
+        while not self._is_answered(outcome):
+            if self.execution.aborted.is_set() or self.execution.idle.is_set():
+                return False
+            self.execution.signals.changed.clear()
+            await self.execution.signals.changed.wait()
+        return True
 
-    async def _started(self, record: TaskRecord) -> None:
-        run = self.execution.run
-        self.execution.records[record.id] = record.model_copy(update={"status": "running"})
-        row: Json = {"status": "running", "agent": record.agent, "started_at": run.services.clock.now()}
-        await run.emit(
-            "task_started",
-            task_id=record.id,
-            agent=record.agent,
-            also=[run.journal.row(f"task:{record.id}", row)],
-            iteration=self.iteration,
-        )
+    # The gates: may it begin, the work itself, does the result count or is it done again
 
-    async def _finished(self, record: TaskRecord, made: Outcome) -> Outcome:
-        """Record how it ended: mail it sent first, then the outcome, the board and the event in one transaction."""
-        outcome, run = made, self.execution.run
-        if made.status == "failed" and not record.task.required:
-            outcome = made.model_copy(update={"status": "skipped"})
-        await self.execution.listener.outbox.flush()
-        rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
-        if outcome.status not in ENDED:
-            return await self._parked(record, outcome, rows)
-        rows.append(PutOp(space("outcomes", run.thread_id), self._key(record), outcome.model_dump(mode="json")))
-        await run.emit(
-            "task_finished",
-            task_id=record.id,
-            agent=outcome.agent,
-            also=rows,
-            status=outcome.status,
-            attempts=outcome.attempts,
-            tokens=outcome.usage.total_tokens,
-            reason=outcome.failure.message if outcome.failure else None,
-            limited=outcome.limited or None,
-        )
-        return outcome
-
-    async def _parked(self, record: TaskRecord, outcome: Outcome, rows: list[PutOp]) -> Outcome:
-        """The outcome with its questions asked."""
-        await self.execution.run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
-        decided = self.execution.signals.decisions
-        asked = [a if a.id in decided else await self.execution.approvals.ask(a) for a in outcome.approvals]
-        return outcome.model_copy(update={"approvals": asked})
-
-    def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
-        return Outcome(
-            task_id=record.id, agent=record.agent or "", status=status, iteration=self.iteration, failure=failure
-        )
-
-
-async def show_waiting(execution: ExecutionContext) -> None:
-    """Put tasks that wait for a human on the board again: a failed try of a nested supervisor has taken them off it."""
-    parked = [record for record in execution.records.values() if record.status == "parked" and record.outcome]
-    rows = [
-        execution.run.journal.row(f"task:{record.id}", _board(record.outcome)) for record in parked if record.outcome
-    ]
-    if rows:
-        await execution.run.store.abatch(rows)
-
-
-def _board(outcome: Outcome) -> Json:
-    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals"}
-    row = outcome.model_dump(mode="json", include=shown)
-    return {**row, "tokens": outcome.usage.total_tokens, "error": outcome.failure.message if outcome.failure else None}
-
-
-@dataclass(frozen=True)
-class Passage:
-    """What it takes to bring a task through."""
-
-    execution: ExecutionContext
-    attempts: AttemptRunner
-
-    async def through(self, record: TaskRecord, brief: Brief, segment: int) -> Outcome:
+    async def _through_gates(self, record: TaskRecord, brief: Brief, segment: int) -> Outcome:
         """The outcome as it counts, or parked at a gate or at an action. `segment` counts the stretches of work."""
-        gates, waiting = Gates(self.execution), record.outcome if record.status == "parked" else None
-        entry = await gates.entry(record, brief.iteration)
+        waiting = record.outcome if record.status == "parked" else None
+        entry = await self._entry_question(record, brief.iteration)
         decision = self._decision(entry)
         if entry and decision is None:
             return parked(Outcome(task_id=record.id, agent=entry.agent, status="parked"), entry, brief.iteration)
@@ -257,26 +184,23 @@ class Passage:
         if waiting and is_about_result(waiting):
             status = "failed" if waiting.failure else "done"
             made = waiting.model_copy(update={"approvals": [], "status": status})
-            return await self._until_it_counts(record, brief, segment, made)
-        return await self._until_it_counts(record, brief, segment, await self._work(record, brief, segment, waiting))
-
-    async def _until_it_counts(self, record: TaskRecord, brief: Brief, segment: int, made: Outcome) -> Outcome:
-        """Ask about the result where its triggers fire; work on it again as long as a human sends it back."""
-        gates = Gates(self.execution)
-        while has_ended(made):
-            question = await gates.result(record, made)
+        else:
+            made = await self._work(record, brief, segment, waiting)
+        while has_ended(made):  # asked about where triggers fire; done again as long as a human sends it back
+            question = await self._result_question(record, made)
             if question is None:
                 return made
             decision = self._decision(question)
             if decision is None:
                 return parked(made, question, made.iteration)
             if decision.type != "reject":
-                return await self._settled(made, decision)
+                sources = await self.execution.run.sources()
+                return await asyncio.to_thread(stored, accepted(made, decision), self.execution.run.folder, sources)
             if not is_sent_back(made, decision, self.execution.run.policy.max_attempts):
                 ended = denied_outcome(record, decision, f"the result of task {record.id}", made.iteration)
                 return ended.model_copy(update={"usage": made.usage, "attempts": made.attempts, "tried": made.tried})
             again = brief.model_copy(update={"feedback": decision.message or "do it again", "previous": made.result})
-            made = await self._again(record, again, segment, made)
+            made = await self._work_again(record, again, segment, made)
         return made
 
     async def _work(self, record: TaskRecord, brief: Brief, segment: int, waiting: Outcome | None) -> Outcome:
@@ -290,7 +214,7 @@ class Passage:
         made = await self.attempts.make(record, brief, f"{segment}r{returned}" if returned else str(segment))
         return with_returns(made, returned, brief)
 
-    async def _again(self, record: TaskRecord, brief: Brief, segment: int, before: Outcome) -> Outcome:
+    async def _work_again(self, record: TaskRecord, brief: Brief, segment: int, before: Outcome) -> Outcome:
         """Work from the start, with what a human said to the last result."""
         returned = before.returned + 1
         fresh = record.model_copy(update={"status": "running", "outcome": None})
@@ -299,85 +223,33 @@ class Passage:
         counted = made.model_copy(update={"usage": usage, "attempts": before.attempts + made.attempts})
         return with_returns(counted, returned, brief)
 
-    async def _settled(self, made: Outcome, decision: Decision) -> Outcome:
-        """The result as it was accepted or replaced."""
-        sources = await self.execution.run.sources()
-        return await asyncio.to_thread(stored, accepted(made, decision), self.execution.run.folder, sources)
-
-    def _decision(self, question: Approval | None) -> Decision | None:
-        return self.execution.signals.decisions.get(question.id) if question else None
-
-
-@dataclass(frozen=True)
-class Gates:
-    """The gates of all tasks of one superstep."""
-
-    execution: ExecutionContext
-
-    async def entry(self, record: TaskRecord, iteration: int) -> Approval | None:
+    async def _entry_question(self, record: TaskRecord, iteration: int) -> Approval | None:
         """What has to be answered before the task begins, if anything: then it waits, or was decided."""
-        key, policy, name = f"{record.id}.{iteration}.start", self.execution.run.policy, record.agent or ""
+        key, name = f"{record.id}.{iteration}.start", record.agent or ""
         if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
-        spec = self._spec(name)
-        marks = marks_of(record.task, record.route, spec, policy)
         mode = await mode_of(self.execution.run, name)
-        if mode != "in_command" and spec and _asks_later(record.task, spec):
-            marks = [mark for mark in marks if mark.trigger != "sensitive"]
-        what, found = response(marks, mode)
-        if what == "pass":
-            return None
-        question = Approval(
-            id=key,
-            task_id=record.id,
-            agent=name,
-            subject="task",
-            action=record.task.action or "begin task",
-            args={"description": record.task.description},
-            args_schema=_DESCRIPTION,
-            risk=risk_asked(risk_of(record.task, policy), mode),
-            priority=highest(found),
-            triggers=found,
-            reason=reasons(found),
-            description=f"**{name}** is to begin task `{record.id}`: {record.task.description}",
-        )
-        if what == "note":
-            await self.execution.approvals.record_only(question)
-            return None
-        return question
+        what, question = entry_question(key, record, self._spec(name), self.execution.run.policy, mode)
+        return await self._asked(what, question)
 
-    async def result(self, record: TaskRecord, outcome: Outcome) -> Approval | None:
+    async def _result_question(self, record: TaskRecord, outcome: Outcome) -> Approval | None:
         """What has to be answered about a result before it counts, if anything."""
         key = f"{record.id}.{outcome.iteration}.result{outcome.returned}"
         if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
-        found = fired(self._signs(record, outcome), self.execution.run.policy)
+        found = fired(self._trigger_input(record, outcome), self.execution.run.policy)
         if not found:
             return None
         mode = await mode_of(self.execution.run, outcome.agent)
-        what, found = response(found, mode)
-        why = f"It failed: {outcome.failure.message}" if outcome.failure else outcome.text[:2000]
-        question = Approval(
-            id=key,
-            task_id=record.id,
-            agent=outcome.agent,
-            subject="result",
-            action="accept failure" if outcome.failure else "accept result",
-            args={"result": outcome.result},
-            args_schema=_RESULT,
-            risk=risk_asked(_RISK_OF.get(found[0].trigger, "medium"), mode),
-            priority=highest(found),
-            triggers=found,
-            reason=reasons(found),
-            description=f"**{outcome.agent}** has ended task `{record.id}`: {record.task.description}\n\n{why}\n\n"
-            "Approve: it stands. Edit: your result counts. Reject: it is done again with your message.",
-        )
+        return await self._asked(*result_question(key, record, outcome, found, mode))
+
+    async def _asked(self, what: Response, question: Approval) -> Approval | None:
+        """The question, if a human is to answer it; one that is only put on record is, here."""
         if what == "note":
             await self.execution.approvals.record_only(question)
-            return None
-        return question
+        return question if what == "ask" else None
 
-    def _signs(self, record: TaskRecord, outcome: Outcome) -> TriggerInput:
+    def _trigger_input(self, record: TaskRecord, outcome: Outcome) -> TriggerInput:
         failure, spec = outcome.failure, self._spec(outcome.agent)
         others = [other for key, other in self.execution.records.items() if key != record.id]
         now = record.model_copy(update={"outcome": outcome})
@@ -393,3 +265,63 @@ class Gates:
     def _spec(self, name: str) -> AgentSpec | None:
         team = self.execution.run.services.team
         return team.agent(name) if name in team else None
+
+    def _decision(self, question: Approval | None) -> Decision | None:
+        return self.execution.signals.decisions.get(question.id) if question else None
+
+    # Start and finish: the board, the events, the questions
+
+    async def _start(self, record: TaskRecord) -> None:
+        run = self.execution.run
+        self.execution.records[record.id] = record.model_copy(update={"status": "running"})
+        row: Json = {"status": "running", "agent": record.agent, "started_at": run.services.clock.now()}
+        await run.emit(
+            "task_started",
+            task_id=record.id,
+            agent=record.agent,
+            also=[run.journal.row(f"task:{record.id}", row)],
+            iteration=self.iteration,
+        )
+
+    async def _finish(self, record: TaskRecord, made: Outcome) -> Outcome:
+        """Record how it ended: mail it sent first, then the outcome, the board and the event in one transaction.
+
+        One that parked is not at its end: its questions are asked.
+        """
+        outcome, run = made, self.execution.run
+        if made.status == "failed" and not record.task.required:
+            outcome = made.model_copy(update={"status": "skipped"})
+        await self.execution.listener.outbox.flush()
+        rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
+        if outcome.status not in FINAL:
+            await run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
+            decided, ask = self.execution.signals.decisions, self.execution.approvals.ask
+            asked = [one if one.id in decided else await ask(one) for one in outcome.approvals]
+            return outcome.model_copy(update={"approvals": asked})
+        rows.append(PutOp(space("outcomes", run.thread_id), self._key(record), outcome.model_dump(mode="json")))
+        await run.emit(
+            "task_finished",
+            task_id=record.id,
+            agent=outcome.agent,
+            also=rows,
+            status=outcome.status,
+            attempts=outcome.attempts,
+            tokens=outcome.usage.total_tokens,
+            reason=outcome.failure.message if outcome.failure else None,
+            limited=outcome.limited or None,
+        )
+        return outcome
+
+
+async def show_waiting(execution: ExecutionContext) -> None:
+    """Put tasks that wait for a human on the board again: a failed attempt of a nested supervisor took them off it."""
+    parked = [(record.id, record.outcome) for record in execution.records.values() if record.status == "parked"]
+    rows = [execution.run.journal.row(f"task:{task_id}", _board(outcome)) for task_id, outcome in parked if outcome]
+    if rows:
+        await execution.run.store.abatch(rows)
+
+
+def _board(outcome: Outcome) -> Json:
+    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals"}
+    row = outcome.model_dump(mode="json", include=shown)
+    return {**row, "tokens": outcome.usage.total_tokens, "error": outcome.failure.message if outcome.failure else None}

@@ -65,15 +65,17 @@ def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonVa
             }
             for q in questions
         ],
-        "review_configs": [{"action_name": q.action, "allowed_decisions": [*q.choices], **_form(q)} for q in questions],
+        "review_configs": [
+            {
+                "action_name": q.action,
+                "allowed_decisions": [*q.choices],
+                **({"args_schema": q.args_schema} if q.args_schema else {}),  # what a page makes a form from
+            }
+            for q in questions
+        ],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked
-
-
-def _form(question: Approval) -> dict[str, JsonValue]:
-    """What a page makes a form from."""
-    return {"args_schema": question.args_schema} if question.args_schema else {}
 
 
 DOOR = "deadline"

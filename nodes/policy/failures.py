@@ -34,7 +34,8 @@ def most_failures(count: int, share: float) -> int:
 def abort_reason(records: Iterable[TaskRecord], policy: Policy) -> str | None:
     """Why the run cannot go on, or None. Kinds without a threshold of their own count together."""
     records = list(records)
-    buckets = [_bucket(record, policy) for record in records]
+    known = policy.failure_threshold
+    buckets = [record.task.kind if record.task.kind in known else "default" for record in records]
     totals = Counter(buckets)
     failed = Counter(bucket for record, bucket in zip(records, buckets, strict=True) if _has_failed(record))
     for bucket, count in failed.items():
@@ -67,7 +68,3 @@ def failures_in_a_row(records: Iterable[TaskRecord], agent: str) -> int:
         if outcome.finished_at < began:
             row, began = row + 1, outcome.started_at
     return row
-
-
-def _bucket(record: TaskRecord, policy: Policy) -> str:
-    return record.task.kind if record.task.kind in policy.failure_threshold else "default"

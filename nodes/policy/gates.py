@@ -8,12 +8,12 @@ reject lets the task fail.
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import JsonValue
-
-from nodes.policy.routing import tools_for
+from nodes.policy.oversight import TRIGGERS, Closeness, Response, ask_about, response
+from nodes.policy.routing import marks_of, risk_of, tools_for
 from state.agent import AgentSpec, Brief
-from state.approval import POLICY, Approval, Decision, FiredTrigger, Risk
+from state.approval import POLICY, Approval, Decision, FiredTrigger
 from state.plan import Task
+from state.policy import Policy
 from state.record import Failure, Outcome, TaskRecord
 
 ESCALATE = "escalate"
@@ -21,11 +21,6 @@ LONGEST_SHOWN = 4_000
 """Characters of a partial result in the question."""
 
 Decisions = Mapping[str, Decision]
-
-
-def is_cut_short(outcome: Outcome) -> bool:
-    """Whether a limit ended the work: what was delivered is not a plain success."""
-    return bool(outcome.limited)
 
 
 def why(outcome: Outcome) -> str:
@@ -91,6 +86,59 @@ def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None
     return None
 
 
+def entry_question(
+    key: str, record: TaskRecord, agent: AgentSpec | None, policy: Policy, mode: Closeness
+) -> tuple[Response, Approval]:
+    """Whether a human is asked before the task begins, and the question.
+
+    A sensitive task is asked about when it acts, with its real arguments, where its agent has a tool for it.
+    """
+    marks = marks_of(record.task, record.route, agent, policy)
+    asks_later = agent is not None and agent.run is None and tools_for(record.task.action or "", agent)
+    if mode != "in_command" and asks_later:
+        marks = [mark for mark in marks if mark.trigger != "sensitive"]
+    what, found = response(marks, mode)
+    question = Approval(
+        id=key,
+        task_id=record.id,
+        agent=record.agent or "",
+        subject="task",
+        action=record.task.action or "begin task",
+        args={"description": record.task.description},
+        args_schema={
+            "type": "object",
+            "properties": {"description": {"type": "string", "minLength": 1}},
+            "required": ["description"],
+        },
+        risk=risk_of(record.task, policy),
+        reason="",
+        description=f"**{record.agent or ''}** is to begin task `{record.id}`: {record.task.description}",
+    )
+    return what, ask_about(question, found, mode)
+
+
+def result_question(
+    key: str, record: TaskRecord, outcome: Outcome, fired: Sequence[FiredTrigger], mode: Closeness
+) -> tuple[Response, Approval]:
+    """Whether a human is asked about a result, for which these triggers `fired`, before it counts, and the question."""
+    what, found = response(fired, mode)
+    why = f"It failed: {outcome.failure.message}" if outcome.failure else outcome.text[:2000]
+    question = Approval(
+        id=key,
+        task_id=record.id,
+        agent=outcome.agent,
+        subject="result",
+        action="accept failure" if outcome.failure else "accept result",
+        args={"result": outcome.result},
+        args_schema={"type": "object", "properties": {"result": {}}, "required": ["result"]},
+        risk=TRIGGERS[found[0].trigger].risk,
+        reason="",
+        description=f"**{outcome.agent}** has ended task `{record.id}`: {record.task.description}\n\n{why}\n\n"
+        "Approve: it stands. Edit: your result counts. Reject: it is done again with your message.",
+    )
+    return what, ask_about(question, found, mode)
+
+
 UNCOUNTED = frozenset({"denied", "limit", "rejected"})
 """Failures about which there is nothing to ask: a human has spoken, or the run's own limits and model have."""
 
@@ -119,22 +167,6 @@ def with_returns(made: Outcome, returned: int, brief: Brief) -> Outcome:
     return made.model_copy(update=changes)
 
 
-_DESCRIPTION: dict[str, JsonValue] = {
-    "type": "object",
-    "properties": {"description": {"type": "string", "minLength": 1}},
-    "required": ["description"],
-}
-_RESULT: dict[str, JsonValue] = {"type": "object", "properties": {"result": {}}, "required": ["result"]}
-
-_RISK_OF: dict[str, Risk] = {"confidence": "low", "cost": "high"}
-"""Of a question about a result, by its first trigger; medium otherwise. A low one may pass when nobody answers."""
-
-
-def reasons(found: Sequence[FiredTrigger]) -> str:
-    """Every reason, highest priority first, in one line."""
-    return "; ".join(one.reason for one in found)
-
-
 def edited(task: Task, decision: Decision | None) -> Task:
     """The task as a human has changed it before it began."""
     if decision is None or decision.type != "edit" or not decision.args:
@@ -161,8 +193,3 @@ def accepted(outcome: Outcome, decision: Decision) -> Outcome:
 def is_sent_back(outcome: Outcome, decision: Decision, most: int) -> bool:
     """Whether a rejected result is done again: a human said no, and has not done so `most` times."""
     return decision.by != POLICY and outcome.returned + 1 < most
-
-
-def _asks_later(task: Task, spec: AgentSpec) -> bool:
-    """Whether a sensitive task is asked about when it acts, with its real arguments: not where a function acts."""
-    return spec.run is None and bool(tools_for(task.action or "", spec))

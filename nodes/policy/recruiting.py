@@ -159,18 +159,14 @@ def directory(records: Iterable[TaskRecord], team: Iterable[AgentSpec], retired:
     """Every agent of the team with its status; a new list each time."""
     tasks: dict[str, list[TaskRecord]] = {}
     for record in records:
-        tasks.setdefault(_doer(record), []).append(record)
+        who = (record.outcome.agent if record.outcome else "") or record.agent or ""  # did it, or is to do it
+        tasks.setdefault(who, []).append(record)
     return [_member(agent, tasks.get(agent.name, []), agent.name in retired) for agent in team]
 
 
 def by_role(members: Iterable[Member], role: str) -> list[Member]:
     """The members of one role."""
     return [member for member in members if member.role == role]
-
-
-def _doer(record: TaskRecord) -> str:
-    """Who did it, or is to do it."""
-    return (record.outcome.agent if record.outcome else "") or record.agent or ""
 
 
 def _member(agent: AgentSpec, records: list[TaskRecord], retired: bool) -> Member:

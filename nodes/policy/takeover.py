@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from nodes.policy.readiness import downstream
-from state.plan import Plan, Task
+from state.plan import Plan
 from state.record import FINAL, HUMAN, Outcome, TaskRecord
 from state.side_effect import Effect
 from state.signal import Cancel, Control, Driving, Pause, Resume, Signal, Takeover
@@ -62,9 +62,13 @@ def handed_back(
     return [
         _given(record, results[record.id], at, iteration, by)
         if record.id in results
-        else (_anew(record) if record.id in stale else record)
+        else (record.model_copy(update=ANEW) if record.id in stale else record)
         for record in kept
     ]
+
+
+ANEW: dict[str, object] = {"status": "pending", "outcome": None, "feedback": ""}
+"""What becomes of a record whose task is to be done again."""
 
 
 def dropped(before: Sequence[TaskRecord], after: Sequence[TaskRecord]) -> list[TaskRecord]:
@@ -78,26 +82,17 @@ def _kept(records: Sequence[TaskRecord], plan: Plan | None) -> list[TaskRecord]:
     if plan is None:
         return list(records)
     old = {record.id: record for record in records}
-    kept = [_same_or_new(task, old.get(task.id)) for task in plan.tasks]
+    kept = [
+        old[task.id] if task.id in old and old[task.id].task == task else TaskRecord(task=task) for task in plan.tasks
+    ]
     staying = {record.id for record in kept if record is old.get(record.id)} | {HUMAN}
     for record in records:
-        if record.recruited_by and record.id not in {one.id for one in kept} and _has_recruiter(record, staying, old):
+        is_known = record.id in {one.id for one in kept}
+        has_recruiter = record.recruited_by in staying or record.recruited_by not in old  # a person is always there
+        if record.recruited_by and not is_known and has_recruiter:
             kept.append(record)
             staying.add(record.id)
     return kept
-
-
-def _has_recruiter(record: TaskRecord, staying: set[str], old: Mapping[str, TaskRecord]) -> bool:
-    """Whether whoever asked for a recruit is still there; a person always is."""
-    return record.recruited_by in staying or record.recruited_by not in old
-
-
-def _same_or_new(task: Task, record: TaskRecord | None) -> TaskRecord:
-    return record if record and record.task == task else TaskRecord(task=task)
-
-
-def _anew(record: TaskRecord) -> TaskRecord:
-    return record.model_copy(update={"status": "pending", "outcome": None, "feedback": ""})
 
 
 def _given(record: TaskRecord, result: JsonValue, at: float, iteration: int, by: str) -> TaskRecord:

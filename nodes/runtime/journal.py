@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import Clock
 from state.approval import Approval
-from state.event import Event, EventKind
+from state.event import Event, EventKind, check_data
 from state.text import Json
 
 Writer = Callable[[Json], None]
@@ -28,7 +28,7 @@ class Journal:
         self.store = store
         self.thread_id = thread_id
         self.clock = clock
-        self.writer: Writer = _nobody
+        self.writer: Writer = lambda _: None
         self._seq: int | None = None
         self._lock = asyncio.Lock()
 
@@ -43,7 +43,12 @@ class Journal:
         data: Json | None = None,
         also: Sequence[PutOp] = (),
     ) -> Event:
-        """Number an event, store it together with the rows in `also`, and stream it. `path`: by default the agent."""
+        """Number an event, store it together with the rows in `also`, and stream it. `path`: by default the agent.
+
+        Raises:
+            ValueError: it does not tell what its kind tells (`state.event.FIELDS`).
+        """
+        check_data(kind, data or {})
         async with self._lock:
             if self._seq is None:
                 self._seq = await self._last_seq()
@@ -77,7 +82,8 @@ class Journal:
     async def wipe(self, *below: str) -> None:
         """Take off the board what nested supervisors have put below these places: `TASK/`, or `TASK/PLACE/`."""
         board = await read_board(self.store, self.thread_id) if below else {}
-        if names := [name for name in board if _stands_below(name, below)]:
+        places = tuple(f"task:{place}" for place in below)
+        if names := [name for name in board if name.startswith(places)]:
             await self.store.abatch([PutOp(space("board", self.thread_id), name, None) for name in names])
 
     async def _last_seq(self) -> int:
@@ -121,11 +127,3 @@ def asked_below(board: Mapping[str, Json]) -> list[Approval]:
 def event_key(seq: int) -> str:
     """The key of an event: sorts by number."""
     return f"{seq:012d}"
-
-
-def _stands_below(name: str, places: Sequence[str]) -> bool:
-    return name.startswith(tuple(f"task:{place}" for place in places))
-
-
-def _nobody(event: Json) -> None:
-    """The writer when nobody streams."""

@@ -6,7 +6,6 @@ What agents of nested supervisors do is on the ledger of the outermost run, in o
 """
 
 import asyncio
-from typing import TypeGuard
 
 from langgraph.store.base import BaseStore, PutOp
 
@@ -42,7 +41,9 @@ class SideEffectLedger:
         """
         known = await self._all()
         before = known.get(effect.id)
-        in_doubt = [before.model_copy(update={"id": f"{before.id}#{before.tries}"})] if _is_open(before) else []
+        in_doubt = []
+        if before and before.status == "intended":
+            in_doubt = [before.model_copy(update={"id": f"{before.id}#{before.tries}"})]
         number = before.number if before and not in_doubt else len(known) + 1
         tries = before.tries + 1 if before else 1
         begun = effect.model_copy(update={"number": number, "tries": tries, "status": "intended"})
@@ -69,10 +70,6 @@ class SideEffectLedger:
                 rows = await read_all(self._store, self._place)
                 self._known = {row.key: Effect.model_validate(row.value) for row in rows}
         return self._known
-
-
-def _is_open(effect: Effect | None) -> TypeGuard[Effect]:
-    return effect is not None and effect.status == "intended"
 
 
 class NestedLedger:

@@ -62,7 +62,7 @@ class Listener:
         self.approvals = questions
         self.records = records
         self.outbox = Outbox(run, signals, records)
-        self.on_recruit: Callable[[TaskRecord], None] = _nobody
+        self.on_recruit: Callable[[TaskRecord], None] = lambda _: None
         self.plan: Approval | None = None
         """The question about the plan, while that waits."""
         self._lock = asyncio.Lock()
@@ -228,10 +228,6 @@ class Listener:
 
     async def _log(self, item: Waiting, outcome: str, rows: list[PutOp]) -> None:
         await self.run.store.abatch([*rows, *self._moved(item, outcome)])
-
-
-def _nobody(_: TaskRecord) -> None:
-    """Takes recruits while no dispatcher does."""
 
 
 class Outbox:

@@ -21,7 +21,7 @@ from pydantic import JsonValue, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation
 
 from nodes.policy.approvals import denial
-from nodes.policy.oversight import fired, highest, is_sensitive, response, risk_asked
+from nodes.policy.oversight import ask_about, fired, is_sensitive, response
 from nodes.runtime.calling import HandOver, Parked, call
 from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.nesting import Ledger
@@ -186,13 +186,12 @@ async def _first(side_effect: SideEffect, execution: ExecutionContext) -> Approv
         args=side_effect.args,
         args_schema=side_effect.args_schema,
         choices=list(side_effect.choices),
-        risk=risk_asked(side_effect.signs.risk, mode),
-        priority=highest(found),
-        triggers=found,
-        reason="; ".join([*([side_effect.must_ask] if side_effect.must_ask else []), *(one.reason for one in found)]),
+        risk=side_effect.signs.risk,
+        reason=side_effect.must_ask,
         description=f"**{side_effect.agent}** wants to do `{side_effect.name}` for task `{side_effect.task.id}`: "
         f"{side_effect.task.description}",
     )
+    question = ask_about(question, found, mode)
     if what == "note" and not side_effect.must_ask:
         await execution.approvals.record_only(question)
         return None

@@ -15,7 +15,7 @@ from weakref import WeakSet
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mail import Mailbox
-from nodes.runtime.rows import LOADED, read_all, read_each, space
+from nodes.runtime.rows import read_all, read_each, space
 from nodes.runtime.services import Clock
 from state.agent import Mail
 from state.approval import Decision
@@ -59,6 +59,10 @@ async def read_log(store: BaseStore, thread_id: str) -> Sequence[tuple[str, Json
     return [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
 
 
+LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+"""Kinds of rows that `SignalState` holds."""
+
+
 class SignalState:
     """Control, mailboxes, retired agents, recruits and decisions of one run."""
 
@@ -75,7 +79,7 @@ class SignalState:
         """In the order in which they came."""
         self.changed = asyncio.Event()
         """Set at every change; who waits for one clears it first."""
-        self.on_control: Callable[[Control], None] = _nobody
+        self.on_control: Callable[[Control], None] = lambda _: None
         self._parent: SignalState | None = None
         self._question_prefix = ""
         """What stands before the ids of its questions at the leader's."""
@@ -194,7 +198,3 @@ class SignalState:
 async def read_recruits(store: BaseStore, thread_id: str) -> list[TaskRecord]:
     """The recruits of a run, in the order in which they were granted."""
     return [TaskRecord.model_validate(item.value) for item in await read_all(store, space("recruits", thread_id))]
-
-
-def _nobody(_: Control) -> None:
-    """Told who is driving while no dispatcher is."""

@@ -15,6 +15,18 @@ PLACE = re.compile(r"(?P<unit>[Lpr])(?P<first>\d{1,9})(?:-(?P<again>[Lpr])(?P<la
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A file to be read."""
+
+    name: str
+    """As labels have it: below its root, with `/`, without characters that a label cannot hold."""
+    path: str
+    """Where it really is, links resolved."""
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """Rows and columns as they stand in a file: all text, None where a cell is missing."""
 

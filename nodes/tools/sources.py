@@ -9,8 +9,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nodes.tools.collect import Collection, Found, Skipped, collect
-from nodes.tools.document import UNIT_NAMES, Document
+from nodes.tools.collect import Collection, Skipped, collect
+from nodes.tools.document import UNIT_NAMES, Document, Found
 from nodes.tools.index import Hits, Index
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
 from state.errors import BadInput, ThreadUnknown
 from state.signal import Takeover
-from tests.clock import HeldClock
 from tests.runs import agent, plan
 
 

@@ -7,12 +7,12 @@ import pytest
 from langgraph.types import Command
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.approval import Approval, Decision
 from state.errors import BadInput
 from state.run import Run
 from state.signal import Decide
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan, statuses
 
 MINUTE = 60.0

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import BadInput, ThreadUnknown
 from state.run import Run
 from state.signal import Pause, Resume, Signal, Takeover
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan
 
 HALF_AN_HOUR = 1800.0

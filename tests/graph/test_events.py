@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+from graph.testing import HeldClock
 from state.agent import Brief, Limits
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 
@@ -103,12 +103,13 @@ async def test_a_task_starts_when_its_inputs_exist_not_when_the_wave_is_over() -
 
 async def test_no_more_tasks_work_at_once_than_the_policy_allows() -> None:
     now, peak = 0, 0
+    three = asyncio.Barrier(3)
 
     async def work(brief: Brief, desk: Any) -> str:
         nonlocal now, peak
         now += 1
         peak = max(peak, now)
-        await asyncio.sleep(0.01)
+        await three.wait()
         now -= 1
         return "So."
 

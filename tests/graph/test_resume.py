@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.services import SystemClock
 from nodes.runtime.signals import send
@@ -14,7 +15,6 @@ from state.approval import Decision
 from state.errors import BadInput, ModelRejected, ModelUnavailable
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Decide
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 DRAFT = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])

@@ -20,12 +20,12 @@ from graph.server import AGAIN_S, ServerRecovery, recovering
 from graph.settings import read_settings
 from graph.sqlite.lease import STEP_S, Leases
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.services import Clock, SystemClock
 from state.agent import Brief
 from state.errors import AgentsMissing, SettingsInvalid, ThreadBusy
 from state.signal import Pause
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 from tests.served import THREAD, Two, config, two
 

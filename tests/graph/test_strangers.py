@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import AgentsMissing, BadInput
 from state.run import Run
 from state.signal import Cancel, HandBack, Pause, Resume, SendMail, Signal, Takeover
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 HALF_AN_HOUR = 1800.0

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from graph.testing import HeldClock
 from nodes.runtime.desk import Desk
 from state.agent import Brief, Skills
 from state.errors import AgentFailed
-from tests.clock import HeldClock
 from tests.journeys.steered import THREAD, happened
 from tests.runs import Turns, agent, opened, plan, statuses
 

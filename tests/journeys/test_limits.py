@@ -9,11 +9,11 @@ from langchain_core.tools import StructuredTool, tool
 from langgraph.pregel.remote import RemoteGraph
 
 from graph.app import build_supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import Delay, ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief, Limits
 from state.errors import BadInput
-from tests.clock import HeldClock
 from tests.journeys.steered import THREAD, happened, supervisor, under_way
 from tests.runs import agent, opened, plan, statuses
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.policy.trust import DAY_S
 from nodes.runtime.desk import Desk
 from nodes.runtime.rows import read_all, space
 from state.agent import AgentSpec, Brief, Limits
 from state.signal import Cancel
-from tests.clock import HeldClock
 from tests.journeys.below import unit
 from tests.journeys.doom import THREAD
 from tests.journeys.steered import PATIENCE_S, happened, under_way

@@ -11,10 +11,10 @@ import pytest
 
 from graph.database import open_database
 from graph.supervisor import open_supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.rows import read_all, space
 from state.text import Json
-from tests.clock import HeldClock
 from tests.graph.cli.conftest import Baton
 from tests.runs import plan
 

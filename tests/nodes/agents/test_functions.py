@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from graph.testing import HeldClock
 from nodes.agents.worker.conclude import split_confidence
 from state.errors import AgentFailed
 from state.run import Run, TaskView
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan
 
 

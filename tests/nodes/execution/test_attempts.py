@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel, Step
 from state.agent import AgentSpec, Brief, Limits
 from state.errors import AgentFailed
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 

@@ -7,12 +7,12 @@ from langchain_core.tools import tool
 from pydantic import JsonValue
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.services import SystemClock
 from state.agent import AgentSpec, Brief, Limits
 from state.errors import AgentFailed
 from state.run import Run
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, all_approved, opened, plan, statuses
 
 UNSURE: dict[str, Any] = {"result": "Perhaps.", "confidence": 0.4}

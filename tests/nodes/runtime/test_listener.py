@@ -1,6 +1,7 @@
 """The listener applies what waits: in order, each once, effect and log together; and refuses what may not be."""
 
 import asyncio
+from typing import get_args
 
 import pytest
 from langgraph.store.memory import InMemoryStore
@@ -12,8 +13,8 @@ from nodes.runtime.rows import read_all, space
 from nodes.runtime.signals import SignalState, read_log, send, waiting
 from state.agent import Mail
 from state.approval import Approval, Decision
-from state.record import TaskRecord
-from state.signal import Cancel, Decide, Pause, Recruit, Resume, Retire, SendMail, Signal
+from state.record import Outcome, TaskRecord
+from state.signal import Cancel, Decide, HandBack, Pause, Recruit, Resume, Retire, SendMail, Signal, Takeover
 from tests.builders import make_outcome, make_record
 from tests.nodes.runtime.executions import THREAD, events, make_floor
 
@@ -26,6 +27,28 @@ async def handle(execution: ExecutionContext, *signals: Signal) -> list[str]:
     await execution.listener.look()
     assert await waiting(execution.run.store, THREAD) == []
     return [str(entry["outcome"]) for _, entry in await read_log(execution.run.store, THREAD)]
+
+
+EVERY_SIGNAL: list[Signal] = [
+    SendMail(to="ada", text="hello"),
+    Recruit(role="helper", task="more"),
+    Retire(agent="bob"),
+    Decide(approval="q", decision=Decision(type="approve")),
+    Pause(),
+    Resume(),
+    Takeover(),
+    HandBack(results={"t1": "done by hand"}),
+    Cancel(),
+]
+
+
+async def test_every_signal_has_somebody_who_applies_it() -> None:
+    execution = make_floor(make_record("t1", "parked", outcome=asking("q")))
+
+    assert {type(signal) for signal in EVERY_SIGNAL} == set(get_args(get_args(Signal)[0]))
+    said = await handle(execution, *EVERY_SIGNAL)
+    assert len(said) == len(EVERY_SIGNAL)
+    assert [one for one in said if one.startswith("refused")] == []
 
 
 async def test_signals_are_applied_in_their_order() -> None:
@@ -114,13 +137,13 @@ async def test_the_event_of_a_mail_says_how_much_was_lost() -> None:
     assert last["data"]["lost"] == {"ada": 51}
 
 
-def parked(question: str) -> Approval:
-    return Approval(id=question, task_id="t1", agent="ada", action="send", reason="it asks")
+def asking(*questions: str) -> Outcome:
+    approvals = [Approval(id=one, task_id="t1", agent="ada", action="send", reason="it asks") for one in questions]
+    return make_outcome(status="parked").model_copy(update={"approvals": approvals})
 
 
 async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> None:
-    outcome = make_outcome(status="parked").model_copy(update={"approvals": [parked("q1")]})
-    execution = make_floor(make_record("t1", "parked", outcome=outcome))
+    execution = make_floor(make_record("t1", "parked", outcome=asking("q1")))
     yes, no = Decision(type="approve", by="ana"), Decision(type="reject", by="ben")
     said = await handle(
         execution,

@@ -4,10 +4,10 @@ import asyncio
 
 from langgraph.store.memory import InMemoryStore
 
+from graph.testing import HeldClock
 from nodes.runtime.services import WakeUps
 from nodes.runtime.signals import handled, read_log, send, waiting
 from state.signal import Pause, Resume, SendMail
-from tests.clock import HeldClock
 
 THREAD = "a.b"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodes.tools.collect import Found
+from nodes.tools.document import Found
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_document
 from nodes.tools.sources import Sources, open_sources
