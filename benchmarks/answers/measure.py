@@ -79,7 +79,7 @@ def folder(name: str, package: str, path: str, versions: dict[str, str], source:
         with tempfile.TemporaryDirectory() as empty:
             form = ["--no-binary", package] if source else []
             wanted = [*form, "--no-deps", "-q", "-d", empty, f"{package}=={versions[package]}"]
-            subprocess.run([sys.executable, "-m", "pip", "download", *wanted], check=True)  # noqa: S603
+            subprocess.run([sys.executable, "-m", "pip", "download", *wanted], check=True)
             archive = next(Path(empty).iterdir())
             home.mkdir(parents=True)
             if archive.suffix == ".whl":

@@ -109,7 +109,7 @@ class Index:
     def _weights(self, wanted: Iterable[str]) -> dict[str, float]:
         """Inverse document frequency, as BM25 has it, kept above 0."""
         total = len(self._passages)
-        return {key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (self._count(key),)}
+        return {key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (max(1, self._count(key)),)}
 
     def _ranked(
         self, pool: Sequence[tuple[int, float]], query: str, weights: dict[str, float]

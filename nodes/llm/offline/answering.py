@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.tables import Asked, Table, asked, best, joined, rows_in, tables_in
-from nodes.llm.offline.words import ERRANDS, subject_of, title_of
+from nodes.llm.offline.words import ERRANDS, subject_of, title_of, without_errand
 from nodes.tools.words import keywords, stems
 from state.citation import LABEL
 
@@ -19,6 +19,8 @@ POINTS = 3
 """Points of an answer, at most."""
 CHARS = 1000
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
+SHORT = 100
+"""Characters below which a passage that ends without an end is a title."""
 NEAREST = 2
 """Passages shown where none answers."""
 FOUND = 8
@@ -62,7 +64,8 @@ class Passage:
         body = self.text[heading.end() :] if heading else self.text
         if not heading or not body.strip():
             return f"{quotation(self.text)}\n{self.label}"
-        return f"**{(heading['title'] or heading['lined']).strip()}**\n\n{quotation(body)}\n{self.label}"
+        title = f"**{(heading['title'] or heading['lined']).strip()}** ({self.file})"
+        return f"{title}\n\n{quotation(body)}\n{self.label}"
 
 
 def answer(talk: Conversation) -> Reply:
@@ -72,10 +75,10 @@ def answer(talk: Conversation) -> Reply:
 
 
 def questions_in(task: str) -> list[str]:
-    """What a task asks: itself, or where it names parts after a colon (`X: a; b`), its subject and each of them."""
+    """What a task asks: itself, or where it names parts after a colon (`X: a; b`), each of them, then its subject."""
     subject, colon, parts = task.partition(": ")
     several = [part.strip() for part in parts.split(";") if part.strip()] if colon else []
-    return [subject, *several] if len(several) > 1 and subject_of(subject) else [task]
+    return [*several, subject] if len(several) > 1 and subject_of(subject) else [task]
 
 
 def lookups(talk: Conversation) -> list[Call]:
@@ -130,9 +133,10 @@ def chosen(found: Sequence[Passage]) -> list[Passage]:
     for passage in found:
         if len(picks) == POINTS:
             break
-        if not picks or sum(len(one.text) for one in picks) + len(passage.text) <= CHARS:
+        says_little = len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
+        if not says_little and (not picks or sum(len(one.text) for one in picks) + len(passage.text) <= CHARS):
             picks.append(passage)
-    return picks
+    return picks or list(found[:1])
 
 
 def figures(question: str, talk: Conversation) -> list[str]:
@@ -158,8 +162,10 @@ def reading_of(question: str, talk: Conversation) -> Asked | None:
 
 
 def passages_for(talk: Conversation) -> list[Passage]:
-    """The passages in all tool results, each once: of the searches the best of each first."""
-    results = [passages_in(done.text) for done in (*reversed(talk.results("search")), *talk.results("read"))]
+    """The passages in all tool results, each once, the best of each first; what others asked for before the task."""
+    own = [_search(question).args for question in questions_in(talk.task)]
+    searches = sorted(talk.results("search"), key=lambda done: done.args in own)
+    results = [passages_in(done.text) for done in (*searches, *talk.results("read"))]
     found: dict[str, Passage] = {}
     for rank in range(max(map(len, results), default=0)):
         for passages in results:
@@ -205,7 +211,7 @@ def quotation(text: str) -> str:
 
 
 def _search(question: str) -> Call:
-    return Call("search", {"query": question[:400], "limit": FOUND})
+    return Call("search", {"query": without_errand(question)[:400], "limit": FOUND})
 
 
 def _bullets(sentences: Sequence[str]) -> str:

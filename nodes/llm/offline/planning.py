@@ -13,6 +13,8 @@ from nodes.llm.offline.tables import AGGREGATES, tables_in
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
+IN_PLACE = {"delete", "pay"}
+"""Actions that need no result first."""
 PREFERRED = {
     "research": "researcher",
     "analysis": "analyst",
@@ -23,8 +25,8 @@ PREFERRED = {
 }
 """Who does a kind of work, where the team has such a role."""
 MARKET = {
-    "Market size and adoption of {}: how large is the market, and its growth; who has it in production?": "researcher",
-    "Competitors in {}: which framework has the most stars; which companies use them?": "analyst",
+    "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "researcher",
+    "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analyst",
     "Product comparison in {}: licence and price; strengths and weaknesses; limits and budgets": "researcher",
     "Technology trends in {}: which standards and protocols emerge; durable execution as a feature": "researcher",
 }
@@ -107,7 +109,8 @@ class Drafting:
         """What is to be done with the result, last."""
         for action in request.actions:
             after = [self.ids[-1]] if self.tasks else []
-            self.add("action", f"{action.capitalize()} the result: {request.text}", after, action=action)
+            what = f"{action.capitalize()} the result: {request.text}" if self.tasks else request.text
+            self.add("action", what, after, action=action)
 
     def role(self, kind: str, wanted: str = "") -> str:
         """A role of this team for that kind of work: the one wanted, the usual one, one that says so."""
@@ -136,6 +139,7 @@ class Drafting:
 def _add_tasks(draft: Drafting, request: Request) -> None:
     """The questions side by side; then advice, things to make, and the text that was asked for."""
     alone = not (request.aspects or request.made or request.written or request.strategy)
+    alone &= not request.actions or bool(set(request.actions) - IN_PLACE)
     first = [draft.ask(aspect) for aspect in request.aspects or ([request.text] if alone else [])]
     if request.strategy:
         first.append(draft.add("strategy", request.strategy, first))

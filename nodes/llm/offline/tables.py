@@ -390,7 +390,8 @@ def _filters(question: str, columns: dict[str, Column], cells: Sequence[Row]) ->
         word, whole = row["cell"].lower(), row["whole"].lower() == "true"
         said = _in(row["cell"]) & set(re.findall(r"[^\W_]+", question.lower()))
         named = any(w[:1].isupper() and w.lower() in said for w in re.findall(r"[^\W_]+", question)[1:])
-        few = int(row["different"] or 0) <= 40
+        few = int(row["different"] or 0) <= 40 and len(_in(row["cell"])) <= 4 * len(said)
+        few = few and not re.search(r"\w\.\w|/", row["cell"])
         if row["col"] in found or (said and said <= used) or (word in STOP_CELLS) or not (whole or (named and few)):
             continue
         if whole and len(word) < 3 and not re.search(rf"\b{re.escape(row['cell'])}\b", question):

@@ -19,17 +19,22 @@ ERRANDS = frozenset(
 MOST_WORDS = 12
 
 _ERRAND = re.compile(
-    r"^(?:please\s+)?(?:research|find(?: out)?|identify|investigate|describe|explain|analy[sz]e|gather|look up|"
-    r"summari[sz]e|list|write|tell me(?: about)?|say|show(?: me)?|give(?: me)?)\b(?:\s+from the (?:sources|"
-    r"tables))?\s*:?\s+",
+    r"^(?:please\s+)?(?:research|find(?: out)?|identify|investigate|determine|check|clarify|outline|compare|name|"
+    r"describe|explain|analy[sz]e|gather|look up|summari[sz]e|list|write|tell me(?: about)?|say|show(?: me)?|give(?: me)?)\b"
+    r"(?:\s+from the (?:sources|tables))?\s*:?\s+",
     re.IGNORECASE,
 )
 _CUT = re.compile(r"[:;(\n]|\.\s|,\s+(?:such as|including|with)\b|\s[–—-]\s|(?<=\?)")
 
 
+def without_errand(text: str) -> str:
+    """The text without the verb of work that it begins with."""
+    return _ERRAND.sub("", text.strip()) or text
+
+
 def title_of(description: str) -> str:
     """The subject of a task's description, without the verb it begins with and what comes after a colon."""
-    rest = _ERRAND.sub("", description.strip())
+    rest = without_errand(description)
     head = _CUT.split(rest, maxsplit=1)[0].strip(" .,") or rest.strip()
     words = head.split()
     short = " ".join(words[:MOST_WORDS]) + (" …" if len(words) > MOST_WORDS else "")

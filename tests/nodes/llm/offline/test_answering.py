@@ -39,7 +39,7 @@ def test_the_question_itself_is_searched_for() -> None:
 
 def test_parts_after_a_colon_are_questions_of_their_own() -> None:
     calls = turn(brief("Limits of agents: what do they cost; when do they stop"), ["search"]).tool_calls
-    assert [call["args"]["query"] for call in calls] == ["Limits of agents", "what do they cost", "when do they stop"]
+    assert [call["args"]["query"] for call in calls] == ["what do they cost", "when do they stop", "Limits of agents"]
     assert len({call["id"] for call in calls}) == len(calls)
 
 
@@ -52,7 +52,7 @@ def test_the_best_passages_come_whole_best_first_and_to_the_letter() -> None:
 
 def test_a_passage_stands_below_its_heading() -> None:
     text, _ = finished(brief(TASK), TOOLS)
-    assert text.startswith("**Checkpoints**\n\n> Durable checkpoints let")
+    assert text.startswith("**Checkpoints** (guide.md)\n\n> Durable checkpoints let")
 
 
 def test_a_line_break_in_a_passage_is_kept() -> None:
@@ -72,7 +72,7 @@ def test_an_answer_is_short_enough_to_read() -> None:
 
 def test_the_words_that_nothing_speaks_of_are_named_first() -> None:
     text = answered("How cheaply durable are checkpoints?", PARTLY)
-    assert text.startswith("No passage speaks of “cheaply”.\n\n**Checkpoints**")
+    assert text.startswith("No passage speaks of “cheaply”.\n\n**Checkpoints** (guide.md)")
 
 
 def test_a_question_that_is_not_covered_is_declined_with_the_nearest_passages() -> None:
