@@ -19,9 +19,9 @@ ERRANDS = frozenset(
 MOST_WORDS = 12
 
 _ERRAND = re.compile(
-    r"^(?:please\s+)?(?:research|find(?: out)?|identify|investigate|determine|check|clarify|outline|compare|name|"
-    r"describe|explain|analy[sz]e|gather|look up|summari[sz]e|list|write|tell me(?: about)?|say|show(?: me)?|give(?: me)?)\b"
-    r"(?:\s+from the (?:sources|tables))?\s*:?\s+",
+    r"^(?:please\s+)?(?:research|find(?: out)?|identify|investigate|determine|check|clarify|outline|compare|name|list|"
+    r"describe|explain|analy[sz]e|gather|look up|summari[sz]e|write|tell me(?: about)?|say|show(?: me)?|"
+    r"give(?: me)?)\b(?:\s+from the (?:sources|tables))?\s*:?\s+",
     re.IGNORECASE,
 )
 _CUT = re.compile(r"[:;(\n]|\.\s|,\s+(?:such as|including|with)\b|\s[–—-]\s|(?<=\?)")
