@@ -1,6 +1,6 @@
 """The facade for code that is not async: the same verbs, run on an event loop in a thread of its own."""
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ class BlockingSupervisor:
 
     def __init__(self, portal: Portal, supervisor: Any) -> None:
         self._call: Callable[[Coroutine[Any, Any, Any]], Any] = portal.call
-        self._iterate: Callable[[Any], Iterator[Any]] = portal.iterate
+        self._iterate: Callable[[Any], Generator[Any, None, None]] = portal.iterate
         self._supervisor = supervisor
 
     def start(self, *args: Any, **kwargs: Any) -> Run:
@@ -89,7 +89,7 @@ class BlockingSupervisor:
         found: tuple[list[Entry], str] = self._call(self._supervisor.audit(thread_id))
         return found
 
-    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Json]:
+    def stream(self, *args: Any, **kwargs: Any) -> Generator[Json, None, None]:
         """See `Supervisor.stream`; whoever stops early cancels the run."""
         return self._iterate(self._supervisor.stream(*args, **kwargs))
 

@@ -35,7 +35,8 @@ Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOut
 
 def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
     """The graph that runs one agent on one task."""
-    worker = StateGraph(WorkerState, context_schema=WorkerContext)
+    # No `context_schema`: the server makes a JSON schema of it for `/subgraphs`, which live objects do not have.
+    worker: StateGraph[WorkerState, WorkerContext, WorkerState, WorkerState] = StateGraph(WorkerState)
     worker.add_node("brief", brief)
     worker.add_node("think", think)
     worker.add_node("act", act)

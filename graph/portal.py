@@ -8,7 +8,7 @@ whoever cancels cannot wait until that is done.
 import asyncio
 import atexit
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
@@ -76,7 +76,7 @@ class Portal:
                 made.exception()
             raise
 
-    def iterate(self, items: AsyncGenerator[T, None], context: Context | None = None) -> Iterator[T]:
+    def iterate(self, items: AsyncGenerator[T, None], context: Context | None = None) -> Generator[T, None, None]:
         """The items of an async generator, each made when it is asked for; whoever stops early cancels the rest."""
         around, end = context or copy_context(), object()
 

@@ -1,21 +1,24 @@
 """Assemble: one answer from all results, deduplicated, filtered, every claim with its source."""
 
+import asyncio
 from collections.abc import Sequence
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from nodes.agents.citations import Checked, check, computations
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
-from nodes.policy.report import deduplicate, is_worth_keeping, joined, sinks, write_report
+from nodes.policy.confidence import split_confidence
+from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
 from nodes.policy.takeover import RollbackResult
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
-from state.errors import BudgetUsedUp, ReplyUnusable
+from state.errors import BudgetUsedUp, ReplyUnusable, SourcesInvalid
 from state.record import TaskRecord
 from state.run import ENDS, Mode, Phase
 from state.supervisor import SupervisorState, Terms, Update, records_of
@@ -52,7 +55,8 @@ def make_assemble(services: Services) -> Node:
         control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
-        return {**update, "report": _report(services, state, answer, records, undone), "phase": phase}
+        checked = await _checked(run, state["goal"], answer, records)
+        return {**update, "report": _report(services, state, checked, records, undone), "phase": phase}
 
     return assemble
 
@@ -66,20 +70,31 @@ def _is_cut(execution: ExecutionContext, state: SupervisorState) -> bool:
 def _report(
     services: Services,
     state: SupervisorState,
-    answer: str,
+    answer: Checked,
     records: Sequence[TaskRecord],
     undone: Sequence[RollbackResult] | None,
 ) -> str:
     return write_report(
         state["goal"],
-        answer,
+        answer.text,
         records,
+        claims=answer.claims,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
         warnings=state.get("warnings", []),
         error=state.get("error"),
         undone=undone,
     )
+
+
+async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[TaskRecord]) -> Checked:
+    """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
+    try:
+        sources = await run.sources()
+    except SourcesInvalid:
+        return Checked(answer, [])  # they are gone: what the tasks found when they were there still counts
+    asked = "\n\n".join([goal, *(record.task.description for record in records)])
+    return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> str:
@@ -97,7 +112,8 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget
         made = await recorded_calls(run, "assemble", budget, len(request))("answer", write)
     except (BudgetUsedUp, ReplyUnusable):
         return joined(last)
-    return str(made["text"]).strip() or joined(last)
+    text, _ = split_confidence(str(made["text"]))
+    return fitted(text) or joined(last)
 
 
 def _finding(record: TaskRecord) -> Section:

@@ -106,6 +106,8 @@ class Outcome(BaseModel):
     """The agent's own estimate; None where it gave none."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
+    model: str = ""
+    """The chat model that the agent worked with, as people call it; empty where it is none of ours."""
     failure: Failure | None = None
     limited: str = ""
     """Which limit cut the work short, where one did: what was delivered is not a plain success."""

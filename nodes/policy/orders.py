@@ -32,7 +32,8 @@ _EXAMPLE = re.compile(
 )
 _NO = (
     r"(?:do(?:es)? not|don['’]?t|never|must not|mustn['’]?t|should not|shouldn['’]?t|may not|cannot|can['’]?t|need not|"
-    r"no need to|not to|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|stop short of|not|no)"
+    r"no need to|not to|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|"
+    r"stop short of|not|no)"
 )
 _FORBIDDEN = re.compile(
     rf"[,;(]?\s*\b(?:but |and |please |yet |just |also )*{_NO}\s+(?:(?:be|yet|actually|ever|just|go|and|under "

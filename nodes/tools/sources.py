@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nodes.tools.collect import Collection, Skipped, collect
-from nodes.tools.document import UNIT_NAMES, Document, Found
+from nodes.tools.document import UNIT_NAMES, Document, Found, Located
 from nodes.tools.index import Hits, Index
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_document
 from nodes.tools.tables import Tables
 from state.errors import SourcesInvalid, ToolRefused
+from state.quotation import Part
 
 FILE_BYTES = 50 * 1024 * 1024
 TOTAL_BYTES = 400 * 1024 * 1024
@@ -112,6 +113,26 @@ class Sources:
         """Whether the file has `quote`, to the letter or else with white space taken as equal."""
         name = self.resolve(file)
         return name is not None and self._documents[name].holds(quote)
+
+    def find(self, parts: Sequence[Part], file: str, place: str = "") -> Located | None:
+        """Where a quotation stands in a file, or within a place of it; None if nowhere."""
+        name = self.resolve(file)
+        return self._documents[name].find(parts, place) if name else None
+
+    def find_anywhere(self, parts: Sequence[Part]) -> Located | None:
+        """The first place of a quotation in any file."""
+        return next((found for document in self._documents.values() if (found := document.find(parts))), None)
+
+    def trail_at(self, file: str, place: str) -> str:
+        """The headings above a place, outermost first: `Guide > Prices`; empty where there are none."""
+        name = self.resolve(file)
+        passage = self._documents[name].heading_at(place) if name else None
+        return passage.trail if passage else ""
+
+    def is_webpage(self, file: str) -> bool:
+        """Whether a file is a web page: its line numbers are those of its source, which no browser shows."""
+        name = self.resolve(file)
+        return name is not None and self._documents[name].kind == "html"
 
     def resolve(self, file: str) -> str | None:
         """The exact name of a file as somebody may have written it (`./Guide.md`, `docs/guide.md`); None if unclear."""

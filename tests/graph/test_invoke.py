@@ -349,13 +349,15 @@ async def test_a_saver_of_the_loop_that_waits_is_refused_in_one_line() -> None:
             graph_of(saver=saver).invoke(given(), THREAD)
 
 
-def test_a_sync_store_keeps_the_events(saver: Saver) -> None:
+def test_a_sync_store_keeps_the_events_of_sync_and_async_runs(saver: Saver) -> None:
     with SqliteStore.from_conn_string("store.db") as store:
         store.setup()
-        graph_of(saver=saver, store=store).invoke(given(), THREAD)
-        kinds = [item.value["kind"] for item in store.search(("events", "t"), limit=100)]
+        graph = graph_of(saver=saver, store=store)
+        graph.invoke(given(), THREAD)
+        asyncio.run(graph.ainvoke(given(), {"configurable": {"thread_id": "u"}}))
+        kinds = [[item.value["kind"] for item in store.search(("events", name), limit=100)] for name in "tu"]
 
-    assert "run_finished" in kinds
+    assert ["run_finished" in found for found in kinds] == [True, True]
 
 
 def test_a_copy_is_the_same_kind_of_graph(saver: Saver) -> None:
@@ -363,3 +365,43 @@ def test_a_copy_is_the_same_kind_of_graph(saver: Saver) -> None:
 
     assert copied.invoke(given(), THREAD)["phase"] == "complete"
     assert "execute" in copied.get_graph().nodes
+
+
+class Gated(InMemorySaver):
+    """Notes whether an agent began while the step before it was still being written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began = threading.Event()
+        self.overtaken = False
+
+    async def aput(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> RunnableConfig:
+        if "branch:to:execute" in new_versions and not self.began.is_set():
+            self.overtaken = await asyncio.to_thread(self.began.wait, 0.2)
+        return await super().aput(config, checkpoint, metadata, new_versions)
+
+
+@pytest.mark.parametrize(("durability", "overtaken"), [(None, False), ("async", True)])
+def test_a_step_is_on_disk_before_the_next_begins_unless_the_caller_wants_it_otherwise(
+    durability: Literal["async"] | None, overtaken: bool
+) -> None:
+    saver = Gated()
+
+    async def begins(brief: Brief, desk: Any) -> str:
+        saver.began.set()
+        return "done"
+
+    graph_of(agent(begins), saver=saver).invoke(given(), THREAD, durability=durability)
+    assert saver.overtaken is overtaken
+
+
+async def test_an_agent_that_is_not_async_may_invoke_a_supervisor_below_a_saver_of_an_event_loop() -> None:
+    inner = graph_of(agent(Turns("from inside")))
+
+    def invokes(brief: Brief, desk: Any) -> str:
+        return results(inner.invoke(given("x")))[0]
+
+    work: Any = invokes
+    async with AsyncSqliteSaver.from_conn_string("checkpoints.db") as saver:
+        out = await graph_of(agent(work), saver=saver).ainvoke(given(), THREAD)
+    assert results(out) == ["from inside"]

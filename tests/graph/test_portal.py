@@ -81,8 +81,10 @@ def test_what_ends_the_loop_is_raised_where_somebody_waits(portal: Portal) -> No
 
     async def starts_what_exits() -> None:
         exiting = asyncio.create_task(exits())
-        await asyncio.Event().wait()
-        await exiting
+        try:
+            await asyncio.Event().wait()
+        finally:
+            exiting.exception()
 
     with pytest.raises(SystemExit, match="3"):
         portal.call(starts_what_exits())

@@ -60,6 +60,8 @@ class RunsThere:
     last: list[dict[str, Any]] = field(default_factory=list)
     is_late: bool = False
     """Somebody else's run begins before ours."""
+    is_empty: bool = False
+    """What is begun does nothing at all."""
 
     async def list(self, thread_id: str, limit: int) -> list[dict[str, Any]]:
         return self.last[:limit]
@@ -69,6 +71,8 @@ class RunsThere:
         if self.is_late:
             raise ConflictError("busy", response=answered(409), body=None)
         self.commands.append(command)
+        if self.is_empty:
+            return
         given: Any = Command(resume=command["resume"]) if command else None
         await self.both.graph.ainvoke(given, config(thread_id))
 
@@ -247,6 +251,42 @@ async def test_what_could_not_be_gone_on_with_is_tried_again_after_a_while() -> 
         later = await server.look(upkeep)
 
     assert (soon, later) == ([], [{"resume": LOOK_AT_SIGNALS}])
+
+
+async def test_what_going_on_does_not_change_is_left_alone_until_somebody_changes_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(asks) as server:
+        await waits_on_the_server(server)
+        server.runs.is_empty, upkeep = True, server.upkeep
+        for _ in range(5):
+            await server.look(upkeep)
+            server.both.clock.time += AGAIN_S
+        tried, said = len(server.runs.commands), [record.getMessage() for record in caplog.records]
+        await server.both.graph.aupdate_state(config(), {"notes": ["Be brief."]})
+        server.runs.is_empty = False
+        await server.look(upkeep)
+        run = await server.both.other.view(THREAD)
+
+    assert (tried, len(server.runs.commands), run.status) == (1, 2, "complete")
+    assert [text for text in said if "going on has changed nothing" in text] == [
+        f"{THREAD}: going on has changed nothing; it is left alone until somebody changes it"
+    ]
+
+
+async def test_a_run_of_the_server_whose_question_a_page_marked_as_resolved_goes_on_without_it() -> None:
+    async with serving(asks) as server:
+        await server.both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        server.threads.status[THREAD] = "idle"
+        await server.both.graph.aupdate_state(config(), None, as_node="__end__")
+        server.both.clock.time += STEP_S + 1
+        told = await server.look()
+        run = await server.both.other.view(THREAD)
+        made = await answers(server.both.other)
+
+    assert (told, run.status, run.tasks[0].result) == ([None], "complete", "reject")
+    assert made == [("reject", "human")]
+    assert run.warnings[0].startswith("Marked as resolved with open questions: a.0.q1 (launch).")
 
 
 async def test_while_a_server_looks_after_its_runs_nobody_else_takes_them_up() -> None:

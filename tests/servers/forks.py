@@ -209,6 +209,7 @@ def _become(wanted: _Wanted, streams: list[int]) -> None:
     os.environ.update(wanted.environment)
     os.chdir(wanted.cwd)
     sys.path.insert(0, "")
+    sys.argv = ["-c"]
 
 
 def _writer(number: int) -> io.TextIOWrapper:

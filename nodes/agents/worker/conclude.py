@@ -8,14 +8,17 @@ from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
 from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
-from nodes.agents.results import LARGEST, claims_in
+from nodes.agents.citations import asked_in, claims_in, computations
+from nodes.agents.results import LARGEST
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
+from nodes.llm.ask import name_of
+from nodes.policy.confidence import split_confidence
+from nodes.policy.headings import without_thoughts
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
 
-_CONFIDENCE = re.compile(r"^\W*confidence\W*(?P<value>\d+(?:\.\d+)?)\s*(?P<percent>%?)\W*$", re.IGNORECASE)
 _FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -27,6 +30,7 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
         agent=context.spec.name,
         status="done",
         usage=Usage.model_validate(state.get("usage") or {}),
+        model=name_of(context.model),
         artifacts=_artifacts(state, context.brief.task.id),
         iteration=context.brief.iteration,
     )
@@ -66,30 +70,20 @@ def _by_workers(state: WorkerState) -> str:
 
 async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> dict[str, object]:
     """The outcome of what was `said` last."""
-    text, confidence = split_confidence(said)
+    text, confidence = split_confidence(without_thoughts(said))
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
     if not text and not _artifacts(state, context.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
-    computed = {**_inherited(context), **_computed(state)}
+    computed = {**computations(context.execution.records.values()), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
     claims = await asyncio.to_thread(
-        claims_in, text if is_kept else "", context.brief.task.id, context.sources, computed
+        claims_in, text if is_kept else "", context.brief.task.id, context.sources, computed, asked_in(context.brief)
     )
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
     return {"result": text, "claims": claims, "confidence": confidence, "limited": state.get("limited") or ""}
-
-
-def split_confidence(text: str) -> tuple[str, float | None]:
-    """The answer without its last line `Confidence: 0.8`, and that number (percent allowed) if it is from 0 to 1."""
-    lines = text.strip().splitlines()
-    match = _CONFIDENCE.match(lines[-1]) if lines else None
-    if not match:
-        return text.strip(), None
-    value = float(match["value"]) / (100 if match["percent"] or float(match["value"]) > 1 else 1)
-    return "\n".join(lines[:-1]).strip(), value if value <= 1 else None
 
 
 def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:
@@ -115,16 +109,4 @@ def _computed(state: WorkerState) -> dict[str, str]:
         message.text: sql[message.tool_call_id]
         for message in state["messages"]
         if isinstance(message, ToolMessage) and message.status != "error" and message.tool_call_id in sql
-    }
-
-
-def _inherited(context: WorkerContext) -> dict[str, str]:
-    """How the figures of other tasks were computed, by their statement: a writer repeats them with their labels."""
-    outcomes = (record.outcome for record in context.execution.records.values() if record.outcome)
-    return {
-        f"{claim.text} {citation.label}": citation.quote
-        for outcome in outcomes
-        for claim in outcome.claims
-        for citation in claim.citations
-        if citation.place == "table"
     }
