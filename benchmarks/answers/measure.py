@@ -142,9 +142,8 @@ def take(score: Score, question: dict[str, Any], run: Run, sources: Sources, pla
 
 def quotes_of(report: str) -> list[tuple[str, str]]:
     """File and text of every quote in the list of sources, and of every quotation that the report shows."""
-    listed = re.findall(
-        r'(?ms)^(\d+)\. ([^\n]+?), (?:lines?|pages?|rows?) [\d-]+: "(.*?)"(?=\n\d+\. |\n\n## |\Z)', report
-    )
+    entry = r'^(\d+)\. ([^\n,]+)(?:, section [^\n]+?)?, (?:lines?|pages?|rows?) [\d-]+: "(.*?)"(?=\n\d+\. |\n\n## |\Z)'
+    listed = re.findall(f"(?ms){entry}", report)
     files = {number: file for number, file, _ in listed}
     shown = re.findall(r"(?m)((?:^>.*\n)+)\[(\d+)\]", report)
     quoted = [(files.get(number, "?"), re.sub(r"(?m)^> ?", "", text)) for text, number in shown]
