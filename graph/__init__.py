@@ -9,19 +9,43 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from graph.app import build_supervisor
     from graph.supervisor import Supervisor, open_supervisor
+    from nodes.agents.tool_guard import governed
     from state.agent import AgentSpec
     from state.plan import Plan, Task
     from state.policy import Policy
+    from state.signal import Cancel, Decide, HandBack, Pause, Recruit, Resume, Retire, SendMail, Takeover
 
-__all__ = ["AgentSpec", "Plan", "Policy", "Supervisor", "Task", "build_supervisor", "open_supervisor"]
+__all__ = [
+    "AgentSpec",
+    "Cancel",
+    "Decide",
+    "HandBack",
+    "Pause",
+    "Plan",
+    "Policy",
+    "Recruit",
+    "Resume",
+    "Retire",
+    "SendMail",
+    "Supervisor",
+    "Takeover",
+    "Task",
+    "build_supervisor",
+    "governed",
+    "open_supervisor",
+]
 
 _HOMES = {
     "AgentSpec": "state.agent",
+    **dict.fromkeys(
+        ("Cancel", "Decide", "HandBack", "Pause", "Recruit", "Resume", "Retire", "SendMail", "Takeover"), "state.signal"
+    ),
     "Plan": "state.plan",
     "Policy": "state.policy",
     "Supervisor": "graph.supervisor",
     "Task": "state.plan",
     "build_supervisor": "graph.app",
+    "governed": "nodes.agents.tool_guard",
     "open_supervisor": "graph.supervisor",
 }
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from nodes.execution.attempts import AttemptRunner, Worker, Working
+from nodes.agents.worker.run import WorkerGraph
+from nodes.execution.attempts import AttemptRunner
 from nodes.execution.dispatcher import Dispatcher
 from nodes.execution.task import TaskRunner, show_waiting
 from nodes.policy.approvals import objection_to, open_questions_of, to_replan
@@ -21,7 +22,7 @@ from state.run import Mode, Phase
 from state.supervisor import SupervisorState, Update, dumped
 
 
-def make_execute(services: Services, worker: Worker) -> Node:
+def make_execute(services: Services, worker: WorkerGraph) -> Node:
     """The node; `worker` is held in its closure, so that `get_graph(xray=True)` draws it inside."""
 
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Update:
@@ -35,7 +36,7 @@ def make_execute(services: Services, worker: Worker) -> Node:
             await show_waiting(execution)
         tasks = TaskRunner(
             execution,
-            AttemptRunner(execution, Working(worker, Mode.model_validate(state["mode"]).name)),
+            AttemptRunner(execution, worker, Mode.model_validate(state["mode"]).name),
             query=state["goal"],
             iteration=state.get("iteration", 0),
             sources=await _files(run),
@@ -72,7 +73,8 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     elif execution.budget.exhausted:
         abort = execution.budget.exhausted
     if error := abort:
-        return {**update, "error": error, "phase": Phase.assembling.value}
+        is_at_limit = execution.budget.exhausted is not None
+        return {**update, "error": error, "at_limit": is_at_limit, "phase": Phase.assembling.value}
     if driving != "running" or "phase" in update:
         return update
     if denied := to_replan(records, execution.run.policy, state.get("replanned", [])):

@@ -20,7 +20,7 @@ def for_type_checkers() -> dict[str, str]:
         alias.name: str(node.module)
         for node in imports
         for alias in node.names
-        if str(node.module).startswith(("graph.", "state."))
+        if str(node.module).startswith(("graph.", "nodes.", "state."))
     }
 
 

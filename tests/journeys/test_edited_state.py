@@ -85,7 +85,9 @@ async def test_an_edit_at_every_checkpoint_goes_on_from_there() -> None:
     async with a_run_and_its_checkpoints() as (sup, places):
         for place in places[1:]:
             await sup.graph.aupdate_state(place.config, {"notes": ["Be brief."]})
-            is_kept = (await sup._runs.snapshot(THREAD)).values.get("notes") == ["Be brief."]
+            is_kept = (await sup.graph.aget_state({"configurable": {"thread_id": THREAD}})).values.get("notes") == [
+                "Be brief."
+            ]
             assert is_kept == ("phase" in place.values)  # before that there is the input, and nothing else
             run = await on_to_its_end(sup)
             assert (run.status, set(statuses(run).values())) == ("complete", {"done"}), place.next
@@ -135,7 +137,7 @@ async def marked_as_resolved(sup: Supervisor, start: Any = PLAN, **policy: Any) 
     asked = await sup.start("Q", thread_id=THREAD, plan=start, policy=policy or None)
     assert asked.status == "waiting"
     await sup.graph.aupdate_state({"configurable": {"thread_id": THREAD}}, None, as_node="__end__")
-    assert (await sup._runs.snapshot(THREAD)).next == ()
+    assert (await sup.graph.aget_state({"configurable": {"thread_id": THREAD}})).next == ()
     return asked
 
 
@@ -148,7 +150,7 @@ async def test_a_question_that_was_marked_as_resolved_is_cancelled_and_the_threa
         assert await sup.due() == [THREAD]
         run = await sup.resume(THREAD)
         entries, broken = await sup.audit(THREAD)
-        said = (await sup._runs.snapshot(THREAD)).values["messages"]
+        said = (await sup.graph.aget_state({"configurable": {"thread_id": THREAD}})).values["messages"]
 
     assert (run.status, run.tasks[1].result, run.warnings) == ("complete", "reject", [RESOLVED])
     assert RESOLVED in (run.report or "")

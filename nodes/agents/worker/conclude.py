@@ -1,7 +1,7 @@
 """Last step: from the conversation to an outcome."""
 
-import asyncio
 import re
+from functools import partial
 from typing import cast
 
 from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
@@ -15,6 +15,7 @@ from nodes.agents.worker.desk_tools import DELEGATE
 from nodes.llm.ask import name_of
 from nodes.policy.confidence import split_confidence
 from nodes.policy.headings import without_thoughts
+from nodes.runtime.calling import in_thread
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
@@ -26,13 +27,13 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
     """The outcome of the task: done, failed as the agent declares, or parked with its conversation."""
     context = runtime.context
     outcome = Outcome(
-        task_id=context.brief.task.id,
-        agent=context.spec.name,
+        task_id=context.invocation.brief.task.id,
+        agent=context.invocation.spec.name,
         status="done",
         usage=Usage.model_validate(state.get("usage") or {}),
         model=name_of(context.model),
-        artifacts=_artifacts(state, context.brief.task.id),
-        iteration=context.brief.iteration,
+        artifacts=_artifacts(state, context.invocation.brief.task.id),
+        iteration=context.invocation.brief.iteration,
     )
     if state.get("questions"):
         questions = [Approval.model_validate(question) for question in state["questions"]]
@@ -46,7 +47,11 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
-        if failure.kind == "limit" and context.execution.budget.exhausted and (delivered := _by_workers(state)):
+        if (
+            failure.kind == "limit"
+            and context.invocation.execution.budget.exhausted
+            and (delivered := _by_workers(state))
+        ):
             changes = await _delivered({**state, "limited": failure.message}, context, delivered)
             changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
@@ -73,13 +78,12 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     text, confidence = split_confidence(without_thoughts(said))
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
-    if not text and not _artifacts(state, context.brief.task.id):
+    if not text and not _artifacts(state, context.invocation.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
-    computed = {**computations(context.execution.records.values()), **_computed(state)}
+    computed = {**computations(context.invocation.execution.records.values()), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
-    claims = await asyncio.to_thread(
-        claims_in, text if is_kept else "", context.brief.task.id, context.sources, computed, asked_in(context.brief)
-    )
+    brief, stated = context.invocation.brief, text if is_kept else ""
+    claims = await in_thread(partial(claims_in, stated, brief.task.id, context.sources, computed, asked_in(brief)))
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"

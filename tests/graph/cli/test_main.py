@@ -142,3 +142,10 @@ def test_the_overview_and_the_version_import_nothing_of_weight(words: list[str])
         "graph.cli.options",
         "graph.cli.screen",
     }
+
+
+def test_looking_imports_no_client_of_a_model(baton: Baton, publishing: str) -> None:
+    baton("run", "Q", "--plan", publishing, "--thread", "t")
+
+    for words in (["status", "t"], ["runs"], ["inbox"], ["log", "t"]):
+        assert imported_by(*words) & {"langchain_openai", "openai", "tiktoken", "apprise", "langgraph_api"} == set()

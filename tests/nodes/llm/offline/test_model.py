@@ -74,10 +74,10 @@ def test_a_call_takes_a_few_milliseconds() -> None:
         f"[f{n}.md#L{n}] Checkpoints number {n} are durable and cost {n} ms each." for n in range(1, 60)
     )
     call = AIMessage("", tool_calls=[{"name": "search", "args": {"query": "x"}, "id": "1"}])
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(5):
         turn([*brief(TASK), call, ToolMessage(passage, tool_call_id="1")], ["search"])
-    assert (time.perf_counter() - started) / 5 < 0.25
+    assert (time.process_time() - started) / 5 < 0.25
 
 
 LINES = st.lists(
