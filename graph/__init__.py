@@ -13,11 +13,33 @@ if TYPE_CHECKING:
     from state.agent import AgentSpec
     from state.plan import Plan, Task
     from state.policy import Policy
+    from state.signal import Cancel, Decide, HandBack, Pause, Recruit, Resume, Retire, SendMail, Takeover
 
-__all__ = ["AgentSpec", "Plan", "Policy", "Supervisor", "Task", "build_supervisor", "governed", "open_supervisor"]
+__all__ = [
+    "AgentSpec",
+    "Cancel",
+    "Decide",
+    "HandBack",
+    "Pause",
+    "Plan",
+    "Policy",
+    "Recruit",
+    "Resume",
+    "Retire",
+    "SendMail",
+    "Supervisor",
+    "Takeover",
+    "Task",
+    "build_supervisor",
+    "governed",
+    "open_supervisor",
+]
 
 _HOMES = {
     "AgentSpec": "state.agent",
+    **dict.fromkeys(
+        ("Cancel", "Decide", "HandBack", "Pause", "Recruit", "Resume", "Retire", "SendMail", "Takeover"), "state.signal"
+    ),
     "Plan": "state.plan",
     "Policy": "state.policy",
     "Supervisor": "graph.supervisor",

@@ -88,7 +88,7 @@ async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tupl
         run.services.models.for_agent(None),
         PlanDraft,
         [SystemMessage(PLANNER), HumanMessage(request)],
-        check=complaints,
+        check=lambda draft: complaints(draft, state["goal"]),
         call=recorded_calls(run, f"plan:{len(state.get('objections', []))}", budget, len(request)),
     )
     return repair(draft, roles_of(run.services.team))

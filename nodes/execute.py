@@ -73,7 +73,8 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     elif execution.budget.exhausted:
         abort = execution.budget.exhausted
     if error := abort:
-        return {**update, "error": error, "phase": Phase.assembling.value}
+        is_at_limit = execution.budget.exhausted is not None
+        return {**update, "error": error, "at_limit": is_at_limit, "phase": Phase.assembling.value}
     if driving != "running" or "phase" in update:
         return update
     if denied := to_replan(records, execution.run.policy, state.get("replanned", [])):

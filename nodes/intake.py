@@ -88,6 +88,7 @@ def _blank() -> Update:
         "usage": {},
         "report": "",
         "error": None,
+        "at_limit": False,
         "finished_at": None,
     }
 

@@ -12,7 +12,7 @@ from state.text import as_text
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
 HUMAN = "human"
-"""The agent of a result that a human gave, after taking the wheel."""
+"""Who is no agent: whoever gives a result after taking the wheel, and whoever a task is escalated to."""
 FINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "skipped", "cancelled"})
 
 

@@ -91,6 +91,8 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     """Seconds that executing has taken so far, over all rounds."""
     warnings: list[str]
     error: str | None
+    at_limit: bool
+    """Whether the run gave up because a limit of its own was reached; then what was delivered makes it `partial`."""
     started_at: float
     finished_at: float | None
 

@@ -50,7 +50,8 @@ ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,
 keeps a human in command, and answers once.
 
-Exit codes: 0 complete, 1 failed, 2 usage or bad input, 3 waiting for a human (or paused), 4 cancelled, 5 handed over.
+Exit codes: 0 complete, 1 failed, 2 usage or bad input, 3 waiting for a human (or paused), 4 cancelled, 5 handed over,
+6 partial (something is missing).
 """
 EXAMPLES = "\n\nExamples:\n"
 

@@ -28,6 +28,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout, for progra
 Thread = Annotated[
     str, typer.Argument(metavar="THREAD", help="The run's thread, see `baton runs`", autocompletion=threads)
 ]
+TeamFile = Annotated[
+    Path | None, typer.Option("--team", metavar="FILE", help="Team file [default: the one it was started with]")
+]
+By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")]
 MaybeThread = Annotated[
     str | None, typer.Argument(metavar="[THREAD]", help="Only this run's", show_default=False, autocompletion=threads)
 ]
@@ -39,6 +43,7 @@ USAGE = 2
 WAITING = 3
 CANCELLED = 4
 HANDED_OVER = 5
+PARTIAL = 6
 INTERRUPTED = 130
 """128 + SIGINT, as a shell says it."""
 BROKEN_PIPE = 141

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graph.cli.options import AsJson, Db, Thread
+from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
 from graph.cli.session import Launch, Session, Verb, going_on, remember
 from graph.steering import OnEvent
@@ -13,7 +13,7 @@ from graph.supervisor import Supervisor, checked_thread, new_thread
 from state.errors import BadInput, ThreadUnknown
 from state.plan import Plan
 from state.policy import Oversight
-from state.run import ENDS, Run
+from state.run import Run
 from state.text import Json
 
 
@@ -70,7 +70,7 @@ async def _is_free(sup: Supervisor, thread_id: str) -> bool:
         found = await sup.view(thread_id)
     except ThreadUnknown:
         return True
-    return found.phase in ENDS
+    return found.has_ended
 
 
 def _file(out: Path | None) -> Path | None:
@@ -86,11 +86,11 @@ def _absolute(path: Path | None) -> str | None:
     return str(path.absolute()) if path else None
 
 
-def resume(thread: Thread, db: Db = None, as_json: AsJson = False) -> int:
+def resume(thread: Thread, team: TeamFile = None, db: Db = None, as_json: AsJson = False) -> int:
     """Go on with a run after a crash, a pause, or with answers given.
 
     Examples:
       baton resume launch
     """
-    session = going_on(thread, db, as_json=as_json)
+    session = going_on(thread, db, team, as_json=as_json)
     return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

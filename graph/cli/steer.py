@@ -5,21 +5,21 @@ the signal takes effect now.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import JsonValue, ValidationError
 
-from graph.cli.options import COMPLETE, AsJson, Db, Thread
+from graph.cli.options import COMPLETE, FAILED, AsJson, By, Db, TeamFile, Thread
 from graph.cli.plan_file import STDIN, read_plan, read_results
-from graph.cli.session import DOOR, going_on, login
+from graph.cli.session import DOOR, going_on, who
 from state.approval import Answer
 from state.errors import BadInput
-from state.signal import SIGNAL, Signal
+from state.signal import Cancel, Pause, Recruit, Retire, SendMail, Signal, Takeover
 
 Reason = Annotated[str, typer.Option("--reason", metavar="R", help="Why; it is kept in the log")]
-By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")]
 
 
 def pause(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
@@ -28,7 +28,7 @@ def pause(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_
     Examples:
       baton pause launch --reason "wait for the figures"
     """
-    return _sent(thread, db, as_json, by, kind="pause", reason=reason)
+    return _control(thread, db, as_json=as_json, signal=Pause(by=who(by), reason=reason))
 
 
 def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
@@ -37,7 +37,7 @@ def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, 
     Examples:
       baton takeover launch --reason "the customer called"
     """
-    return _sent(thread, db, as_json, by, kind="takeover", reason=reason)
+    return _control(thread, db, as_json=as_json, signal=Takeover(by=who(by), reason=reason))
 
 
 def cancel(  # the options are the contract
@@ -54,7 +54,7 @@ def cancel(  # the options are the contract
       baton cancel launch
       baton cancel launch --rollback
     """
-    return _sent(thread, db, as_json, by, kind="cancel", reason=reason, rollback=rollback)
+    return _control(thread, db, as_json=as_json, signal=Cancel(by=who(by), reason=reason, rollback=rollback))
 
 
 def recruit(
@@ -70,7 +70,7 @@ def recruit(
     Examples:
       baton recruit launch --role analyst --task "Check the totals"
     """
-    return _sent(thread, db, as_json, by, kind="recruit", role=role, task=task)
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Recruit(by=who(by), role=role, task=task)))
 
 
 def retire(
@@ -85,7 +85,7 @@ def retire(
     Examples:
       baton retire launch publisher
     """
-    return _sent(thread, db, as_json, by, kind="retire", agent=agent)
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Retire(by=who(by), agent=agent)))
 
 
 def mail(
@@ -101,20 +101,24 @@ def mail(
     Examples:
       baton mail launch "Use the figures of 2025" --to analyst
     """
-    return _sent(thread, db, as_json, by, kind="mail", to=to, text=text)
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: SendMail(by=who(by), to=to, text=text)))
 
 
-def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields: str | bool) -> int:
-    """Send the signal; 0 when the run does what it was told."""
-    signal = _signal({**fields, "by": (by or "").strip() or login()})
+def _send(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
+    """Send the signal; the exit code is the run's."""
     session = going_on(thread, db, as_json=as_json)
-    code = session.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
-    return COMPLETE if code != 1 and fields["kind"] in ("pause", "takeover", "cancel") else code
+    return session.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
 
 
-def _signal(raw: dict[str, str | bool]) -> Signal:
+def _control(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
+    """Send the signal; 0 when the run does what it was told, also where that is to stop."""
+    code = _send(thread, db, as_json=as_json, signal=signal)
+    return code if code == FAILED else COMPLETE
+
+
+def _usable(make: Callable[[], Signal]) -> Signal:
     try:
-        return SIGNAL.validate_python(raw)
+        return make()
     except ValidationError as error:
         wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
         raise BadInput(f"this cannot be sent: {wrong}") from error
@@ -126,7 +130,8 @@ def answer(
     decision: Annotated[Answer, typer.Argument(help="What is decided")],
     message: Annotated[str, typer.Option("--message", metavar="M", help="Why, or what to do better")] = "",
     args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="New arguments, for edit")] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who decides [default: your login]")] = None,
+    by: By = None,
+    team: TeamFile = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
@@ -142,10 +147,9 @@ def answer(
         raise BadInput("an edit, and only an edit, has new arguments: edit --args '{\"name\": …}'")
     if args is not None:
         said["args"] = _object(args)
-    who = (by or "").strip() or login()
-    session = going_on(thread, db, as_json=as_json)
+    session = going_on(thread, db, team, as_json=as_json)
     return session.carry_out(
-        lambda sup, on_event: sup.answer(thread, {request: said}, by=who, door=DOOR, on_event=on_event)
+        lambda sup, on_event: sup.answer(thread, {request: said}, by=who(by), door=DOOR, on_event=on_event)
     )
 
 
@@ -169,7 +173,8 @@ def hand_back(
         str | None,
         typer.Option("--plan", metavar="FILE", help="The plan from now on, see `baton status --plan`; - is stdin"),
     ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")] = None,
+    by: By = None,
+    team: TeamFile = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
@@ -183,6 +188,5 @@ def hand_back(
         raise BadInput("--results and --plan cannot both be read from stdin; give one of them as a file")
     made = read_results(results) if results is not None else {}
     changed = read_plan(plan) if plan is not None else None
-    who = (by or "").strip() or login()
-    session = going_on(thread, db, as_json=as_json)
-    return session.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who, on_event=on_event))
+    session = going_on(thread, db, team, as_json=as_json)
+    return session.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who(by), on_event=on_event))

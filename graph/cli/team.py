@@ -12,13 +12,14 @@ from graph.cli.console import out, table
 from graph.cli.look import look
 from graph.cli.options import AsJson, Db, MaybeThread
 from graph.cli.screen import one_line, print_out, put_json
-from graph.cli.session import existing, login, recall
+from graph.cli.session import existing, recall, who
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
 from graph.team_file import open_team
 from nodes.policy.oversight import OF_LEVEL
 from state.agent import AgentSpec, Member
 from state.errors import BadInput, TeamInvalid
+from state.text import counted
 from state.trust import Severity, Trust
 
 Checked = Annotated[
@@ -58,9 +59,8 @@ def _checked(file: Path, *, as_json: bool) -> int:
     if as_json:
         put_json({"agents": agents, "problems": [{"line": line, "message": said} for line, said in problems]})
     else:
-        print_out(
-            "\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or f"{file}: {agents} agents, fine"
-        )
+        fine = f"{file}: {counted(agents, 'agent')}, fine"
+        print_out("\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or fine)
     return BadInput.exit_code if problems else 0
 
 
@@ -116,7 +116,7 @@ def trust(
 
     async def asked(sup: Supervisor) -> dict[str, Trust]:
         if agent and incident:
-            await sup.incident(agent, incident, note, by=login())
+            await sup.incident(agent, incident, note, by=who(None))
         return await sup.trust()
 
     found = look(db, asked)

@@ -29,8 +29,8 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
 from nodes.runtime.durable import recorded_step
 from nodes.runtime.execution import ExecutionContext
-from state.agent import HUMAN, Brief
-from state.record import Failure, Outcome, Route, TaskRecord, Usage
+from state.agent import Brief
+from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
 from state.text import Json
 

@@ -7,6 +7,8 @@ reject lets the task fail.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Literal
 
 from nodes.policy.oversight import TRIGGERS, Closeness, Response, ask_about, response
 from nodes.policy.routing import marks_of, risk_of, tools_for
@@ -21,6 +23,11 @@ LONGEST_SHOWN = 4_000
 """Characters of a partial result in the question."""
 
 Decisions = Mapping[str, Decision]
+
+
+def question_id(kind: Literal["start", "result", "escalate"], task_id: str, iteration: int, number: int | None) -> str:
+    """The id of a question at a gate of a task: the same after a crash. `number` tells those of one round apart."""
+    return f"{task_id}.{iteration}.{kind}{'' if number is None else number}"
 
 
 def why(outcome: Outcome) -> str:
@@ -42,12 +49,12 @@ def brief_for_substitute(brief: Brief, outcome: Outcome) -> Brief:
 
 def escalated(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
     """The outcome, parked with the question what shall become of it."""
-    stem = f"{brief.task.id}.{brief.iteration}.{ESCALATE}"
-    number = sum(known.startswith(stem) for known in decisions) + 1
+    ids = (question_id("escalate", brief.task.id, brief.iteration, number) for number in count(1))
     question = Approval(
-        id=f"{stem}{number}",
+        id=next(key for key in ids if key not in decisions),
         task_id=brief.task.id,
         agent=outcome.agent,
+        subject="escalation",
         action=ESCALATE,
         args={"result": outcome.text[:LONGEST_SHOWN]},
         risk="high",
@@ -63,7 +70,7 @@ def escalated(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
 def is_escalated(record: TaskRecord) -> bool:
     """Whether a task waits for a human to say what becomes of it."""
     asked = record.outcome.approvals if record.outcome and record.status == "parked" else []
-    return any(approval.action == ESCALATE for approval in asked)
+    return any(approval.subject == "escalation" for approval in asked)
 
 
 def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:

@@ -1,4 +1,4 @@
-"""The phase machine: which node comes next, when a phase is over, and which agents a run cannot do without.
+"""The phase machine: which node is next, when a phase is over, how a run ends, which agents it cannot do without.
 
 `next_node` is the one table of conditional edges (supervisor guide, phases and control). It depends on nothing but
 what the state says, so an edit of the state at any checkpoint, a fork, and a thread that somebody ended go on by it.
@@ -7,7 +7,7 @@ The first row that holds:
     phase                                 | who drives            | and                        | next
     ------------------------------------- | --------------------- | -------------------------- | ------------------
     none: nothing was taken in            | any                   |                            | intake
-    complete, failed, cancelled           | any                   | it is over                 | END
+    complete, partial, failed, cancelled  | any                   | it is over                 | END
     the same                              | any                   | reported / not             | finish / assemble
     assembling                            | any                   | reported                   | finish
     any but assembling                    | cancelled             | tasks are open             | execute: ends them
@@ -26,7 +26,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nodes.policy.approvals import is_denied
 from state.plan import Task, faults
+from state.policy import OnReject
 from state.record import FINAL, HUMAN, TaskRecord
 from state.run import ENDS, Phase
 from state.signal import Driving
@@ -137,3 +139,38 @@ def needed(records: Sequence[TaskRecord], team: Sequence[str]) -> list[str]:
         return list(team)
     names = (name for record in left for name in (record.agent, record.outcome.agent if record.outcome else None))
     return [name for name in dict.fromkeys(names) if name and name != HUMAN]
+
+
+def ending(
+    records: Sequence[TaskRecord],
+    *,
+    error: str | None,
+    is_cancelled: bool,
+    is_at_limit: bool,
+    on_reject: OnReject,
+    report: str | None,
+) -> tuple[Phase, str | None]:
+    """How a run ends, and the line that says why it is no success.
+
+    Complete: every required task is done, by an agent or a human. Partial: something was delivered, and a required task
+    was not done, or a limit of the run (`is_at_limit`) came first. Failed: it gave up (`error`), nothing was delivered,
+    or a human refused a required task where that is to fail the run (chapter 15.12.5, `on_reject`).
+    """
+    if is_cancelled:
+        return Phase.cancelled, None
+    is_delivered = any(record.status == "done" for record in records)
+    if error:
+        return Phase.partial if is_at_limit and is_delivered else Phase.failed, error
+    undone = [record for record in records if record.task.required and record.status != "done"]
+    reasons = {r.id: r.outcome.failure.message for r in records if r.outcome and r.outcome.failure}
+    refused = [record.id for record in undone if is_denied(record)] if on_reject == "fail" else []
+    if refused:
+        return Phase.failed, reasons[refused[0]]
+    if not is_delivered:
+        return Phase.failed, "no task delivered a result" + "".join(f": {why}" for why in list(reasons.values())[:1])
+    if not is_assembled(report):
+        return Phase.failed, "no report was put together"
+    if undone:
+        named = (f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone)
+        return Phase.partial, f"not done: {', '.join(named)}"
+    return Phase.complete, None

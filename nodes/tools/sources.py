@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nodes.tools.collect import Collection, Skipped, collect
 from nodes.tools.document import UNIT_NAMES, Document, Found, Located
-from nodes.tools.index import Index
+from nodes.tools.index import Hits, Index
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_document
@@ -72,9 +72,13 @@ class Sources:
         """One line a file: `prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows`."""
         return [self._line(document) for document in self._documents.values()]
 
-    def search(self, query: str, limit: int = 8) -> list[Passage]:
-        """The passages that match any word of `query`, best first. Any punctuation is harmless."""
+    def search(self, query: str, limit: int = 8) -> Hits:
+        """The passages that match any word of `query`, best first, and how well. Any punctuation is harmless."""
         return self._index.search(query, limit)
+
+    def passages(self, file: str) -> list[Passage]:
+        """What of a file can be found by a search, in order."""
+        return list(_searchable([self._document(file)]))
 
     def read(self, file: str, start: int = 1, count: int = 80) -> Excerpt:
         """Lines, pages or rows from `start` (from 1), at most `count` and never more than `READ_CHARS` characters.

@@ -94,7 +94,7 @@ async def test_looking_decides_and_starts_no_work() -> None:
         run = await sup.resume("t")
 
     assert (seen.status, seen.approvals, statuses(seen)) == ("paused", [], {"a": "parked"})
-    assert seen.error == "its questions are answered; it goes on with"
+    assert (seen.waits_for, seen.can_go_on, seen.hint) == ("resume", True, ["resume"])
     assert seen == again == listed[0]
     assert made == [("approve", "policy", "deadline")]
     assert due == ["t"]

@@ -52,7 +52,7 @@ async def test_the_policy_decides_and_the_run_stays_stopped_until_it_is_let_go_o
         after = await recorded(sup, "answered")
 
     assert [question.task_id for question in before.approvals] == ["critical", "low"]
-    assert {(run.status, run.error, len(run.approvals)) for run in seen} == {(before.status, None, 0)}
+    assert {(run.status, run.waits_for, len(run.approvals)) for run in seen} == {(before.status, "release", 0)}
     assert due == []
     assert sorted(made) == ["critical reject", "low approve"]
     assert after == made

@@ -85,11 +85,11 @@ def way_of_a_task(root: Path, scratch: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in paths if path.is_relative_to(root / "nodes")]
 
 
-def number_of_tests(root: Path) -> int:
-    """How many tests there are, those of campaigns included."""
+def ids_of_tests(root: Path) -> list[str]:
+    """All tests, those of campaigns included."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    return sum("::" in line for line in done.stdout.splitlines())
+    return [line for line in done.stdout.splitlines() if "::" in line]
 
 
 def main() -> None:
@@ -105,7 +105,7 @@ def main() -> None:
     print(f"files                            {len(found)}")
     print(f"lines                            {sum(sizes.values())}")
     print(f"median of a file                 {statistics.median(sizes[name] for name in plain):.0f}")
-    print(f"tests                            {number_of_tests(root)}")
+    print(f"tests                            {len(ids_of_tests(root))}")
     print(f"heads                            {heads / sum(sizes.values()):.1%} of all lines")
     print(f"imported by one other file only  {sum(len(by) == 1 for by in users.values())}")
     print(f"longest chain of imports         {len(chain)}: {' > '.join(chain)}")

@@ -130,7 +130,7 @@ async def test_nothing_sensitive_is_done_without_a_human(document: Path, oversig
     did: list[str] = []
     run, asked = await told(document, did, oversight)
 
-    assert run.status in ("complete", "failed")
+    assert run.status in ("complete", "partial", "failed")
     assert asked >= {"publish", "send_mail", "delete_file", "transfer"}
     assert (did, published(tmp_path)) == ([], [])
 
