@@ -3,8 +3,10 @@
 The run has an approval, a recruit, a pause and a review round.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -12,7 +14,8 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 
-from graph.supervisor import Supervisor
+from graph.cli import main
+from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel, Step
 from nodes.policy.phases import EXITS
 from state.agent import AgentSpec, Brief
@@ -174,6 +177,22 @@ async def test_a_signal_enters_a_thread_again_that_was_ended_from_outside() -> N
         run = await sup.signal(THREAD, Cancel(by="ana"))
 
     assert run.status == "cancelled"
+
+
+@pytest.mark.parametrize("command", [["resume", THREAD], ["watch", "--once"]], ids=["resume", "watch"])
+async def test_the_command_line_enters_a_thread_again_that_a_page_marked_as_resolved(
+    command: list[str], tmp_path: Path
+) -> None:
+    db = tmp_path / "runs.db"
+    async with open_supervisor(db, policy={"oversight": "in_command"}) as sup:
+        await marked_as_resolved(sup, None)
+    code = await asyncio.to_thread(main, [*command, "--db", str(db)])
+    async with open_supervisor(db) as sup:
+        run = await sup.view(THREAD)
+
+    assert code == {"resume": 3, "watch": 0}[command[0]]
+    assert (run.status, [question.id for question in run.approvals]) == ("waiting", ["plan.1"])
+    assert run.warnings[-1].startswith("Marked as resolved with open questions: plan.0 (plan).")
 
 
 async def test_a_paused_run_that_was_marked_as_resolved_is_still_paused_and_its_question_open() -> None:
