@@ -300,4 +300,4 @@ def _belongs_before(before: str) -> bool:
 
 
 def _belongs_after(after: str) -> bool:
-    return after[0] == "^" or (after[0] in ".,:/-" and after[1:].isdigit())
+    return after[0] == "^" or (after[0] in ".,:/-" and after[1:].isdigit()) or after in ("-£", "-$", "-€")

@@ -5,8 +5,10 @@ nowhere is marked. The figures of a statement have to stand in the passage it ci
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
@@ -21,9 +23,12 @@ from state.errors import ToolRefused
 from state.quotation import Part, Wording, parts_of, says_no
 from state.record import TaskRecord
 
+PASSAGE = 4_000
+"""Characters of a cited place up to which all of it is compared with a statement; of a longer one, the sentence that is
+closest."""
 LONGEST_QUOTE = 400
 """Characters of a source shown for a claim that quotes nothing itself."""
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n{2,}|\n(?=\s*[-*+|#])")
+_SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”“’»)]))\s+|\n{2,}|\n(?=\s*[-*+|#])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +121,8 @@ class _Checker:
     sources: Sources | None
     computed: Mapping[str, str]
     asked: Wording
+    known: dict[tuple[str, str], list[Evidence]] = field(default_factory=dict)
+    """What stands in each place that was cited, read once."""
 
     def verdict(self, statement: Statement) -> _Verdict:
         """What bears the statement out, and what has to be marked in the text."""
@@ -128,21 +135,24 @@ class _Checker:
         if not statement.labels:
             return _unlabelled(found, missing, is_lent=bool(statement.lent and quoted))
         wrong = self._wrong_figures(statement, self.sources)
-        labels: dict[LabelAt, list[Citation]] = {
-            at: self._of_label(at, statement, found, self.sources, failed=bool(missing or wrong))
-            for at in statement.labels
-        }
+        labels: dict[LabelAt, list[Citation]] = {}
+        same: dict[tuple[str, str], list[Citation]] = {}
+        for at in statement.labels:
+            if (at.file, at.place) not in same:
+                failed = bool(missing or wrong)
+                same[at.file, at.place] = self._of_label(at, statement, found, self.sources, failed=failed)
+            labels[at] = same[at.file, at.place]
         return _labelled(labels, found, missing, wrong)
 
     def _quoted(self, quotation: Quotation, statement: Statement, sources: Sources) -> _Quoted | None:
         """Where a quotation stands; None where it claims nothing: the user's own words, a term, a short one alone."""
-        labels = [*statement.labels, *statement.lent]
-        if not labels and not quotation.is_long:
+        labels = list({(at.file, at.place): at for at in [*statement.labels, *statement.lent]}.values())
+        if not labels and (quotation.is_code or not quotation.is_long):  # code may be a proposal
             return None
         readings = [parts for reading in quotation.readings for parts in parts_of(reading)]
         if not readings or any(self.asked.find(parts) for parts in readings):
             return None
-        if quotation.is_code and not labels and any(_is_same(quotation, sql) for sql in self.computed.values()):
+        if _named(quotation) in sources.names:
             return None
         denies = says_no(_outside(statement, quotation))
         for parts in readings:
@@ -233,34 +243,37 @@ class _Checker:
 
     def _wrong_figures(self, statement: Statement, sources: Sources) -> list[str]:
         """The figures of a statement that nothing it cites bears out; all of it, where it turns what stands there."""
-        texts, tables = [], []
-        for at in [*statement.labels, *statement.lent]:
-            name = sources.resolve(at.file) or at.file
-            if at.place == "table":
-                tables += [f"{text}\n{sql}" for text, sql in self.computed.items() if f"[{name}#table]" in text]
-                continue
-            try:
-                texts.append(f"{name}\n{sources.trail_at(name, at.place)}\n{sources.text_at(name, at.place)}")
-            except ToolRefused:
-                continue
-        if not texts and not tables:
-            return []
-        read, worked_out = Evidence(texts), Evidence(tables, rounded=True)
-        said = statement.sentence
+        said, read = statement.sentence, self._read(statement, sources)
         wrong = [
             said[figure.start : figure.end]
             for figure in statement.figures
-            if not (read.has(figure, said) or (tables and worked_out.has(figure, said)))
+            if read and not any(evidence.has(figure, said) for evidence in read)
         ]
-        if wrong:
+        if wrong or not read:
             return wrong
-        there = "\n".join(texts)
-        if len(statement.figures) > 1 and any(is_swapped(said, text) for text in [there, *tables]):
+        near = [text if len(text) <= PASSAGE else _closest(said, text) for text in (one.text for one in read)]
+        if len(statement.figures) > 1 and any(is_swapped(said, text) for text in near):
             return [said[figure.start : figure.end] for figure in statement.figures]
-        if tables:
+        if statement.quotations or any(at.place == "table" for at in statement.labels):
             return []
-        best = _closest(said, there)
-        return [said.strip()] if not statement.quotations and is_turned(said, best) else []
+        return [said.strip()] if is_turned(said, _closest(said, "\n\n".join(near))) else []
+
+    def _read(self, statement: Statement, sources: Sources) -> list[Evidence]:
+        """What stands in the places that a statement cites, and what was computed from their tables."""
+        places = dict.fromkeys((at.file, at.place) for at in [*statement.labels, *statement.lent])
+        for file, place in places:
+            if (file, place) not in self.known:
+                self.known[file, place] = list(self._evidence(file, place, sources))
+        return [evidence for key in places for evidence in self.known[key]]
+
+    def _evidence(self, file: str, place: str, sources: Sources) -> Iterator[Evidence]:
+        name = sources.resolve(file) or file
+        if place == "table":
+            texts = [f"{text}\n{sql}" for text, sql in self.computed.items() if f"[{name}#table]" in text]
+            yield from (Evidence([text], rounded=True) for text in texts)
+            return
+        with suppress(ToolRefused):
+            yield Evidence([f"{name}\n{sources.trail_at(name, place)}\n{sources.text_at(name, place)}"])
 
 
 def _labelled(
@@ -340,14 +353,20 @@ def _outside(statement: Statement, quotation: Quotation) -> str:
     return text
 
 
-def _is_same(quotation: Quotation, sql: str) -> bool:
-    return any(" ".join(reading.split()) == " ".join(sql.split()) for reading in quotation.readings)
+def _named(quotation: Quotation) -> str:
+    return quotation.readings[-1].strip(" .,;:").casefold()
 
 
 def _closest(statement: str, there: str) -> str:
     """The sentence of `there` that a statement is closest to, to the letter; empty if there is none."""
-    sentences = [s.strip() for s in _SENTENCE_END.split(there) if s.strip()]
+    sentences = _sentences(there)
     if not sentences:
         return ""
     best = process.extractOne(statement, sentences, scorer=fuzz.token_set_ratio)
     return str(best[0])[:LONGEST_QUOTE]
+
+
+@lru_cache(maxsize=32)
+def _sentences(there: str) -> tuple[str, ...]:
+    """Cut once for all statements that cite the same place."""
+    return tuple(s.strip() for s in _SENTENCE_END.split(there) if s.strip())

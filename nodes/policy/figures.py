@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import combinations, product
 
 _SUPER = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _GROUP = "[,.'’_ \u00a0\u2009\u202f]"
@@ -52,6 +53,11 @@ _NAME = re.compile(
     rf"(?:[ -](?P<scale>{'|'.join(name for name in _SCALES if len(name) > 3)}|hundred)\b)?",
     re.IGNORECASE,
 )
+_YEAR = re.compile(r"(?:19|20)\d\d")
+"""A year is what figures belong to."""
+_MONTHS = (
+    "jan", "feb", "mar|mär", "apr", "may|mai", "jun", "jul", "aug", "sep", "oct|okt", "nov", "dec|dez",
+)  # fmt: skip
 COUNTED = 10
 """A number word up to this one (`three reasons`) is a way to put things; from there on it is a figure."""
 _FALLS = re.compile(
@@ -112,6 +118,9 @@ class Evidence:
                     self._values |= {value, value.scaleb(figure.scale)}
         for pair in re.finditer(r"(?<!\d)(\d{1,3}) (\d{3})(?!\d)", self.text):
             self._values |= {Decimal(pair[1]), Decimal(pair[2])}
+        self._values |= {
+            Decimal(n) for n, name in enumerate(_MONTHS, 1) if re.search(rf"\b(?:{name})", self.text, re.IGNORECASE)
+        }
         self._values |= {Decimal(_named(match)) for match in _NAME.finditer(self.text)}
 
     def has(self, figure: Figure, said: str) -> bool:
@@ -152,20 +161,25 @@ def is_swapped(said: str, there: str) -> bool:
     ours, theirs = _sequence(said), _sequence(there)
     shared = ours.keys() & theirs.keys()
     mine, its = _owners(ours, shared), _owners(theirs, shared)
-    for one in mine:
-        for other in mine:
-            if one == other or one not in its or other not in its:
-                continue
-            crossed = mine[one] & its[other] and mine[other] & its[one]
-            if crossed and not (mine[one] & its[one] or mine[other] & its[other]):
-                return True
+    pairs = list(zip(mine, its, strict=True) if len(mine) == len(its) else product(mine, its))
+    return bool(pairs) and all(_is_crossed(mine, its) for mine, its in pairs)
+
+
+def _is_crossed(mine: Mapping[Decimal, set[str]], its: Mapping[Decimal, set[str]]) -> bool:
+    for one, other in combinations([figure for figure in mine if figure in its], 2):
+        crossed = mine[one] & its[other] and mine[other] & its[one]
+        if crossed and not (mine[one] & its[one] or mine[other] & its[other]):
+            return True
     return False
 
 
 def _sequence(text: str) -> dict[Decimal | str, int]:
     """Words and figures that come once, with where they stand, in order."""
     figures = figures_in(text, named=False)
-    found: list[tuple[int, Decimal | str]] = [(f.start, f.options[0].scaleb(f.scale)) for f in figures]
+    found: list[tuple[int, Decimal | str]] = [
+        (f.start, text[f.start : f.end] if _YEAR.fullmatch(text[f.start : f.end]) else f.options[0].scaleb(f.scale))
+        for f in figures
+    ]
     plain = list(text)
     for figure in figures:  # a scale is no word: `4.2 billion`
         plain[figure.start : figure.end] = " " * (figure.end - figure.start)
@@ -175,8 +189,11 @@ def _sequence(text: str) -> dict[Decimal | str, int]:
     return {key: at for at, key in sorted(found, key=lambda pair: pair[0]) if times[key] == 1}
 
 
-def _owners(sequence: Mapping[Decimal | str, int], shared: Collection[Decimal | str]) -> dict[Decimal, set[str]]:
-    """The words that each figure belongs to, where figures and groups of words take turns; else nothing."""
+def _owners(sequence: Mapping[Decimal | str, int], shared: Collection[Decimal | str]) -> list[dict[Decimal, set[str]]]:
+    """The words that each figure belongs to, where figures and groups of words take turns; else nothing.
+
+    Two ways to read it, where words stand before the first figure and after the last.
+    """
     figures: list[Decimal] = []
     groups: list[set[str]] = []
     is_open: bool | None = None
@@ -184,14 +201,16 @@ def _owners(sequence: Mapping[Decimal | str, int], shared: Collection[Decimal | 
         if key not in shared:
             continue
         if is_open is False and not isinstance(key, str):
-            return {}
+            return []
         if isinstance(key, str):
             groups = groups if is_open else [*groups, set()]
             groups[-1].add(key)
         else:
             figures.append(key)
         is_open = isinstance(key, str)
-    return dict(zip(figures, groups, strict=True)) if len(figures) == len(groups) else {}
+    if len(groups) == len(figures) + 1:
+        return [dict(zip(figures, groups, strict=False)), dict(zip(figures, groups[1:], strict=True))]
+    return [dict(zip(figures, groups, strict=True))] if len(figures) == len(groups) else []
 
 
 def _tells(word: str) -> bool:

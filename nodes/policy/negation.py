@@ -11,7 +11,8 @@ _SOFT = re.compile(
     re.IGNORECASE,
 )
 _COMMON = frozenset(
-    "the and for with that this from are was were has have had its per than then will does did can may".split()  # noqa: SIM905
+    "the and for with that this from are was were has have had its per than then will does did can may "  # noqa: SIM905
+    "der die das und ist mit von".split()
 )
 ALIKE = 0.75
 """From this share of its words found in one sentence of the source on, a statement is taken to repeat that sentence."""

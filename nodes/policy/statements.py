@@ -20,6 +20,11 @@ IDEOGRAPHS = 3
 """Characters that count as a word where a script has no spaces."""
 
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
+_COUNTED = re.compile(
+    r"^[\s*_(]*(?:(?:step|point|part|phase|option|section|chapter|schritt|punkt|teil|abschnitt)\s+\d+|\d+(?=[.):]))[.):]?",
+    re.IGNORECASE,
+)
+"""A number that the writer gives to the sentence: `Step 1:`."""
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})")
 _SETS_OFF = re.compile(r"^\s*(?:#{1,6}\s|\|)")
 _ONE = LABEL.pattern.replace("?P<file>", "").replace("?P<place>", "")
@@ -255,7 +260,7 @@ def _sentence(
         if not quotation.is_term:
             begin, end = quotation.start - first, quotation.end - first
             chars = chars[:begin] + re.sub(r"\S", "'", chars[begin:end]) + chars[end:]
-    mark = _BULLET.match(chars)
+    mark = _BULLET.match(chars) or _COUNTED.match(chars)
     chars = " " * mark.end() + chars[mark.end() :] if mark else chars
     chars = re.sub(r"\[\d{1,3}\](?!\()", lambda m: " " * len(m.group()), chars)
     until = labels[0].start - offset - first

@@ -8,6 +8,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
 
 from nodes.tools.collect import Collection, Skipped, collect
 from nodes.tools.document import UNIT_NAMES, Document, Found, Located
@@ -67,6 +69,13 @@ class Sources:
     def files(self) -> list[str]:
         """All names, in order."""
         return list(self._documents)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What files and tables are called, in lower case, with and without folder and suffix."""
+        paths = [PurePosixPath(file.casefold()) for file in self._documents]
+        tables = [table.name.casefold() for table in self.tables.by_file.values()]
+        return frozenset([*map(str, paths), *(path.name for path in paths), *(path.stem for path in paths), *tables])
 
     def describe(self) -> list[str]:
         """One line a file: `prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows`."""
