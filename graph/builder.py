@@ -26,9 +26,10 @@ from nodes.policy.readiness import goes_on
 from nodes.review import make_review
 from nodes.route import make_route
 from nodes.runtime.services import Services, SupervisorGraph
+from state.channels import control_of, is_over, records_of
 from state.record import FINAL
 from state.run import Phase
-from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState, control_of, is_over, records_of
+from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
 Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]
 

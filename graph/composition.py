@@ -9,7 +9,8 @@ from graph.notifier import AppriseNotifier
 from graph.settings import Settings, beside
 from graph.team_file import open_team
 from nodes.llm.choose import Models, make_models
-from nodes.runtime.services import Clock, Nobody, Notifier, Services, SystemClock
+from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.services import Services
 from state.agent import AgentSpec, Team
 from state.errors import BadInput
 from state.policy import Policy, merged_policy

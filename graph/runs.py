@@ -1,7 +1,7 @@
-"""The runs of one database: driving one under its lease, and looking at any of them."""
+"""Driving the runs of one database, each under its lease; looking at them is `graph.reading`."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, cast
 
@@ -12,27 +12,25 @@ from pydantic import JsonValue
 
 from graph.builder import build_graph, facts_of
 from graph.database import Database
+from graph.reading import Reading
 from graph.sqlite.connection import explained
 from graph.sqlite.lease import Leases
-from graph.views import Position, Rows, missing_agents, read_position, view_of
 from nodes.policy.answers import LOOK_AT_SIGNALS
+from nodes.policy.approvals import open_questions
 from nodes.policy.phases import next_node
-from nodes.runtime.approvals import Approvals, open_questions
-from nodes.runtime.budget import RUN, read_ledger
+from nodes.runtime.approvals import Approvals
 from nodes.runtime.context import RunContext
-from nodes.runtime.journal import Journal, read_board, read_events
-from nodes.runtime.rows import Listed, listing, note_end, read_index
+from nodes.runtime.journal import Journal
+from nodes.runtime.rows import listing
 from nodes.runtime.services import Services
-from nodes.runtime.signals import SignalState, read_log, read_recruits, send, waiting
+from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.sources import open_sources
-from state.agent import Team
 from state.approval import Decision
+from state.channels import RunState, Terms, is_over
 from state.errors import AgentsMissing, ModelFailed, ThreadBusy, ThreadUnknown
-from state.event import Event
-from state.record import Usage
 from state.run import Phase, Run
-from state.signal import Signal, SignalOutcome
-from state.supervisor import SupervisorState, Terms, is_over
+from state.signal import Signal
+from state.supervisor import SupervisorState
 from state.text import Json
 
 SERVER = "server"
@@ -43,13 +41,12 @@ SERVER_LEASE = ""
 """Whose lease a server holds while it looks after its runs; no thread is called that."""
 
 
-class Runs:
+class Runs(Reading):
     """What the facade's verbs are made of."""
 
     def __init__(self, services: Services, database: Database, leases: Leases) -> None:
+        super().__init__(database, leases, services.clock, [agent.name for agent in services.team])
         self.services = services
-        self.database = database
-        self.leases = leases
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
     async def drive(
@@ -105,74 +102,12 @@ class Runs:
         position = await self.position(thread_id)
         return bool(position.asked) and bool(await waiting(self.database.store, thread_id))
 
-    async def view(self, thread_id: str, team: Team | None = None) -> Run:
-        """What is true of a run now, also while another process runs it; for whoever has `team`, by default this one.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        store = self.database.store
-        with explained(self.database.path):
-            before = await self.leases.holder(thread_id)
-            position = await self.position(thread_id)
-            rows = Rows(
-                board=await read_board(store, thread_id),
-                recruits=await read_recruits(store, thread_id),
-                ledger=(await read_ledger(store, thread_id)).get(RUN, Usage()),
-                decided=await self.decisions(thread_id),
-                has_signals=bool(await waiting(store, thread_id)),
-            )
-            now = await self.leases.holder(thread_id)
-        is_held = now is not None and now.is_running
-        names = [agent.name for agent in team or self.services.team]
-        return view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
-
-    async def decisions(self, thread_id: str) -> dict[str, Decision]:
-        """Every answer that was taken, by question."""
-        state = (await self.position(thread_id)).state
-        signals = SignalState(self.database.store, thread_id)
-        await signals.load(state.get("decisions") or {})
-        return signals.decisions
-
-    async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, SignalOutcome]:
-        """What came of those of the signals that were handled, by key."""
-        return {one.key: one.outcome for one in await read_log(self.database.store, thread_id) if one.key in keys}
-
-    async def position(self, thread_id: str) -> Position:
-        """Where a thread stands.
-
-        Raises:
-            ThreadUnknown: nothing has ever run on it.
-        """
-        return await read_position(self.database.checkpointer, thread_id)
-
-    async def listed(self, *, only_open: bool = False) -> list[Listed]:
-        """The threads that have a run, newest first; `only_open`: without those whose end somebody has seen."""
-        with explained(self.database.path):
-            return [row for row in await read_index(self.database.store) if row.is_open or not only_open]
-
-    async def note_end(self, run: Run) -> None:
-        """Keep that a run is over, if it is."""
-        if run.has_ended and run.started_at is not None:
-            finished_at = run.finished_at or self.services.clock.now()
-            with explained(self.database.path):
-                await note_end(self.database.store, run.thread_id, run.started_at, run.status, finished_at)
-
-    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
-        """The recorded events of a thread with a `seq` above `after`."""
-        return await read_events(self.database.store, thread_id, after)
-
     async def signal(self, thread_id: str, signal: Signal) -> str:
         """Put a signal into the log, and wake the run if it is executed by this process; its key in the log."""
         with explained(self.database.path):
             key = await send(self.database.store, thread_id, signal, self.services.clock)
         self.services.wake_ups.wake(thread_id)
         return key
-
-    async def is_held(self, thread_id: str) -> bool:
-        """Whether a living process runs the thread."""
-        holder = await self.leases.holder(thread_id)
-        return holder is not None and holder.is_running
 
     async def enter_again(self, thread_id: str) -> bool:
         """Let a run that somebody has ended from outside go on by its phase; whoever calls has the lease.
@@ -206,7 +141,7 @@ class Runs:
         about = ", ".join(f"{question.id} ({question.action})" for question in questions)
         return f"Marked as resolved with open questions: {about}. That cancels them: they count as answered with no."
 
-    def context(self, thread_id: str, state: SupervisorState) -> RunContext:
+    def context(self, thread_id: str, state: RunState) -> RunContext:
         """A run as a door sees it that does not execute it."""
         return RunContext(
             services=self.services,
@@ -218,12 +153,6 @@ class Runs:
             paths=[],
             journal=Journal(self.database.store, thread_id, self.services.clock),
         )
-
-    async def missing(self, thread_id: str) -> list[str]:
-        """The agents that the thread's run needs to go on, and that the team does not have."""
-        recruits = await read_recruits(self.database.store, thread_id)
-        names = [agent.name for agent in self.services.team]
-        return missing_agents(await self.position(thread_id), recruits, names)
 
     async def check_team(self, thread_id: str) -> None:
         """Refuse to go on with a run of other agents: its tasks would be taken from them.

@@ -19,12 +19,11 @@ from graph.runs import Runs
 from graph.sqlite.lease import PATIENCE_S
 from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
-from nodes.policy.approvals import is_expired
+from nodes.policy.approvals import open_questions
 from nodes.policy.plans import parse_plan
 from nodes.policy.takeover import hand_back_faults
-from nodes.runtime.approvals import Approvals, open_questions
+from nodes.runtime.approvals import Approvals
 from nodes.runtime.journal import read_board
-from nodes.runtime.rows import read_all, space
 from nodes.runtime.signals import SignalState
 from state.agent import Team
 from state.approval import Approval, Decision
@@ -270,19 +269,10 @@ async def view(runs: Runs, thread_id: str, team: Team | None = None) -> Run:
     Raises:
         ThreadUnknown: no such thread.
     """
-    run = await _dated(runs, await runs.view(thread_id, team))
-    lies_still = run.status in ("waiting", "paused", "handed_over")
-    if lies_still and any(is_expired(question, runs.services.clock.now()) for question in run.approvals):
+    names = [agent.name for agent in team] if team else None
+    run = await runs.view(thread_id, names)
+    if runs.is_late(run):
         with suppress(ThreadBusy):  # whoever runs it by now does it himself
             await expire(runs, thread_id)
-        run = await _dated(runs, await runs.view(thread_id, team))
+        run = await runs.view(thread_id, names)
     return run
-
-
-async def _dated(runs: Runs, run: Run) -> Run:
-    """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""
-    if not run.approvals:
-        return run
-    rows = await read_all(runs.database.store, space("approvals", run.thread_id))
-    known = {row.key: Approval.model_validate(row.value) for row in rows}
-    return run.model_copy(update={"approvals": [known.get(question.id, question) for question in run.approvals]})

@@ -1,7 +1,7 @@
 """The facade: everything a program or a person does with the runs of one database, as a handful of verbs."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,13 +22,13 @@ from nodes.intake import checked_goal
 from nodes.policy.plans import parse_plan
 from nodes.policy.recruiting import directory
 from nodes.policy.trust import trust_of
-from nodes.runtime.audit import read_audit
-from nodes.runtime.services import Clock, Notifier, Services
+from nodes.runtime.clock import Clock, Notifier
+from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from state.agent import Member, Team
 from state.approval import Entry
-from state.errors import BadInput, ThreadUnknown
+from state.errors import BadInput
 from state.event import Event
 from state.plan import Plan
 from state.policy import merged_policy
@@ -175,15 +175,7 @@ class Supervisor:
 
     async def runs(self, *, only_open: bool = False) -> list[Run]:
         """All runs in the database, newest first; `only_open`: those that have not ended."""
-        found = []
-        for row in await self._runs.listed(only_open=only_open):
-            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
-                run = await self.view(row.thread_id)
-                if row.is_open and row.started_at == run.started_at:
-                    await self._runs.note_end(run)
-                if not (only_open and run.has_ended):
-                    found.append(run)
-        return found
+        return await self._runs.runs(self.view, only_open=only_open)
 
     async def team(self, thread_id: str) -> list[Member]:
         """The directory of a run: every agent, what it is doing, and whether it was recruited.
@@ -207,10 +199,7 @@ class Supervisor:
         Raises:
             ThreadUnknown: no such thread, or it has no plan yet.
         """
-        draft = (await self._runs.position(thread_id)).state.get("draft")
-        if not draft:
-            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
-        return dict(draft)
+        return await self._runs.plan(thread_id)
 
     async def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """The recorded events of a thread with a `seq` above `after`."""
@@ -243,9 +232,7 @@ class Supervisor:
         Raises:
             ThreadUnknown: no such thread.
         """
-        await self._runs.view(thread_id)
-        decided = await self._runs.decisions(thread_id)
-        return await read_audit(self._runs.database.store, thread_id, decided)
+        return await self._runs.audit(thread_id)
 
     async def due(self, *, by_server: bool = False) -> list[str]:
         """Threads that could go on if somebody resumed them: their process died, or their questions are decided.

@@ -13,15 +13,14 @@ from typing import cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from nodes.policy.approvals import most_urgent_first
+from nodes.policy.approvals import most_urgent_first, open_questions, plan_in_question
 from nodes.policy.phases import needed
-from nodes.runtime.approvals import open_questions, plan_in_question
 from nodes.runtime.journal import asked_below, asked_on
 from state.approval import Approval
+from state.channels import RunState, Terms
 from state.errors import ThreadUnknown
 from state.record import Artifact, TaskRecord, Usage
 from state.run import ENDS, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
-from state.supervisor import SupervisorState, Terms
 from state.text import Json
 
 _INTERRUPT, _ERROR = "__interrupt__", "__error__"
@@ -37,7 +36,7 @@ _CUT_OFF = "CancelledError"
 class Position:
     """Where a thread stands."""
 
-    state: SupervisorState
+    state: RunState
     asked: Sequence[Json]
     """What the step that it stands at has raised as interrupts; empty where it does not wait."""
     failures: Sequence[str]
@@ -70,13 +69,13 @@ def position_of(found: CheckpointTuple) -> Position:
     """What a checkpoint says, with what its steps have written since."""
     writes = [write for write in found.pending_writes or [] if write[0] != _INPUT]
     finished = {step for step, channel, _ in writes if channel not in _NO_OUTPUT}
-    fields = SupervisorState.__annotations__.keys() - {"messages"}
+    fields = RunState.__annotations__.keys()
     since = {channel: value for _, channel, value in writes if channel in fields}
     raised = [value for step, channel, value in writes if channel == _INTERRUPT and step not in finished]
     values = [one.value for raise_ in raised for one in (raise_ if isinstance(raise_, Sequence) else [raise_])]
     errors = [str(error) for step, channel, error in writes if channel == _ERROR and step not in finished]
     return Position(
-        state=cast(SupervisorState, {**found.checkpoint["channel_values"], **since}),
+        state=cast(RunState, {**found.checkpoint["channel_values"], **since}),
         asked=[value for value in values if isinstance(value, dict)],
         failures=[_one_line(error) for error in errors if not error.startswith(_CUT_OFF)],
         is_begun=found.metadata.get("source") == "input",
@@ -140,7 +139,7 @@ def view_of(
     )
 
 
-def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:
+def _records(state: RunState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:
     """The tasks of the last checkpoint, and the recruits that are not in it yet."""
     records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
     known = {record.id for record in records}
@@ -207,7 +206,7 @@ def is_due(run: Run) -> bool:
     return run.waits_for in ("resume", "process") or (run.waits_for == "team" and run.status != "failed")
 
 
-def _phase(state: SupervisorState, board: Mapping[str, Json], *, is_held: bool) -> str:
+def _phase(state: RunState, board: Mapping[str, Json], *, is_held: bool) -> str:
     row = board.get("run")
     if is_held and row:
         return str(row["phase"])

@@ -7,8 +7,7 @@ from langgraph.types import interrupt
 from pydantic import JsonValue
 
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
-from nodes.policy.approvals import payload
-from nodes.runtime.approvals import open_questions
+from nodes.policy.approvals import open_questions, payload
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
 from nodes.runtime.services import Services

@@ -18,10 +18,11 @@ from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
+from state.channels import Terms, records_of
 from state.errors import BudgetUsedUp, ReplyUnusable, SourcesInvalid
 from state.record import TaskRecord
 from state.run import ENDS, Mode, Phase
-from state.supervisor import SupervisorState, Terms, Update, records_of
+from state.supervisor import SupervisorState, Update
 from state.text import Json
 
 EDITOR = """\

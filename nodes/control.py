@@ -8,9 +8,10 @@ from nodes.policy.takeover import takeover_context
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.services import Services
+from state.channels import records_of
 from state.run import Phase
 from state.signal import Control
-from state.supervisor import SupervisorState, Update, records_of
+from state.supervisor import SupervisorState, Update
 from state.text import Json
 
 

@@ -21,12 +21,13 @@ from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec
+from state.channels import dumped, records_of
 from state.errors import PlanInvalid
 from state.plan import Plan
 from state.record import TaskRecord
 from state.replies import PlanDraft
 from state.run import Phase
-from state.supervisor import SupervisorState, Update, dumped, records_of
+from state.supervisor import SupervisorState, Update
 
 PLANNER = """\
 You are the supervisor of a team. You do none of the work yourself: you split the request into tasks for the team.

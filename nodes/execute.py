@@ -17,9 +17,10 @@ from nodes.policy.readiness import goes_on
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
 from nodes.runtime.services import Services
+from state.channels import dumped
 from state.record import TaskRecord
 from state.run import Mode, Phase
-from state.supervisor import SupervisorState, Update, dumped
+from state.supervisor import SupervisorState, Update
 
 
 def make_execute(services: Services, worker: WorkerGraph) -> Node:

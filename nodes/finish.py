@@ -4,13 +4,14 @@ from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.policy.phases import ending
-from nodes.runtime.budget import RUN, read_ledger
 from nodes.runtime.context import Node, open_context
+from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
+from state.channels import Terms, control_of, records_of
 from state.record import Usage
 from state.run import Phase
-from state.supervisor import SupervisorState, Terms, Update, control_of, records_of
+from state.supervisor import SupervisorState, Update
 
 
 def make_finish(services: Services) -> Node:

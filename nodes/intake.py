@@ -9,10 +9,11 @@ from nodes.runtime.context import Node, open_context
 from nodes.runtime.rows import clear, listing
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
+from state.channels import Terms, is_over
 from state.errors import BadInput
 from state.policy import merged_policy
 from state.run import Phase
-from state.supervisor import SupervisorState, Terms, Update, is_over
+from state.supervisor import SupervisorState, Update
 
 LONGEST_QUERY = 100_000
 """Characters; what is longer belongs into a source."""

@@ -16,11 +16,12 @@ from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
+from state.channels import dumped, records_of
 from state.errors import BudgetUsedUp
 from state.record import TaskRecord
 from state.replies import Review
 from state.run import Mode, Phase
-from state.supervisor import SupervisorState, Update, dumped, records_of
+from state.supervisor import SupervisorState, Update
 
 LONGEST_SHOWN = 6_000
 """Characters of one result that a reviewing model is shown."""

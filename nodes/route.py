@@ -7,10 +7,11 @@ from nodes.policy.phases import is_routed
 from nodes.policy.routing import marks_of
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.services import Services
+from state.channels import dumped, records_of
 from state.errors import TeamInvalid
 from state.record import Route, TaskRecord
 from state.run import Phase
-from state.supervisor import SupervisorState, Update, dumped, records_of
+from state.supervisor import SupervisorState, Update
 
 
 def make_route(services: Services) -> Node:

@@ -1,121 +1,35 @@
-"""The state of the supervisor graph: plain JSON in LangGraph channels.
+"""The state of the supervisor graph: what it takes, what it gives, and all its channels.
 
-Nodes run one at a time, so a channel takes the last value; only `messages` merges. `typing_extensions.TypedDict`:
-the one in `typing` makes LangGraph's input schema null on Python 3.11.
+Nodes run one at a time, so a channel takes the last value; only `messages` merges.
 """
 
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict
-from typing_extensions import TypedDict
 
-from state.policy import Policy
-from state.record import TaskRecord
-from state.run import ENDS
-from state.signal import Control
-from state.text import Json
+from state.channels import Given, Result, RunState
+
+Messages = Annotated[list[AnyMessage], add_messages]
 
 
-class Terms(BaseModel):
-    """What a run works under from start to end, whatever changes around it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    policy: Policy = Policy()
-    sources: list[str] = []
-    model: str = ""
-    team: list[str] = []
-    """Names of the agents it was started with; empty in runs that did not keep them."""
-
-
-class SupervisorInput(TypedDict, total=False):
+class SupervisorInput(Given, total=False):
     """What a run starts from: a query, or messages whose last human one is the goal."""
 
-    query: str
-    messages: Annotated[list[AnyMessage], add_messages]
-    sources: list[str]
-    """Files and folders the agents may read."""
-    plan: Json | None
-    """A plan to use instead of making one."""
-    policy: Json | None
-    """Policy fields for this run; the others as the graph was built."""
+    messages: Messages
 
 
-class SupervisorOutput(TypedDict, total=False):
+class SupervisorOutput(Result, total=False):
     """What a run ends with."""
 
-    report: str
-    messages: Annotated[list[AnyMessage], add_messages]
-    tasks: list[Json]
-    artifacts: list[Json]
-    phase: str
-    usage: Json
+    messages: Messages
 
 
-class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
-    """All that is true of a run (supervisor guide, "state management")."""
+class SupervisorState(RunState, total=False):
+    """All that is true of a run."""
 
-    goal: str
-    """The request being worked on: from `query` or from `messages`."""
-    terms: Json
-    """Frozen at intake: the run's policy, sources, model and team (see `Terms`)."""
-    draft: Json | None
-    """The validated plan that `tasks` were made from."""
-    mode: Json | None
-    iteration: int
-    """Review rounds made."""
-    accepted: str
-    """Fingerprint of the tasks that review has let pass (`nodes.policy.quality`); empty before it has."""
-    control: Json | None
-    """Who drives it (`Control`), as last seen; absent or None while it drives itself, and in older runs."""
-    decisions: dict[str, Json]
-    """Answers by approval id."""
-    asked: Json | None
-    """The question about the plan, with its deadline, while it waits."""
-    handed_back: int
-    """How many hand-backs were merged into the tasks."""
-    replanned: list[str]
-    """Ids of the tasks whose rejection has led to another plan."""
-    unread: str
-    """Why the last answer could not be read; empty otherwise."""
-    notes: list[str]
-    """What the user said while the work was in flight."""
-    objections: list[str]
-    """What humans said when they rejected a plan or a task: for whoever plans again."""
-    spent: Json
-    """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
-    worked_s: float
-    """Seconds that executing has taken so far, over all rounds."""
-    warnings: list[str]
-    error: str | None
-    at_limit: bool
-    """Whether the run gave up because a limit of its own was reached; then what was delivered makes it `partial`."""
-    started_at: float
-    finished_at: float | None
+    messages: Messages
 
 
 Update = dict[str, Any]
 """What a node returns: the changed channels only."""
-
-
-def records_of(state: SupervisorState) -> list[TaskRecord]:
-    """The tasks, in plan order; none before there is a plan."""
-    return [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
-
-
-def dumped(records: Iterable[TaskRecord]) -> list[Json]:
-    """Tasks as the channel `tasks` keeps them."""
-    return [record.model_dump(mode="json") for record in records]
-
-
-def is_over(state: SupervisorState) -> bool:
-    """Whether the run has come to its end: input starts a new one."""
-    return state.get("phase") in ENDS and state.get("finished_at") is not None
-
-
-def control_of(state: SupervisorState) -> Control:
-    """Who drives the run, as last seen."""
-    return Control.model_validate(state.get("control") or {})

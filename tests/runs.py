@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor, open_supervisor
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.services import Clock, Notifier
+from nodes.runtime.clock import Clock, Notifier
 from state.agent import AgentSpec, Brief
 from state.run import Run
 

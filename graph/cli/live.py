@@ -5,15 +5,13 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import datetime
 
-from pydantic import JsonValue
 from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
 from graph.cli.console import err
-from graph.cli.screen import one_line, print_err, put_json, seconds
+from graph.cli.screen import line_of, one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
 from state.errors import BatonError
@@ -46,22 +44,6 @@ def _plain_lines(thread_id: str) -> OnEvent:
             print_err(line)
 
     return hear
-
-
-def line_of(event: Event) -> str:
-    """An event as a line: `07:12:01 task_finished t1 researcher status=done tokens=312`."""
-    at = datetime.fromtimestamp(event.ts).astimezone().strftime("%H:%M:%S")
-    what = event.phase if event.kind == "phase_entered" else None
-    words = [at, event.kind, what, event.task_id, event.agent, *map(_detail, event.data.items())]
-    return one_line(" ".join(word for word in words if word))
-
-
-def _detail(item: tuple[str, JsonValue]) -> str:
-    """`key=value`, where the value is short enough to say something on a line."""
-    key, value = item
-    if isinstance(value, dict | list) or value is None or value == "":
-        return ""
-    return f"{key}={value if isinstance(value, int | float) else one_line(str(value), 120)}"
 
 
 @asynccontextmanager

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -13,15 +14,28 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from graph.cli.console import out, table
-from graph.cli.live import line_of
+from graph.cli.launch import agents_in, existing, recalled
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
 from graph.cli.result import onward, open_questions, show_markdown, summary, to_hand_back, why_it_stands
-from graph.cli.screen import action_of, command, fail, one_line, print_err, print_out, put_json, run_as_json, seconds
-from graph.cli.session import Launch, existing, recalled
-from graph.supervisor import Supervisor, open_supervisor
-from graph.team_file import open_team
+from graph.cli.screen import (
+    action_of,
+    command,
+    fail,
+    line_of,
+    one_line,
+    print_err,
+    print_out,
+    put_json,
+    run_as_json,
+    seconds,
+)
+from graph.database import open_database
+from graph.reading import Reading
+from graph.settings import read_settings
+from graph.sqlite.lease import Leases
 from nodes.policy.approvals import urgency
+from nodes.runtime.clock import SystemClock
 from state.approval import Approval, Entry
 from state.errors import BadInput
 from state.run import Run, RunStatus, TaskView
@@ -29,20 +43,48 @@ from state.run import Run, RunStatus, TaskView
 T = TypeVar("T")
 
 
-def look(db: Path | None, question: Callable[[Supervisor], Awaitable[T]], launch: Launch | None = None) -> T:
+def look(db: Path | None, question: Callable[[Reading], Awaitable[T]]) -> T:
     """What `question` finds out.
 
     Raises:
         BadInput: there is no such database.
     """
-    path = existing(db)
-    team = launch.team if launch else None
 
     async def asked() -> T:
-        async with open_supervisor(path, team=team) as sup:
-            return await question(sup)
+        async with opened(existing(db)) as reading:
+            return await question(reading)
 
     return asyncio.run(asked())
+
+
+@asynccontextmanager
+async def opened(db: Path) -> AsyncIterator[Reading]:
+    """The runs of a database, to look at, for whoever has the team of the settings."""
+    settings, clock = read_settings(), SystemClock()
+    names = agents_in(settings.team)
+    async with open_database(db, settings.synchronous) as database:
+        yield Reading(database, Leases(database.connection, clock), clock, names)
+
+
+async def seen(reading: Reading, thread_id: str) -> Run:
+    """The run as it is for whoever goes on with it: with the team that is kept with it, and what is late decided."""
+    run = await reading.view(thread_id)
+    if reading.is_late(run):
+        await _decide_what_is_late(reading.database.path, thread_id)
+        run = await reading.view(thread_id)
+    if run.missing_agents:
+        launch = await recalled(reading.database.store, thread_id)
+        with suppress(BadInput):  # the file is gone or broken by now: what is missing stays missing
+            return await reading.view(thread_id, agents_in(Path(launch.team))) if launch.team else run
+    return run
+
+
+async def _decide_what_is_late(db: Path, thread_id: str) -> None:
+    """Let the policy decide: the way of an answer, for which everything is loaded."""
+    from graph.supervisor import open_supervisor  # noqa: PLC0415 # whoever only looks needs none of it
+
+    async with open_supervisor(db) as sup:
+        await sup.view(thread_id)
 
 
 def status(
@@ -63,14 +105,11 @@ def status(
     if report and plan:
         raise BadInput("give --report or --plan, not both")
     if plan:
-        used = look(db, lambda sup: sup.plan(thread))
+        used = look(db, lambda reading: reading.plan(thread))
         put_json(used) if as_json else print_out(plan_as_yaml(used))
         return 0
 
-    async def asked(sup: Supervisor) -> Run:
-        return await _as_launched(sup, await sup.view(thread))
-
-    run = look(db, asked)
+    run = look(db, lambda reading: seen(reading, thread))
     if report:
         _report(run, as_json=as_json)
     elif as_json:
@@ -80,15 +119,6 @@ def status(
         if routes:
             _show_routes(run)
     return 0
-
-
-async def _as_launched(sup: Supervisor, run: Run) -> Run:
-    """The run as it is for whoever goes on with it: with the team that is kept with it, where there is one."""
-    if run.missing_agents and sup.graph.store:
-        launch = await recalled(sup.graph.store, run.thread_id)
-        with suppress(BadInput):  # the file is gone or broken by now: what is missing stays missing
-            return await sup.view(run.thread_id, team=open_team(launch.team)) if launch.team else run
-    return run
 
 
 def _report(run: Run, *, as_json: bool) -> None:
@@ -159,11 +189,7 @@ def runs(db: Db = None, as_json: AsJson = False) -> int:
       baton runs
       baton runs --json
     """
-
-    async def asked(sup: Supervisor) -> list[Run]:
-        return [await _as_launched(sup, run) for run in await sup.runs()]
-
-    found = look(db, asked)
+    found = look(db, lambda reading: reading.runs(partial(seen, reading)))
     if as_json:
         put_json([run_as_json(run) for run in found])
         return 0
@@ -189,10 +215,11 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
       baton inbox launch --json
     """
 
-    async def asked(sup: Supervisor) -> tuple[list[tuple[str, Approval]], float]:
-        runs = [await sup.view(thread)] if thread is not None else await sup.runs(only_open=True)
+    async def asked(reading: Reading) -> tuple[list[tuple[str, Approval]], float]:
+        view = partial(seen, reading)
+        runs = [await view(thread)] if thread is not None else await reading.runs(view, only_open=True)
         pairs = [(run.thread_id, question) for run in runs for question in run.approvals]
-        return pairs, sup.services.clock.now()
+        return pairs, reading.clock.now()
 
     found, now = look(db, asked)
     found.sort(key=lambda pair: urgency(pair[1]))
@@ -243,7 +270,7 @@ def log(
 
 def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: bool) -> int:
     """Who asked and who decided what, when, through which door; with `verify`, 1 where the chain is broken."""
-    entries, broken = look(db, lambda sup: sup.audit(thread))
+    entries, broken = look(db, lambda reading: reading.audit(thread))
     for entry in entries:
         if as_json:
             put_json(entry.model_dump(mode="json"))
@@ -278,11 +305,11 @@ def _args(args: dict[str, JsonValue]) -> str:
 
 async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bool) -> None:
     after = first - 1
-    async with open_supervisor(db) as sup:
+    async with opened(db) as reading:
         while True:
-            run = await sup.view(thread)
+            run = await seen(reading, thread)
             is_over = not follow or run.status not in AT_WORK
-            for event in await sup.events(thread, after):
+            for event in await reading.events(thread, after):
                 after = event.seq
                 if as_json:
                     put_json(event.model_dump(mode="json"))

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from graph.cli.launch import Launch, remember
 from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
-from graph.cli.session import Launch, Session, Verb, going_on, remember
+from graph.cli.session import Session, Verb, going_on
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread
 from state.errors import BadInput, ThreadUnknown

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:  # `baton --help` has a line to say as well, and needs none of
     from pydantic import JsonValue
 
     from state.approval import Approval
+    from state.event import Event
     from state.run import Run
 
 _STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -55,6 +57,22 @@ def action_of(question: "Approval", width: int = 100) -> str:
     """What is asked about, with as much of its arguments as fits: `publish {"name": "a.md", …`."""
     args = json.dumps(question.args, ensure_ascii=False) if question.args else ""
     return one_line(f"{question.action} {args}".strip(), width)
+
+
+def line_of(event: "Event") -> str:
+    """An event as a line: `07:12:01 task_finished t1 researcher status=done tokens=312`."""
+    at = datetime.fromtimestamp(event.ts).astimezone().strftime("%H:%M:%S")
+    what = event.phase if event.kind == "phase_entered" else None
+    words = [at, event.kind, what, event.task_id, event.agent, *map(_detail, event.data.items())]
+    return one_line(" ".join(word for word in words if word))
+
+
+def _detail(item: tuple[str, "JsonValue"]) -> str:
+    """`key=value`, where the value is short enough to say something on a line."""
+    key, value = item
+    if isinstance(value, dict | list) or value is None or value == "":
+        return ""
+    return f"{key}={value if isinstance(value, int | float) else one_line(str(value), 120)}"
 
 
 def one_line(text: str, most: int = 2000) -> str:

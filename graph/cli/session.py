@@ -1,7 +1,4 @@
-"""One thread driven from the command line until it ends or nobody answers, with what it was launched with.
-
-That is kept in the Store, so that `resume` and `answer` go on with the same.
-"""
+"""One thread driven from the command line until it ends or nobody answers, with what it was launched with."""
 
 import asyncio
 import getpass
@@ -10,20 +7,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from langgraph.store.base import BaseStore
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from graph.cli.ask import Asker, can_ask
+from graph.cli.launch import Launch, existing, recall, remember
 from graph.cli.live import watching
 from graph.cli.result import report_result
 from graph.cli.screen import command, one_line, print_err
-from graph.database import open_database
-from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.context import run_folder
-from nodes.runtime.rows import space
-from state.errors import BadInput
 from state.record import HUMAN
 from state.run import Run
 from state.text import Json
@@ -34,19 +27,6 @@ Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while a run was at work; the message says how to go on."""
-
-
-class Launch(BaseModel):
-    """What is not part of a run's frozen terms, because it belongs to the process: no keys, no secrets."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    team: str | None = None
-    """Path of the team file."""
-    model: str | None = None
-    """The model's name."""
-    out: str | None = None
-    """Where the report goes."""
 
 
 @dataclass(frozen=True)
@@ -137,35 +117,3 @@ def going_on(thread_id: str, db: Path | None, team: Path | None = None, *, as_js
     if team is not None:
         launch = launch.model_copy(update={"team": str(team.absolute())})
     return Session(thread_id, db, launch, as_json=as_json, is_team_new=team is not None)
-
-
-_KEY = "command-line"
-
-
-async def remember(store: BaseStore, thread_id: str, launch: Launch) -> None:
-    """Keep it."""
-    await store.aput(space("launches", thread_id), _KEY, launch.model_dump(mode="json"))
-
-
-async def recall(db: Path, thread_id: str) -> Launch:
-    """What was kept; empty for a run that was not started on the command line."""
-    async with open_database(db, read_settings().synchronous) as database:
-        return await recalled(database.store, thread_id)
-
-
-async def recalled(store: BaseStore, thread_id: str) -> Launch:
-    """The same, where the database is open."""
-    item = await store.aget(space("launches", thread_id), _KEY)
-    return Launch.model_validate(item.value) if item else Launch()
-
-
-def existing(db: Path | None) -> Path:
-    """The database to look into.
-
-    Raises:
-        BadInput: there is none; looking does not make one.
-    """
-    path = db or read_settings().db
-    if not path.exists():
-        raise BadInput(f"there is no database {path}; `baton run` makes one, or give another with --db")
-    return path

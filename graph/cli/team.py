@@ -1,26 +1,29 @@
 """`baton team`: who there is and what each one does; `baton trust`: how far each is trusted."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from pydantic import JsonValue
 
 from graph.cli.console import out, table
-from graph.cli.look import look
+from graph.cli.launch import existing, recall
 from graph.cli.options import AsJson, Db, MaybeThread
 from graph.cli.screen import one_line, print_out, put_json
-from graph.cli.session import existing, recall, who
+from graph.cli.session import who
 from graph.settings import read_settings
-from graph.supervisor import Supervisor
+from graph.supervisor import Supervisor, open_supervisor
 from graph.team_file import open_team
 from nodes.policy.oversight import OF_LEVEL
 from state.agent import AgentSpec, Member
 from state.errors import BadInput, TeamInvalid
 from state.text import counted
 from state.trust import Severity, Trust
+
+T = TypeVar("T")
 
 Checked = Annotated[
     Path | None, typer.Option("--check", metavar="FILE", help="Only say what is wrong with a team file")
@@ -46,8 +49,19 @@ def team(thread: MaybeThread = None, check: Checked = None, db: Db = None, as_js
         specs = {spec.name: spec for spec in sup.services.team}
         return [_member(member, specs.get(member.agent)) for member in await sup.team(thread)]
 
-    _show(look(db, asked, launch), as_json=as_json)
+    _show(_found(db, asked, launch.team), as_json=as_json)
     return 0
+
+
+def _found(db: Path | None, question: Callable[[Supervisor], Awaitable[T]], team: str | None = None) -> T:
+    """What `question` finds out about the agents of `team`, by default the one of the settings."""
+    path = existing(db)
+
+    async def asked() -> T:
+        async with open_supervisor(path, team=team) as sup:
+            return await question(sup)
+
+    return asyncio.run(asked())
 
 
 def _checked(file: Path, *, as_json: bool) -> int:
@@ -119,7 +133,7 @@ def trust(
             await sup.incident(agent, incident, note, by=who(None))
         return await sup.trust()
 
-    found = look(db, asked)
+    found = _found(db, asked)
     if agent is not None and agent not in found:
         raise BadInput(f"there is no agent {agent!r}; there are: {', '.join(found)}")
     shown = [found[agent]] if agent is not None else list(found.values())

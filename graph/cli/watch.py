@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from graph.cli.launch import existing, recall
 from graph.cli.options import AsJson, Db, TeamFile
 from graph.cli.screen import one_line, print_err, put_json, run_as_json
-from graph.cli.session import existing, recall
 from graph.recovery import Recovery
 from graph.supervisor import open_supervisor
 from state.errors import ThreadBusy

@@ -17,8 +17,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from graph.sqlite.connection import Connection
+from nodes.runtime.clock import Clock
 from nodes.runtime.rows import space
-from nodes.runtime.services import Clock
 from state.errors import ThreadBusy
 
 LEASE_S = 15.0

@@ -10,6 +10,7 @@ from typing import get_args
 from pydantic import JsonValue
 
 from state.approval import POLICY, PRIORITIES, Approval, Decision, FiredTrigger, Risk
+from state.channels import RunState, records_of
 from state.plan import Plan
 from state.policy import Policy, Timeout
 from state.record import TaskRecord
@@ -25,6 +26,19 @@ def open_questions_of(records: Iterable[TaskRecord], decided: Container[str] = (
     """The questions that parked tasks wait for, without those that are `decided`."""
     outcomes = [record.outcome for record in records if record.status == "parked" and record.outcome]
     return [approval for outcome in outcomes for approval in outcome.approvals if approval.id not in decided]
+
+
+def open_questions(state: RunState) -> list[Approval]:
+    """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
+    if plan := plan_in_question(state):
+        return [plan]
+    return most_urgent_first(open_questions_of(records_of(state), state.get("decisions") or {}))
+
+
+def plan_in_question(state: RunState) -> Approval | None:
+    """The question about the plan, as long as it waits: also while the run is paused or in a human's hands."""
+    asked = state.get("asked")
+    return Approval.model_validate(asked) if asked else None
 
 
 def most_urgent_first(questions: Iterable[Approval]) -> list[Approval]:

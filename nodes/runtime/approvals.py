@@ -22,18 +22,15 @@ from nodes.policy.approvals import (
     decision_on_expiry,
     escalated,
     is_expired,
-    most_urgent_first,
-    open_questions_of,
     with_deadline,
 )
 from nodes.policy.failures import retry_delay
 from nodes.runtime.audit import entry_of
+from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import Decide, OuterRun, Waiting
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.services import Clock, Notifier
 from state.approval import POLICY, Approval, Decision
-from state.supervisor import SupervisorState, records_of
 
 ON_THE_LOOP = "on_the_loop"
 
@@ -288,16 +285,3 @@ def body_of(thread_id: str, approval: Approval) -> str:
         lines.append("With: " + ", ".join(f"{key}={str(value)[:200]!r}" for key, value in approval.args.items()))
     lines.append(f"Answer: baton answer {thread_id} {approval.id} approve|reject|edit")
     return "\n".join(line for line in lines if line)
-
-
-def open_questions(state: SupervisorState) -> list[Approval]:
-    """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
-    if plan := plan_in_question(state):
-        return [plan]
-    return most_urgent_first(open_questions_of(records_of(state), state.get("decisions") or {}))
-
-
-def plan_in_question(state: SupervisorState) -> Approval | None:
-    """The question about the plan, as long as it waits: also while the run is paused or in a human's hands."""
-    asked = state.get("asked")
-    return Approval.model_validate(asked) if asked else None

@@ -8,18 +8,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import PutOp
 
 from nodes.policy.budget import exceeded, expected, used_up
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import OuterReservation
-from nodes.runtime.rows import read_all, space
+from nodes.runtime.rows import RUN, read_ledger, space
 from state.errors import AgentFailed, BudgetUsedUp
 from state.record import Usage
 from state.supervisor import SupervisorState
-
-RUN = "run"
-"""The ledger's row for the whole run; the others are `task:ID` and `agent:NAME`."""
 
 
 class Reservation:
@@ -182,12 +179,6 @@ class Budget:
                 raise AgentFailed(why, "limit")
             self._settled.clear()
             await self._settled.wait()
-
-
-async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
-    """The ledger of a run: `run`, and one row for each task and agent."""
-    items = await read_all(store, space("ledger", thread_id))
-    return {item.key: Usage.model_validate(item.value) for item in items}
 
 
 async def open_meter(run: RunContext, state: SupervisorState) -> Budget:

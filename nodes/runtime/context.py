@@ -20,11 +20,12 @@ from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import NestedJournal, OuterRun
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
+from state.channels import Terms
 from state.event import EventKind
 from state.policy import Policy
 from state.record import TaskRecord
 from state.run import Phase
-from state.supervisor import SupervisorState, Terms
+from state.supervisor import SupervisorState
 from state.text import Json
 
 BY_HAND = "|try:"

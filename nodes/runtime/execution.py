@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
+from nodes.policy.approvals import plan_in_question
 from nodes.policy.phases import is_executed, is_routed
 from nodes.policy.plans import choose_mode, parse_plan
 from nodes.policy.readiness import is_busy
 from nodes.policy.takeover import dropped, handed_back
-from nodes.runtime.approvals import Approvals, plan_in_question, questions_for
+from nodes.runtime.approvals import Approvals, questions_for
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
 from nodes.runtime.ledger import NestedLedger, SideEffectLedger
@@ -19,9 +20,10 @@ from nodes.runtime.listener import Listener
 from nodes.runtime.nesting import ConcurrencyLimit, Ledger
 from nodes.runtime.signals import SignalState
 from state.approval import POLICY, Decision
+from state.channels import Terms, control_of, dumped, records_of
 from state.record import FINAL, Outcome, TaskRecord, Usage
 from state.run import Phase
-from state.supervisor import SupervisorState, Terms, Update, control_of, dumped, records_of
+from state.supervisor import SupervisorState, Update
 
 
 @dataclass

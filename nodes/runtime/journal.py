@@ -10,8 +10,8 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
 
+from nodes.runtime.clock import Clock
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.services import Clock
 from state.approval import Approval
 from state.event import Event, EventKind, check_data
 from state.text import Json

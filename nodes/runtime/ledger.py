@@ -9,9 +9,9 @@ import asyncio
 
 from langgraph.store.base import BaseStore, PutOp
 
+from nodes.runtime.clock import Clock
 from nodes.runtime.nesting import OuterRun
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.services import Clock
 from state.side_effect import Effect, EffectStatus
 
 

@@ -1,4 +1,4 @@
-"""Every namespace that Baton uses in the Store, reading and clearing them; and the index of runs.
+"""Every namespace that Baton uses in the Store, reading and clearing them; the ledger of a run, and the index of runs.
 
 LangGraph's Store refuses a period in a namespace and sorts a search by time of change, not by key: hence the
 quoting, and `read_all`, which reads everything below one namespace in the order of its keys.
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
+
+from state.record import Usage
 
 Namespace = tuple[str, ...]
 MOST = 1_000_000
@@ -73,6 +75,16 @@ async def read_each(store: BaseStore, namespaces: Sequence[Namespace]) -> list[l
         sorted((item for item in cast(list[Item], page) if tuple(item.namespace) == namespace), key=lambda i: i.key)
         for namespace, page in zip(namespaces, pages, strict=True)
     ]
+
+
+RUN = "run"
+"""The ledger's row for the whole run; the others are `task:ID` and `agent:NAME`."""
+
+
+async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
+    """The ledger of a run: `run`, and one row for each task and agent."""
+    items = await read_all(store, space("ledger", thread_id))
+    return {item.key: Usage.model_validate(item.value) for item in items}
 
 
 _RUNS = ("runs",)

@@ -5,11 +5,8 @@ supervisor as an agent can find that one's team: to undo what was done in it, in
 """
 
 import asyncio
-import random
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 from weakref import WeakValueDictionary
 
 from langgraph.graph import StateGraph
@@ -17,26 +14,11 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from nodes.llm.choose import Models
+from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.tools.mcp import McpShelf
 from state.agent import Team
 from state.policy import Policy
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
-
-
-class Notifier(Protocol):
-    """Delivers messages to people."""
-
-    async def tell(self, title: str, body: str, *, escalated: bool) -> bool:
-        """Send one; false (or an exception) if somebody could not be reached. `escalated`: to the next person."""
-
-
-class Nobody:
-    """The notifier where none is set: the log is enough."""
-
-    async def tell(self, title: str, body: str, *, escalated: bool) -> bool:  # noqa: ARG002 - it tells nobody
-        """Nothing to deliver."""
-        return True
-
 
 MAX_SOURCE_BYTES = 50 * 1024 * 1024
 
@@ -58,35 +40,6 @@ class WakeUps:
         """Wake whoever listens in this process, if anybody does."""
         if bell := self._bells.get(thread_id):
             bell.set()
-
-
-class Clock(Protocol):
-    """What a run needs of time and chance."""
-
-    def now(self) -> float:
-        """Seconds since the epoch."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-
-    def jitter(self) -> float:
-        """A number from 0 to 1, to spread retries."""
-
-
-class SystemClock:
-    """The machine's clock."""
-
-    def now(self) -> float:
-        """Seconds since the epoch."""
-        return time.time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
-    def jitter(self) -> float:
-        """A number from 0 to 1."""
-        return random.random()
 
 
 @dataclass(frozen=True)

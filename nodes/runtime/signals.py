@@ -16,8 +16,8 @@ from weakref import WeakSet
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mail import Mailbox
+from nodes.runtime.clock import Clock
 from nodes.runtime.rows import read_all, read_each, space
-from nodes.runtime.services import Clock
 from state.agent import Mail
 from state.approval import Decision
 from state.record import TaskRecord

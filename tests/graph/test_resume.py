@@ -8,7 +8,7 @@ import pytest
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.services import SystemClock
+from nodes.runtime.clock import SystemClock
 from nodes.runtime.signals import send
 from state.agent import Brief
 from state.approval import Decision

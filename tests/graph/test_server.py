@@ -11,7 +11,7 @@ import pytest
 from graph import app, server
 from graph.database import open_database
 from graph.sqlite.lease import Leases
-from nodes.runtime.services import SystemClock
+from nodes.runtime.clock import SystemClock
 from state.agent import Brief
 from state.errors import ThreadBusy
 from tests.runs import agent, opened, plan

@@ -22,7 +22,7 @@ from graph.sqlite.lease import STEP_S, Leases
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.policy.answers import LOOK_AT_SIGNALS
-from nodes.runtime.services import Clock, SystemClock
+from nodes.runtime.clock import Clock, SystemClock
 from state.agent import Brief
 from state.errors import AgentsMissing, SettingsInvalid, ThreadBusy
 from state.signal import Pause

@@ -8,8 +8,8 @@ from typing import Any
 
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.llm.scripted import ScriptedModel
+from nodes.runtime.clock import SystemClock
 from nodes.runtime.desk import Desk
-from nodes.runtime.services import SystemClock
 from nodes.runtime.signals import read_log
 from state.agent import AgentSpec, Brief
 from state.event import Event

@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from nodes.runtime.services import SystemClock
+from nodes.runtime.clock import SystemClock
 from nodes.runtime.signals import read_log, send, waiting
 from state.run import Run
 from state.signal import Recruit, Retire, SendMail

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nodes.runtime.services import SystemClock
+from nodes.runtime.clock import SystemClock
 from tests.graph.cli.conftest import Baton, Said
 from tests.graph.test_strangers import STRANGER, TASKS, Owner
 from tests.runs import opened, plan

@@ -7,7 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from graph.cli.ask import Asker
-from graph.cli.session import Launch, Session
+from graph.cli.launch import Launch
+from graph.cli.session import Session
 from state.approval import Approval
 from tests.graph.cli.conftest import Baton
 

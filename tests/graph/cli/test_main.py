@@ -8,7 +8,6 @@ import shlex
 import subprocess
 import sys
 from importlib import import_module
-from typing import Any
 
 import pytest
 
@@ -120,11 +119,16 @@ def test_the_shells_script_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "_BATON_COMPLETE=complete_bash" in capsys.readouterr().out
 
 
-def imported_by(*words: str) -> set[str]:
-    """The packages, and the modules of ours, that a process has imported which ran `baton` with these words."""
+def modules_of(*words: str) -> set[str]:
+    """The modules that a process has imported which ran `baton` with these words."""
     code = "import json, sys; from graph.cli import main; main(sys.argv[1:]); print(json.dumps([*sys.modules]))"
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    names: Any = json.loads(done.stdout.splitlines()[-1])
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def imported_by(*words: str) -> set[str]:
+    """The packages of them, and the modules of ours."""
+    names = modules_of(*words)
     return {name for name in names if name.startswith("graph.")} | {name.partition(".")[0] for name in names}
 
 
@@ -144,8 +148,33 @@ def test_the_overview_and_the_version_import_nothing_of_weight(words: list[str])
     }
 
 
-def test_looking_imports_no_client_of_a_model(baton: Baton, publishing: str) -> None:
+TO_RUN = {
+    *("graph.builder", "graph.runs", "graph.supervisor", "graph.team_file"),
+    *("nodes.execute", "nodes.runtime.context", "nodes.tools.toolbox", "langgraph.graph", "langgraph.pregel"),
+    *("langchain_openai", "openai", "tiktoken", "duckdb", "apprise", "langgraph_api"),
+}
+"""What carrying out a run takes, and looking at one does not."""
+
+
+def test_looking_imports_neither_the_graph_nor_a_client_of_a_model_nor_a_tool(
+    baton: Baton, tea: str, publishing: str
+) -> None:
+    assert baton("run", "How much caffeine?", "--sources", tea, "--thread", "over").code == 0
+    assert baton("run", "Q", "--plan", publishing, "--thread", "t").code == 3
+    looks = [[*words, *as_json] for words in LOOKS for as_json in ([], ["--json"])]
+
+    assert {" ".join(words): modules_of(*words) & TO_RUN for words in looks} == {
+        " ".join(words): set() for words in looks
+    }
+
+
+LOOKS = (
+    *(["status", "over"], ["status", "t"], ["runs"], ["inbox"], ["log", "t"], ["log", "over", "--approvals"]),
+    *(["status", "t", "--plan"], ["status", "over", "--report"]),
+)
+
+
+def test_what_runs_something_would_be_found(baton: Baton, publishing: str) -> None:
     baton("run", "Q", "--plan", publishing, "--thread", "t")
 
-    for words in (["status", "t"], ["runs"], ["inbox"], ["log", "t"]):
-        assert imported_by(*words) & {"langchain_openai", "openai", "tiktoken", "apprise", "langgraph_api"} == set()
+    assert {"graph.builder", "nodes.execute", "langgraph.pregel", "duckdb"} <= modules_of("resume", "t") & TO_RUN

@@ -1,6 +1,7 @@
 from rich.console import Console
 
-from graph.cli.live import Progress, draw, line_of
+from graph.cli.live import Progress, draw
+from graph.cli.screen import line_of
 from state.event import Event, EventKind
 from state.run import Run, TaskView
 

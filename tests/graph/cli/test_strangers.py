@@ -2,7 +2,7 @@
 
 import asyncio
 
-from nodes.runtime.services import SystemClock
+from nodes.runtime.clock import SystemClock
 from tests.graph.cli.conftest import Baton
 from tests.graph.test_strangers import REFUSAL, Owner, dies
 from tests.runs import opened

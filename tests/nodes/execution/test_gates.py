@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.services import SystemClock
+from nodes.runtime.clock import SystemClock
 from state.agent import AgentSpec, Brief, Limits
 from state.errors import AgentFailed
 from state.run import Run

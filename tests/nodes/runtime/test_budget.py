@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.budget import Budget, read_ledger
+from nodes.runtime.budget import Budget
+from nodes.runtime.rows import read_ledger
 from state.errors import AgentFailed
 from state.record import Usage
 from tests.nodes.runtime.executions import THREAD, make_run

@@ -12,9 +12,9 @@ from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
 from graph.testing import HeldClock
+from nodes.runtime.clock import SystemClock
 from nodes.runtime.journal import PAGE, Journal, event_key, read_board, read_events
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.services import SystemClock
 from state.event import FIELDS, EventKind
 from state.text import Json
 

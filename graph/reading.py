@@ -1,0 +1,152 @@
+"""Looking at the runs of one database, whoever executes them: no graph, no agents, no model is loaded for it.
+
+The one thing that looking has to change is what is late: the policy decides questions whose deadline has passed. That
+takes the way of an answer (`graph.steering`), which loads all of it; so it is not gone before something `is_late`.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+
+from graph.database import Database
+from graph.sqlite.connection import explained
+from graph.sqlite.lease import Leases
+from graph.views import Position, Rows, missing_agents, read_position, view_of
+from nodes.policy.approvals import is_expired
+from nodes.runtime.audit import read_audit
+from nodes.runtime.clock import Clock
+from nodes.runtime.journal import read_board, read_events
+from nodes.runtime.rows import RUN, Listed, note_end, read_all, read_index, read_ledger, space
+from nodes.runtime.signals import SignalState, read_log, read_recruits, waiting
+from state.approval import Approval, Decision, Entry
+from state.errors import ThreadUnknown
+from state.event import Event
+from state.record import Usage
+from state.run import Run
+from state.signal import SignalOutcome
+from state.text import Json
+
+
+class Reading:
+    """What the database says of its runs, to somebody who has a team of agents with these names."""
+
+    def __init__(self, database: Database, leases: Leases, clock: Clock, names: Collection[str]) -> None:
+        self.database = database
+        self.leases = leases
+        self.clock = clock
+        self.names = names
+
+    async def view(self, thread_id: str, team: Collection[str] | None = None) -> Run:
+        """What is true of a run now, also while another process runs it; with the deadlines as they are kept.
+
+        `team`: the names of the agents of whoever wants to go on with it, by default those that were given here.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        store = self.database.store
+        with explained(self.database.path):
+            before = await self.leases.holder(thread_id)
+            position = await self.position(thread_id)
+            rows = Rows(
+                board=await read_board(store, thread_id),
+                recruits=await read_recruits(store, thread_id),
+                ledger=(await read_ledger(store, thread_id)).get(RUN, Usage()),
+                decided=await self.decisions(thread_id),
+                has_signals=bool(await waiting(store, thread_id)),
+            )
+            now = await self.leases.holder(thread_id)
+        is_held = now is not None and now.is_running
+        names = self.names if team is None else team
+        run = view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
+        return await self._dated(run)
+
+    def is_late(self, run: Run) -> bool:
+        """Whether the policy has to decide a question of a run that nobody executes: its deadline has passed."""
+        lies_still = run.status in ("waiting", "paused", "handed_over")
+        return lies_still and any(is_expired(question, self.clock.now()) for question in run.approvals)
+
+    async def runs(self, view: Callable[[str], Awaitable[Run]], *, only_open: bool = False) -> list[Run]:
+        """All runs in the database as `view` shows each, newest first; `only_open`: those that have not ended."""
+        found = []
+        for row in await self.listed(only_open=only_open):
+            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
+                run = await view(row.thread_id)
+                if row.is_open and row.started_at == run.started_at:
+                    await self.note_end(run)
+                if not (only_open and run.has_ended):
+                    found.append(run)
+        return found
+
+    async def listed(self, *, only_open: bool = False) -> list[Listed]:
+        """The threads that have a run, newest first; `only_open`: without those whose end somebody has seen."""
+        with explained(self.database.path):
+            return [row for row in await read_index(self.database.store) if row.is_open or not only_open]
+
+    async def note_end(self, run: Run) -> None:
+        """Keep that a run is over, if it is."""
+        if run.has_ended and run.started_at is not None:
+            finished_at = run.finished_at or self.clock.now()
+            with explained(self.database.path):
+                await note_end(self.database.store, run.thread_id, run.started_at, run.status, finished_at)
+
+    async def plan(self, thread_id: str) -> Json:
+        """The plan a run uses, in the form in which one can be given.
+
+        Raises:
+            ThreadUnknown: no such thread, or it has no plan yet.
+        """
+        draft = (await self.position(thread_id)).state.get("draft")
+        if not draft:
+            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
+        return dict(draft)
+
+    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
+        """The recorded events of a thread with a `seq` above `after`."""
+        return await read_events(self.database.store, thread_id, after)
+
+    async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
+        """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
+
+        What cannot be read any more is left out, and the record is broken there.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        return await read_audit(self.database.store, thread_id, await self.decisions(thread_id))
+
+    async def decisions(self, thread_id: str) -> dict[str, Decision]:
+        """Every answer that was taken, by question."""
+        state = (await self.position(thread_id)).state
+        signals = SignalState(self.database.store, thread_id)
+        await signals.load(state.get("decisions") or {})
+        return signals.decisions
+
+    async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, SignalOutcome]:
+        """What came of those of the signals that were handled, by key."""
+        return {one.key: one.outcome for one in await read_log(self.database.store, thread_id) if one.key in keys}
+
+    async def position(self, thread_id: str) -> Position:
+        """Where a thread stands.
+
+        Raises:
+            ThreadUnknown: nothing has ever run on it.
+        """
+        return await read_position(self.database.checkpointer, thread_id)
+
+    async def is_held(self, thread_id: str) -> bool:
+        """Whether a living process runs the thread."""
+        holder = await self.leases.holder(thread_id)
+        return holder is not None and holder.is_running
+
+    async def missing(self, thread_id: str) -> list[str]:
+        """The agents that the thread's run needs to go on, and that the team does not have."""
+        recruits = await read_recruits(self.database.store, thread_id)
+        return missing_agents(await self.position(thread_id), recruits, self.names)
+
+    async def _dated(self, run: Run) -> Run:
+        """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""
+        if not run.approvals:
+            return run
+        rows = await read_all(self.database.store, space("approvals", run.thread_id))
+        known = {row.key: Approval.model_validate(row.value) for row in rows}
+        return run.model_copy(update={"approvals": [known.get(question.id, question) for question in run.approvals]})

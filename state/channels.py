@@ -1,0 +1,112 @@
+"""What is kept of a run in the channels of its graph, messages apart: plain JSON, and how it is read.
+
+Apart from `state.supervisor`, which merges messages by LangGraph's way: whoever only looks at a run loads no graph.
+`typing_extensions.TypedDict`: the one in `typing` makes LangGraph's input schema null on Python 3.11.
+"""
+
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+from state.policy import Policy
+from state.record import TaskRecord
+from state.run import ENDS
+from state.signal import Control
+from state.text import Json
+
+
+class Terms(BaseModel):
+    """What a run works under from start to end, whatever changes around it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    policy: Policy = Policy()
+    sources: list[str] = []
+    model: str = ""
+    team: list[str] = []
+    """Names of the agents it was started with; empty in runs that did not keep them."""
+
+
+class Given(TypedDict, total=False):
+    """What a run starts from, besides messages."""
+
+    query: str
+    sources: list[str]
+    """Files and folders the agents may read."""
+    plan: Json | None
+    """A plan to use instead of making one."""
+    policy: Json | None
+    """Policy fields for this run; the others as the graph was built."""
+
+
+class Result(TypedDict, total=False):
+    """What a run ends with, besides messages."""
+
+    report: str
+    tasks: list[Json]
+    artifacts: list[Json]
+    phase: str
+    usage: Json
+
+
+class RunState(Given, Result, total=False):
+    """All that is true of a run, besides its messages (supervisor guide, "state management")."""
+
+    goal: str
+    """The request being worked on: from `query` or from `messages`."""
+    terms: Json
+    """Frozen at intake: the run's policy, sources, model and team (see `Terms`)."""
+    draft: Json | None
+    """The validated plan that `tasks` were made from."""
+    mode: Json | None
+    iteration: int
+    """Review rounds made."""
+    accepted: str
+    """Fingerprint of the tasks that review has let pass (`nodes.policy.quality`); empty before it has."""
+    control: Json | None
+    """Who drives it (`Control`), as last seen; absent or None while it drives itself, and in older runs."""
+    decisions: dict[str, Json]
+    """Answers by approval id."""
+    asked: Json | None
+    """The question about the plan, with its deadline, while it waits."""
+    handed_back: int
+    """How many hand-backs were merged into the tasks."""
+    replanned: list[str]
+    """Ids of the tasks whose rejection has led to another plan."""
+    unread: str
+    """Why the last answer could not be read; empty otherwise."""
+    notes: list[str]
+    """What the user said while the work was in flight."""
+    objections: list[str]
+    """What humans said when they rejected a plan or a task: for whoever plans again."""
+    spent: Json
+    """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
+    worked_s: float
+    """Seconds that executing has taken so far, over all rounds."""
+    warnings: list[str]
+    error: str | None
+    at_limit: bool
+    """Whether the run gave up because a limit of its own was reached; then what was delivered makes it `partial`."""
+    started_at: float
+    finished_at: float | None
+
+
+def records_of(state: RunState) -> list[TaskRecord]:
+    """The tasks, in plan order; none before there is a plan."""
+    return [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+
+
+def dumped(records: Iterable[TaskRecord]) -> list[Json]:
+    """Tasks as the channel `tasks` keeps them."""
+    return [record.model_dump(mode="json") for record in records]
+
+
+def is_over(state: RunState) -> bool:
+    """Whether the run has come to its end: input starts a new one."""
+    return state.get("phase") in ENDS and state.get("finished_at") is not None
+
+
+def control_of(state: RunState) -> Control:
+    """Who drives the run, as last seen."""
+    return Control.model_validate(state.get("control") or {})
