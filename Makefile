@@ -1,6 +1,9 @@
 # make demo   installs into .venv and runs the main job on examples/market, with no key
-# make test   installs, lints, type-checks and runs all tests
-# make clean  removes what the two made
+# make serve  installs the server too, and serves the graph with the demo's database to Studio and chat pages
+# make test   installs all extras and the tools, lints, type-checks and runs the tests
+# make test-services  runs the tests that need more than Python: a browser, a database server
+# make campaign  runs all tests but those at more points, and measures what they reach; LENGTH=short for fewer points
+# make clean  removes what they made
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -16,7 +19,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports pytest clean
+.PHONY: help demo serve test lint types imports pytest test-services campaign clean
 .DELETE_ON_ERROR:
 
 help:
@@ -26,6 +29,10 @@ demo: .venv/installed
 	@mkdir -p $(DEMO)
 	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" \
 		--sources examples/market/sources --oversight on_the_loop --model offline --db $(DEMO)/baton.db
+
+serve: .venv/installed-server
+	@mkdir -p $(DEMO)
+	@BATON_DB=$${BATON_DB:-$(DEMO)/baton.db} $(BIN)/langgraph dev --no-browser --no-reload --n-jobs-per-worker 8
 
 test: lint types imports pytest
 
@@ -40,17 +47,34 @@ imports: .venv/installed-dev
 	@$(BIN)/lint-imports
 
 pytest: .venv/installed-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term
+	@$(PYTEST)
+
+# Two workers: half of the suite waits for disks and processes. A file's tests share servers, so they stay together.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# 5: nothing is marked so.
+test-services: .venv/installed-dev
+	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
+
+# Coverage doubles the time of a test, so it is measured here. One test may tell hundreds of stories: it may take long.
+LENGTH := long
+campaign: .venv/installed-dev
+	@CAMPAIGN=$(LENGTH) $(PYTEST) -m "not services" -o faulthandler_timeout=3600 --cov --cov-report=term
 
 .venv/installed: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Baton into .venv (once; a minute or two)"
 	@$(PIP) -e .
 	@touch $@
 
+.venv/installed-server: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Baton and LangGraph's server into .venv (once; a minute or two)"
+	@$(PIP) -e '.[server]'
+	@touch .venv/installed $@
+
 .venv/installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Baton and its development tools into .venv (once; a minute or two)"
 	@$(PIP) -e '.[dev]'
-	@touch .venv/installed $@
+	@touch .venv/installed .venv/installed-server $@
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" && $(PYTHON) -c '$(USABLE)' >/dev/null 2>&1 || { echo "Baton needs Python 3.11 or newer with its venv\

@@ -14,7 +14,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph import AgentSpec, Plan, Supervisor, Task, open_supervisor
-from nodes.llm.scripted import ScriptedModel
+from graph.testing import ScriptedModel
 from nodes.runtime.desk import Desk
 from nodes.runtime.signals import read_log
 from state.agent import Brief

@@ -19,7 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph import AgentSpec, build_supervisor, open_supervisor
-from nodes.llm.scripted import ScriptedModel
+from graph.testing import ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import Brief
 from state.approval import Decision

@@ -23,7 +23,31 @@ def build_supervisor(
     checkpointer: Checkpointer = None,
     store: BaseStore | None = None,
 ) -> Graph:
-    """A plain compiled LangGraph: `ainvoke`, `astream`, `Command(resume=…)`.
+    """A supervisor as a compiled LangGraph: `invoke`, `stream`, `batch`, `get_state`, `Command(resume=…)`, and async.
+
+        with SqliteSaver.from_conn_string("runs.db") as saver:
+            graph = build_supervisor(checkpointer=saver)
+            config = {"configurable": {"thread_id": "1"}}
+            out = graph.invoke({"query": "…", "sources": ["docs"]}, config)
+            if "__interrupt__" in out:  # a question to a human
+                out = graph.invoke(Command(resume="yes"), config)
+            print(out["report"])
+
+    `graph.invoke(None, config)` goes on after a kill or Ctrl-C: what was finished is not done again, a task that was in
+    flight starts again. The input is `query` or `messages` (the last human one is the request), optionally `sources`
+    (files and folders), `plan` and `policy`; the output has `report`, `messages`, `tasks`, `artifacts`, `phase` and
+    `usage`.
+    No lease is held: one process at a time is to run a thread. `open_supervisor` sees to that, and to a database.
+
+    Args:
+        team: Agents, or the path of a team file; None: `BATON_TEAM`, or the built-in seven.
+        policy: What a run may do, as `Policy` or some of its fields; the input's `policy` changes fields for one run.
+        model: A chat model or its name; None: `BATON_MODEL`, or what `OPENAI_…` name, or the offline model.
+        checkpointer: Any saver. With a sync one (SqliteSaver, PostgresSaver) the sync and the async methods work; with
+            one that belongs to an event loop (AsyncSqliteSaver) the async ones on that loop, `invoke` in other threads.
+            Without one nothing can be resumed.
+        store: Any Store, likewise. Events, signals, deadlines, trust and the ledger of side effects are its rows:
+            without one they last as long as the process, and `desk.once` may repeat after a kill what was in flight.
 
     Raises:
         BadInput: a setting, team, policy or model that cannot be used.

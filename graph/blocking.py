@@ -1,12 +1,10 @@
 """The facade for code that is not async: the same verbs, run on an event loop in a thread of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import partial
 from typing import Any
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
-
+from graph.portal import Portal
 from state.agent import Member
 from state.approval import Entry
 from state.event import Event
@@ -16,82 +14,84 @@ from state.trust import Trust
 
 
 class BlockingSupervisor:
-    """The verbs of `Supervisor`, each waiting for its result. Arguments and errors are the same."""
+    """The verbs of `Supervisor`, each waiting for its result. Arguments and errors are the same.
 
-    def __init__(self, portal: BlockingPortal, supervisor: Any) -> None:
-        self._portal = portal
+    Ctrl-C cancels what a verb was at; what was finished is kept, and `resume` goes on from there.
+    """
+
+    def __init__(self, portal: Portal, supervisor: Any) -> None:
+        self._call: Callable[[Coroutine[Any, Any, Any]], Any] = portal.call
+        self._iterate: Callable[[Any], Generator[Any, None, None]] = portal.iterate
         self._supervisor = supervisor
 
     def start(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.start`."""
-        run: Run = self._portal.call(partial(self._supervisor.start, *args, **kwargs))
+        run: Run = self._call(self._supervisor.start(*args, **kwargs))
         return run
 
     def resume(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.resume`."""
-        run: Run = self._portal.call(partial(self._supervisor.resume, *args, **kwargs))
+        run: Run = self._call(self._supervisor.resume(*args, **kwargs))
         return run
 
     def answer(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.answer`."""
-        run: Run = self._portal.call(partial(self._supervisor.answer, *args, **kwargs))
+        run: Run = self._call(self._supervisor.answer(*args, **kwargs))
         return run
 
     def hand_back(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.hand_back`."""
-        run: Run = self._portal.call(partial(self._supervisor.hand_back, *args, **kwargs))
+        run: Run = self._call(self._supervisor.hand_back(*args, **kwargs))
         return run
 
     def signal(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.signal`."""
-        run: Run = self._portal.call(partial(self._supervisor.signal, *args, **kwargs))
+        run: Run = self._call(self._supervisor.signal(*args, **kwargs))
         return run
 
     def team(self, thread_id: str) -> list[Member]:
         """See `Supervisor.team`."""
-        return self._portal.call(self._supervisor.team, thread_id)
+        found: list[Member] = self._call(self._supervisor.team(thread_id))
+        return found
 
     def view(self, thread_id: str) -> Run:
         """See `Supervisor.view`."""
-        run: Run = self._portal.call(self._supervisor.view, thread_id)
+        run: Run = self._call(self._supervisor.view(thread_id))
         return run
 
     def runs(self, *, only_open: bool = False) -> list[Run]:
         """See `Supervisor.runs`."""
-        found: list[Run] = self._portal.call(partial(self._supervisor.runs, only_open=only_open))
+        found: list[Run] = self._call(self._supervisor.runs(only_open=only_open))
         return found
 
     def plan(self, thread_id: str) -> Json:
         """See `Supervisor.plan`."""
-        return self._portal.call(self._supervisor.plan, thread_id)
+        found: Json = self._call(self._supervisor.plan(thread_id))
+        return found
 
     def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """See `Supervisor.events`."""
-        return self._portal.call(self._supervisor.events, thread_id, after)
+        found: list[Event] = self._call(self._supervisor.events(thread_id, after))
+        return found
 
     def trust(self) -> dict[str, Trust]:
         """See `Supervisor.trust`."""
-        return self._portal.call(self._supervisor.trust)
+        found: dict[str, Trust] = self._call(self._supervisor.trust())
+        return found
 
     def incident(self, *args: Any, **kwargs: Any) -> Trust:
         """See `Supervisor.incident`."""
-        made: Trust = self._portal.call(partial(self._supervisor.incident, *args, **kwargs))
+        made: Trust = self._call(self._supervisor.incident(*args, **kwargs))
         return made
 
     def audit(self, thread_id: str) -> tuple[list[Entry], str]:
         """See `Supervisor.audit`."""
-        found: tuple[list[Entry], str] = self._portal.call(self._supervisor.audit, thread_id)
+        found: tuple[list[Entry], str] = self._call(self._supervisor.audit(thread_id))
         return found
 
-    def stream(self, *args: Any, **kwargs: Any) -> Iterator[Json]:
-        """See `Supervisor.stream`."""
-        events = self._supervisor.stream(*args, **kwargs)
-
-        async def following() -> Json | None:
-            return await anext(events, None)
-
-        while (event := self._portal.call(following)) is not None:
-            yield event
+    def stream(self, *args: Any, **kwargs: Any) -> Generator[Json, None, None]:
+        """See `Supervisor.stream`; whoever stops early cancels the run."""
+        return self._iterate(self._supervisor.stream(*args, **kwargs))
 
 
 @contextmanager
@@ -99,5 +99,9 @@ def open_blocking(
     opening: Callable[[], AbstractAsyncContextManager[Any]],
 ) -> Iterator[BlockingSupervisor]:
     """A blocking supervisor around the async one that `opening` gives."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening()) as supervisor:
-        yield BlockingSupervisor(portal, supervisor)
+    portal = Portal("baton-supervisor")
+    try:
+        with portal.entered(opening()) as supervisor:
+            yield BlockingSupervisor(portal, supervisor)
+    finally:
+        portal.close()

@@ -1,5 +1,6 @@
-"""The wiring: which node comes after which. `baton graph` prints it."""
+"""The wiring: conditional edges by the one table of `nodes.policy.phases`. `baton graph` prints it."""
 
+from collections.abc import Callable
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -8,6 +9,7 @@ from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer
 
 from graph.guard import LeaseGuard
+from graph.invoke import invokable, with_async
 from nodes.agents.worker.act import act, after_act, opening
 from nodes.agents.worker.conclude import conclude
 from nodes.agents.worker.context import WorkerContext, WorkerState
@@ -19,17 +21,22 @@ from nodes.decompose import make_decompose
 from nodes.execute import make_execute
 from nodes.finish import make_finish
 from nodes.intake import make_intake
+from nodes.policy.phases import EXITS, Facts, NodeName, Place, is_assembled, way_out
+from nodes.policy.readiness import goes_on
 from nodes.review import make_review
 from nodes.route import make_route
 from nodes.runtime.services import Services, SupervisorGraph
-from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
+from state.record import FINAL
+from state.run import Phase
+from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState, control_of, is_over, records_of
 
 Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]
 
 
 def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
     """The graph that runs one agent on one task."""
-    worker = StateGraph(WorkerState, context_schema=WorkerContext)
+    # No `context_schema`: the server makes a JSON schema of it for `/subgraphs`, which live objects do not have.
+    worker: StateGraph[WorkerState, WorkerContext, WorkerState, WorkerState] = StateGraph(WorkerState)
     worker.add_node("brief", brief)
     worker.add_node("think", think)
     worker.add_node("act", act)
@@ -65,6 +72,30 @@ def build_graph(
     for name, node in nodes.items():
         graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
     graph.add_edge(START, "intake")
-    graph.add_edge("route", "execute")
+    for name, exits in EXITS.items():
+        graph.add_conditional_edges(name, _way_out(name), list(exits))
     graph.add_edge("finish", END)
-    return graph.compile(checkpointer=checkpointer, store=store, name="supervisor")
+    return invokable(graph.compile(checkpointer=with_async(checkpointer), store=with_async(store), name="supervisor"))
+
+
+def _way_out(node: NodeName) -> Callable[[SupervisorState], Place]:
+    def way(state: SupervisorState) -> Place:
+        return way_out(node, facts_of(state))
+
+    return way
+
+
+def facts_of(state: SupervisorState) -> Facts:
+    """What the edges look at."""
+    records = records_of(state)
+    waits = any(record.status == "parked" for record in records) and not goes_on(records, state.get("decisions") or {})
+    return Facts(
+        phase=Phase(state["phase"]) if state.get("phase") else None,
+        driving=control_of(state).driving,
+        plan_waits=bool(state.get("asked")),
+        gave_up=state.get("error") is not None,
+        can_work=not waits,
+        has_open_tasks=any(record.status not in FINAL for record in records),
+        reported=is_assembled(state.get("report")),
+        is_over=is_over(state),
+    )

@@ -9,7 +9,7 @@ from graph.notifier import AppriseNotifier
 from graph.settings import Settings, beside
 from graph.team_file import open_team
 from nodes.llm.choose import Models, make_models
-from nodes.runtime.services import Clock, Notifier, Services, SystemClock
+from nodes.runtime.services import Clock, Nobody, Notifier, Services, SystemClock
 from state.agent import AgentSpec, Team
 from state.errors import BadInput
 from state.policy import Policy, merged_policy
@@ -40,10 +40,16 @@ def compose(
         models=_models(settings, model),
         policy=policy if isinstance(policy, Policy) else merged_policy(Policy(), policy),
         clock=clock or SystemClock(),
-        notifier=notifier or AppriseNotifier(settings.notify, settings.notify_next),
+        notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
     )
+
+
+def _notifier(settings: Settings) -> Notifier:
+    if not settings.notify and not settings.notify_next:
+        return Nobody()
+    return AppriseNotifier(settings.notify, settings.notify_next)
 
 
 def _models(settings: Settings, model: ModelLike) -> Models:

@@ -47,7 +47,7 @@ class LeaseGuard:
     def guarded(self, node: Node, *, is_last: bool = False) -> Node:
         """The node, refused (ThreadBusy) where another process runs the thread. `is_last`: nothing follows."""
 
-        @wraps(node)  # LangGraph reads from the node itself where it may go, and which graphs it calls
+        @wraps(node)  # LangGraph reads from the node itself which graphs it calls
         async def under_lease(state: SupervisorState, runtime: Runtime[None]) -> Any:
             if self._leases is None or isinstance(runtime.context, OuterRun):  # the outer lease covers it
                 return await node(state, runtime)

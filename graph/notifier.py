@@ -1,18 +1,19 @@
-"""Messages to people through Apprise: Slack, e-mail, webhooks and whatever else has a URL there."""
+"""Messages to people by Apprise (the extra `notify`): Slack, e-mail, webhooks and whatever else has a URL there."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
-from apprise import Apprise
-
-from state.errors import SettingsInvalid
+from state.errors import ExtraMissing, SettingsInvalid
 
 
 class AppriseNotifier:
     """Sends to every URL of `urls`; to those of `next_person`, where there are any, once a deadline has passed.
 
     Raises:
+        ExtraMissing: Apprise is not installed.
         SettingsInvalid: a URL that Apprise does not know; without the URL itself, which may hold a password.
     """
 
@@ -27,8 +28,11 @@ class AppriseNotifier:
         return await asyncio.to_thread(_send, target, title, body)
 
 
-def _opened(urls: Sequence[str], variable: str) -> Apprise:
-    target = Apprise()
+def _opened(urls: Sequence[str], variable: str) -> Any:
+    try:
+        target = import_module("apprise").Apprise()
+    except ModuleNotFoundError as error:
+        raise ExtraMissing(f"messages to people ({variable})", "notify") from error
     for number, url in enumerate(urls, 1):
         if not target.add(url):
             scheme = url.partition("://")[0][:20]
@@ -36,7 +40,7 @@ def _opened(urls: Sequence[str], variable: str) -> Apprise:
     return target
 
 
-def _send(target: Apprise, title: str, body: str) -> bool:
+def _send(target: Any, title: str, body: str) -> bool:
     if not len(target):
         return True
     return bool(target.notify(title=title, body=body))

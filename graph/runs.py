@@ -5,34 +5,40 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
 from typing import Any, cast
 
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 from pydantic import JsonValue
 
-from graph.builder import build_graph
+from graph.builder import build_graph, facts_of
 from graph.database import Database
 from graph.sqlite.connection import explained
 from graph.sqlite.lease import Leases
-from graph.views import has_ended, view_of
+from graph.views import Position, Rows, missing_agents, read_position, view_of
 from nodes.policy.answers import LOOK_AT_SIGNALS
-from nodes.policy.phases import needed
+from nodes.policy.phases import next_node
+from nodes.runtime.approvals import Approvals, open_questions
 from nodes.runtime.budget import RUN, read_ledger
-from nodes.runtime.journal import read_board, read_events
+from nodes.runtime.context import RunContext
+from nodes.runtime.journal import Journal, read_board, read_events
 from nodes.runtime.rows import Listed, listing, note_end, read_index
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, read_log, read_recruits, send, waiting
 from nodes.tools.sources import open_sources
+from state.agent import Team
 from state.approval import Decision
-from state.errors import AgentsMissing, ModelFailed, ThreadBusy
+from state.errors import AgentsMissing, ModelFailed, ThreadBusy, ThreadUnknown
 from state.event import Event
-from state.record import TaskRecord, Usage
-from state.run import ENDS, Run
-from state.signal import Signal
-from state.supervisor import Terms
+from state.record import Usage
+from state.run import Phase, Run
+from state.signal import Signal, SignalOutcome
+from state.supervisor import SupervisorState, Terms, is_over
 from state.text import Json
 
 SERVER = "server"
 """The door of runs that came in through the served graph."""
+MARKED_AS_RESOLVED = "marked as resolved"
+"""The door of a no that somebody gave by ending the thread at the question."""
 SERVER_LEASE = ""
 """Whose lease a server holds while it looks after its runs; no thread is called that."""
 
@@ -83,6 +89,8 @@ class Runs:
                 await self.check_team(thread_id)
             if check:
                 await check()
+            if given is None:
+                await self.enter_again(thread_id)
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
             stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
             try:
@@ -94,49 +102,49 @@ class Runs:
 
     async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""
-        snapshot = await self.snapshot(thread_id)
-        return any(task.interrupts for task in snapshot.tasks) and bool(await waiting(self.database.store, thread_id))
+        position = await self.position(thread_id)
+        return bool(position.asked) and bool(await waiting(self.database.store, thread_id))
 
-    async def view(self, thread_id: str) -> Run:
-        """What is true of a run now, also while another process runs it.
+    async def view(self, thread_id: str, team: Team | None = None) -> Run:
+        """What is true of a run now, also while another process runs it; for whoever has `team`, by default this one.
 
         Raises:
             ThreadUnknown: no such thread.
         """
+        store = self.database.store
         with explained(self.database.path):
             before = await self.leases.holder(thread_id)
-            snapshot = await self.snapshot(thread_id)
-            board = await read_board(self.database.store, thread_id)
-            recruits = await read_recruits(self.database.store, thread_id)
-            ledger = await read_ledger(self.database.store, thread_id)
-            decided = await self.decisions(thread_id)
+            position = await self.position(thread_id)
+            rows = Rows(
+                board=await read_board(store, thread_id),
+                recruits=await read_recruits(store, thread_id),
+                ledger=(await read_ledger(store, thread_id)).get(RUN, Usage()),
+                decided=await self.decisions(thread_id),
+                has_signals=bool(await waiting(store, thread_id)),
+            )
             now = await self.leases.holder(thread_id)
-        return view_of(
-            thread_id,
-            snapshot,
-            board,
-            recruits,
-            ledger.get(RUN, Usage()),
-            decided=decided,
-            is_held=now is not None and now.is_running,
-            was_held=before is not None or now is not None,
-        )
+        is_held = now is not None and now.is_running
+        names = [agent.name for agent in team or self.services.team]
+        return view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
-        state = (await self.snapshot(thread_id)).values
+        state = (await self.position(thread_id)).state
         signals = SignalState(self.database.store, thread_id)
         await signals.load(state.get("decisions") or {})
         return signals.decisions
 
-    async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, str]:
+    async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, SignalOutcome]:
         """What came of those of the signals that were handled, by key."""
-        log = await read_log(self.database.store, thread_id)
-        return {key: str(entry["outcome"]) for key, entry in log if key in keys}
+        return {one.key: one.outcome for one in await read_log(self.database.store, thread_id) if one.key in keys}
 
-    async def snapshot(self, thread_id: str) -> StateSnapshot:
-        """The last checkpoint."""
-        return await self.graph.aget_state(config(thread_id))
+    async def position(self, thread_id: str) -> Position:
+        """Where a thread stands.
+
+        Raises:
+            ThreadUnknown: nothing has ever run on it.
+        """
+        return await read_position(self.database.checkpointer, thread_id)
 
     async def listed(self, *, only_open: bool = False) -> list[Listed]:
         """The threads that have a run, newest first; `only_open`: without those whose end somebody has seen."""
@@ -145,7 +153,7 @@ class Runs:
 
     async def note_end(self, run: Run) -> None:
         """Keep that a run is over, if it is."""
-        if has_ended(run) and run.started_at is not None:
+        if run.has_ended and run.started_at is not None:
             finished_at = run.finished_at or self.services.clock.now()
             with explained(self.database.path):
                 await note_end(self.database.store, run.thread_id, run.started_at, run.status, finished_at)
@@ -166,17 +174,56 @@ class Runs:
         holder = await self.leases.holder(thread_id)
         return holder is not None and holder.is_running
 
+    async def enter_again(self, thread_id: str) -> bool:
+        """Let a run that somebody has ended from outside go on by its phase; whoever calls has the lease.
+
+        Pages for agents do that: Agent Inbox's "Mark as Resolved" is `update_state(None, as_node="__end__")`. Where
+        questions were open, that cancels them: each counts as answered with no, and the thread says so.
+        """
+        snapshot = await self.graph.aget_state(config(thread_id))
+        if not was_ended_from_outside(snapshot):
+            return False
+        said = await self._cancelled_questions(thread_id, snapshot)
+        warnings = snapshot.values.get("warnings", [])
+        told = {"messages": [AIMessage(said)], "warnings": [*warnings, said]} if said else {}
+        await self.graph.aupdate_state(config(thread_id), {"finished_at": None, **told}, as_node="intake")
+        return True
+
+    async def _cancelled_questions(self, thread_id: str, snapshot: StateSnapshot) -> str:
+        """Decide what was open where the run was ended, and nothing else was changed; what people are told, if so."""
+        before = await self.graph.aget_state(cast(RunnableConfig, snapshot.parent_config))
+        state = cast(SupervisorState, snapshot.values)
+        if not before.interrupts or before.values != snapshot.values or next_node(facts_of(state)) != "approve":
+            return ""
+        signals, asked = SignalState(self.database.store, thread_id), Approvals(self.context(thread_id, state))
+        await signals.load(state.get("decisions") or {})
+        await asked.load()
+        questions = open_questions(state)
+        for question in questions:
+            if question.id not in signals.decisions:
+                no = Decision(type="reject", message="marked as resolved without an answer", door=MARKED_AS_RESOLVED)
+                await asked.answer(question, no, signals.decide)
+        about = ", ".join(f"{question.id} ({question.action})" for question in questions)
+        return f"Marked as resolved with open questions: {about}. That cancels them: they count as answered with no."
+
+    def context(self, thread_id: str, state: SupervisorState) -> RunContext:
+        """A run as a door sees it that does not execute it."""
+        return RunContext(
+            services=self.services,
+            store=self.database.store,
+            thread_id=thread_id,
+            scope="",
+            policy=Terms.model_validate(state.get("terms") or {}).policy,
+            phase=Phase(state["phase"]),
+            paths=[],
+            journal=Journal(self.database.store, thread_id, self.services.clock),
+        )
+
     async def missing(self, thread_id: str) -> list[str]:
         """The agents that the thread's run needs to go on, and that the team does not have."""
-        state = (await self.snapshot(thread_id)).values
-        if not state.get("terms") or state["phase"] in ENDS:
-            return []
-        records = [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
-        known = {record.id for record in records}
         recruits = await read_recruits(self.database.store, thread_id)
-        records += [record for record in recruits if record.id not in known]
-        names = needed(records, Terms.model_validate(state["terms"]).team)
-        return [name for name in names if name not in self.services.team]
+        names = [agent.name for agent in self.services.team]
+        return missing_agents(await self.position(thread_id), recruits, names)
 
     async def check_team(self, thread_id: str) -> None:
         """Refuse to go on with a run of other agents: its tasks would be taken from them.
@@ -187,13 +234,15 @@ class Runs:
         if names := await self.missing(thread_id):
             raise AgentsMissing(
                 f"thread {thread_id} needs agents that are not in this team: {', '.join(names)}; "
-                "go on with the program that started it, or set BATON_TEAM to its team file"
+                "go on with the program that started it, or give its team file (--team, or BATON_TEAM)"
             )
 
     async def _prepare(self, thread_id: str, given: Json) -> None:
         """Refuse what cannot be started before anything is written."""
-        snapshot = await self.snapshot(thread_id)
-        if snapshot.next:
+        is_free = True
+        with suppress(ThreadUnknown):
+            is_free = (await self.position(thread_id)).has_ended
+        if not is_free:
             raise ThreadBusy(
                 f"thread {thread_id} has work in flight; `baton resume {thread_id}` goes on with it, "
                 "or use another --thread"
@@ -202,6 +251,12 @@ class Runs:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
         rows = listing(thread_id, str(given["query"]), self.services.clock.now())
         await self.database.store.abatch(rows)  # before the first checkpoint: no list of runs misses it
+
+
+def was_ended_from_outside(snapshot: StateSnapshot) -> bool:
+    """Whether nothing comes next on a thread whose run has not come to its end."""
+    state = cast(SupervisorState, snapshot.values)
+    return bool(snapshot.created_at and state and not snapshot.tasks and not is_over(state))
 
 
 def config(thread_id: str) -> RunnableConfig:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from math import inf
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
@@ -17,23 +18,26 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from langgraph_sdk.schema import Command, Thread
-from starlette.applications import Starlette
 
-from graph import steering
 from graph.app import guard, served
 from graph.database import open_database
 from graph.recovery import Recovery
-from graph.runs import SERVER, SERVER_LEASE, Runs
+from graph.runs import SERVER, SERVER_LEASE, Runs, config, was_ended_from_outside
 from graph.settings import read_settings
 from graph.sqlite.lease import Leases
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
 from graph.supervisor import Supervisor
-from graph.views import GONE, waits
+from graph.views import is_due
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.context import thread_of
-from state.errors import ThreadBusy
+from state.errors import ExtraMissing, ThreadBusy
 from state.run import Run
+
+try:
+    from starlette.applications import Starlette
+except ModuleNotFoundError as missing:
+    raise ExtraMissing("served runs", "server") from missing
 
 
 class ServedSaver(Saver):
@@ -113,6 +117,8 @@ class ServerRecovery:
         self._client = client
         self._considered: dict[str, tuple[str, float]] = {}
         """By thread: the checkpoint at which it was last considered, and when."""
+        self._stood: dict[str, tuple[str, int]] = {}
+        """By thread: where it stood when it was last told to go on."""
 
     async def keep(self, every_s: float) -> None:
         """Look every so many seconds, until cancelled. Of several servers on one file, one looks."""
@@ -133,17 +139,28 @@ class ServerRecovery:
 
     async def take_up(self, thread_id: str) -> None:
         """Go on with a run, if it is the server's and nobody has stopped it there."""
-        snapshot, now = await self._runs.snapshot(thread_id), self._runs.services.clock.now()
-        stands = str(snapshot.config["configurable"].get("checkpoint_id"))
+        position, now = await self._runs.position(thread_id), self._runs.services.clock.now()
         before, at = self._considered.get(thread_id, ("", 0.0))
-        if not _is_uuid(thread_id) or (before == stands and now < at + AGAIN_S):
+        if not _is_uuid(thread_id) or (before == position.checkpoint and now < at + AGAIN_S):
             return
-        self._considered[thread_id] = (stands, now)
+        self._considered[thread_id] = (position.checkpoint, now)
         run = await self._sup.view(thread_id)
-        if not await steering.is_due(self._runs, run) or not await self._is_ours(run):
+        if not is_due(run) or not await self._is_ours(run):
             return
         await self._sup.check_team(thread_id)
-        command: Command | None = {"resume": LOOK_AT_SIGNALS} if waits(snapshot) else None
+        progress = (
+            position.checkpoint,
+            sum(event.kind != "phase_entered" for event in await self._runs.events(thread_id)),
+        )
+        if self._stood.get(thread_id) == progress:
+            self._considered[thread_id] = (position.checkpoint, inf)
+            _log.warning("%s: going on has changed nothing; it is left alone until somebody changes it", thread_id)
+            return
+        self._stood[thread_id] = progress
+        if was_ended_from_outside(await self._runs.graph.aget_state(config(thread_id))):
+            async with self._runs.leases.hold(thread_id, patience_s=0):
+                await self._runs.enter_again(thread_id)
+        command: Command | None = {"resume": LOOK_AT_SIGNALS} if position.asked else None
         with suppress(ConflictError):  # the server is at work on it by now
             await self._client.runs.create(
                 thread_id, GRAPH, command=command, multitask_strategy="reject", durability="sync"
@@ -161,7 +178,7 @@ class ServerRecovery:
             return True
         if thread["status"] == "busy":
             return False
-        return run.error != GONE or not await self._was_cancelled(run.thread_id)
+        return run.waits_for != "process" or not await self._was_cancelled(run.thread_id)
 
     async def _thread(self, thread_id: str) -> Thread | None:
         try:

@@ -30,7 +30,7 @@ class Settings(BaseSettings):
     max_source_mb: float = Field(default=50, gt=0)
     """Source files larger than this are left out."""
     notify: Annotated[list[str], NoDecode] = []
-    """Where people are told that they are asked: Apprise URLs (Slack, e-mail, webhooks …) between spaces or commas."""
+    """Where people are told that they are asked: Apprise URLs between spaces or commas; needs the extra `notify`."""
     notify_next: Annotated[list[str], NoDecode] = []
     """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
     watch_every_s: float = Field(default=2.0, ge=0)

@@ -10,31 +10,30 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph.runs import Runs
 from graph.sqlite.lease import PATIENCE_S
-from graph.views import at_rest, has_ended, waits
+from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import is_expired
 from nodes.policy.plans import parse_plan
 from nodes.policy.takeover import hand_back_faults
 from nodes.runtime.approvals import Approvals, open_questions
-from nodes.runtime.context import RunContext
-from nodes.runtime.journal import Journal, asked_on, read_board
+from nodes.runtime.journal import read_board
 from nodes.runtime.rows import read_all, space
-from nodes.runtime.signals import SignalState, waiting
+from nodes.runtime.signals import SignalState
+from state.agent import Team
 from state.approval import Approval, Decision
 from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
 from state.record import TaskRecord
-from state.run import ENDS, Phase, Run
-from state.signal import Decide, HandBack, Signal
-from state.supervisor import SupervisorState, Terms
-from state.text import Json
+from state.run import Run
+from state.signal import Decide, HandBack, Signal, SignalOutcome, refused
+from state.text import Json, counted
 
 OnEvent = Callable[[Json], None]
 Answers = Mapping[str, JsonValue]
@@ -66,7 +65,7 @@ async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | N
         BadInput: the run has ended, or nobody runs it and it needs agents that are not in the team.
     """
     run = await runs.view(thread_id)
-    if has_ended(run):
+    if run.has_ended:
         raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
     await _refuse_strangers(runs, thread_id)
     await runs.signal(thread_id, sent)
@@ -96,7 +95,8 @@ async def answer(
     if problems:
         raise BadInput("; ".join(problems))
     if not decisions:
-        raise BadInput(f"there was no answer; {len(run.approvals)} questions are open, see `baton inbox {thread_id}`")
+        still = counted(len(run.approvals), "open question")
+        raise BadInput(f"there was no answer to {still}, see `baton inbox {thread_id}`")
     with suppress(ThreadBusy):  # somebody took it up in the meantime; what is still open there can be answered there
         if not await runs.is_held(thread_id) and await runs.missing(thread_id):
             await decide_at_rest(runs, thread_id, decisions)
@@ -125,7 +125,7 @@ async def hand_back(
         raise BadInput(f"thread {thread_id} is not in a human's hands (it is {run.status}); `baton takeover` first")
     await _refuse_strangers(runs, thread_id)
     made = parse_plan(plan) if plan is not None else None
-    state = (await runs.snapshot(thread_id)).values
+    state = (await runs.position(thread_id)).state
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))
@@ -136,7 +136,7 @@ async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decisi
     """Resume a waiting run with decisions, if they are still wanted once its lease is held."""
 
     async def still_open() -> None:
-        state = cast(SupervisorState, (await runs.snapshot(thread_id)).values)
+        state = (await runs.position(thread_id)).state
         wanted = {question.id for question in open_questions(state)}
         if gone := [key for key in decisions if key not in wanted]:
             await _refuse_answered(runs, thread_id, gone)
@@ -167,21 +167,20 @@ async def _send_and_wait(runs: Runs, thread_id: str, signals: Sequence[Signal], 
     until = clock.time() + TAKEN_UP_S
     while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent) and clock.time() < until:
         await asyncio.sleep(LOOK_EVERY_S)  # whoever handles them may be another process, with no event of ours to set
-        if not await runs.is_held(thread_id) and waits(await runs.snapshot(thread_id)):  # it was about to: look now
+        if not await runs.is_held(thread_id) and (await runs.position(thread_id)).asked:  # it was about to: look now
             run = await _drive_if_idle(runs, thread_id, on_event)
-    refused = [outcome for outcome in outcomes.values() if outcome.startswith("refused: ")]
-    if refused:
-        raise BadInput("; ".join(outcome.removeprefix("refused: ") for outcome in refused))
-    return run if has_ended(run) else await runs.view(thread_id)
+    if reasons := [outcome.reason for outcome in outcomes.values() if outcome.status == "refused"]:
+        raise BadInput("; ".join(reasons))
+    return run if run.has_ended else await runs.view(thread_id)
 
 
-async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> dict[str, str]:
+async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> dict[str, SignalOutcome]:
     """What came of each signal so far; an answer that nobody has looked at came second if its question is decided."""
     decided = await runs.decisions(thread_id)  # before the log: a decision and the end of its signal are one write
     outcomes = await runs.handled(thread_id, sent)
     for key, one in sent.items():
         if key not in outcomes and isinstance(one, Decide) and one.approval in decided:
-            outcomes[key] = f"refused: {already_answered(one.approval, decided[one.approval])}"
+            outcomes[key] = refused(already_answered(one.approval, decided[one.approval]))
     return outcomes
 
 
@@ -189,11 +188,21 @@ async def _drive_if_idle(runs: Runs, thread_id: str, on_event: OnEvent | None) -
     """See that the signals in the log are looked at: by whoever runs the thread, or else from here."""
     if await runs.is_held(thread_id):
         return await runs.view(thread_id)
-    is_waiting = waits(await runs.snapshot(thread_id))
     try:
-        return await last(runs.drive(thread_id, Command(resume=LOOK_AT_SIGNALS) if is_waiting else None), on_event)
+        return await take_up(runs, thread_id, on_event)
     except (ThreadBusy, AgentsMissing):  # whoever took it up in the meantime, or does next, looks at the signal
         return await runs.view(thread_id)
+
+
+async def take_up(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
+    """Go on with a run where it stands; what waits in the log of signals is looked at.
+
+    Raises:
+        ThreadBusy: another process runs it.
+        AgentsMissing: it needs agents that are not in the team.
+    """
+    is_waiting = (await runs.position(thread_id)).asked
+    return await last(runs.drive(thread_id, Command(resume=LOOK_AT_SIGNALS) if is_waiting else None), on_event)
 
 
 @dataclass(frozen=True)
@@ -243,82 +252,37 @@ def no_longer_open(thread_id: str, key: str) -> BadInput:
 async def _at_rest(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[_AtRest]:
     """What is open on a run, while nobody else can change it."""
     async with runs.leases.hold(thread_id, patience_s=patience_s):
-        snapshot = await runs.snapshot(thread_id)
-        state = cast(SupervisorState, snapshot.values)
+        position = await runs.position(thread_id)
+        state = position.state
         signals = SignalState(runs.database.store, thread_id)
         await signals.load(state.get("decisions") or {})
-        asked = Approvals(_context(runs, thread_id, state))
+        asked = Approvals(runs.context(thread_id, state))
         await asked.load()
         board = await read_board(runs.database.store, thread_id)
-        questions = at_rest(state, board) if waits(snapshot) else asked_on(board)  # what a dead process asked
-        still = [] if state["phase"] in ENDS else [q for q in questions if q.id not in signals.decisions]
+        questions = questions_of(position, board)
+        still = [] if position.has_ended else [q for q in questions if q.id not in signals.decisions]
         yield _AtRest(asked, signals, {question.id: question for question in still})
 
 
-def _context(runs: Runs, thread_id: str, state: SupervisorState) -> RunContext:
-    """The run as a door sees it that does not execute it."""
-    store, terms = runs.database.store, Terms.model_validate(state.get("terms") or {})
-    journal = Journal(store, thread_id, runs.services.clock)
-    return RunContext(
-        services=runs.services,
-        store=store,
-        thread_id=thread_id,
-        scope="",
-        policy=terms.policy,
-        phase=Phase(state["phase"]),
-        paths=[],
-        journal=journal,
-    )
-
-
-_STILL = ("waiting", "paused", "handed_over")
-ANSWERED = "its questions are answered; it goes on with"
-
-
-async def view(runs: Runs, thread_id: str) -> Run:
-    """What is true of a run now, deadlines included.
+async def view(runs: Runs, thread_id: str, team: Team | None = None) -> Run:
+    """What is true of a run now for whoever has `team`, by default that of `runs`; deadlines included.
 
     Raises:
         ThreadUnknown: no such thread.
     """
-    run = await _dated(runs, await runs.view(thread_id))
-    if run.status in _STILL and any(is_expired(q, runs.services.clock.now()) for q in run.approvals):
+    run = await _dated(runs, await runs.view(thread_id, team))
+    lies_still = run.status in ("waiting", "paused", "handed_over")
+    if lies_still and any(is_expired(question, runs.services.clock.now()) for question in run.approvals):
         with suppress(ThreadBusy):  # whoever runs it by now does it himself
             await expire(runs, thread_id)
-        run = await _dated(runs, await runs.view(thread_id))
-    if run.status == "waiting" and not run.approvals and await can_go_on(runs, run):
-        return run.model_copy(update={"status": "paused", "error": ANSWERED})
+        run = await _dated(runs, await runs.view(thread_id, team))
     return run
-
-
-async def can_go_on(runs: Runs, run: Run) -> bool:
-    """Whether a run waits where a question was decided since, or somebody has told it something."""
-    if run.error == ANSWERED or run.status != "waiting":
-        return run.error == ANSWERED
-    if await waiting(runs.database.store, run.thread_id):
-        return True
-    state = await _state(runs, run.thread_id)
-    decided = await runs.decisions(run.thread_id)
-    return bool(state.get("tasks")) and any(question.id in decided for question in open_questions(state))
-
-
-async def is_due(runs: Runs, run: Run) -> bool:
-    """Whether nobody runs it and it could go on; one that somebody paused stays paused."""
-    return (run.status == "paused" and run.error is not None) or await can_go_on(runs, run)
-
-
-async def _state(runs: Runs, thread_id: str) -> SupervisorState:
-    return cast(SupervisorState, (await runs.snapshot(thread_id)).values)
 
 
 async def _dated(runs: Runs, run: Run) -> Run:
     """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""
     if not run.approvals:
         return run
-    known = await _known(runs, run.thread_id)
+    rows = await read_all(runs.database.store, space("approvals", run.thread_id))
+    known = {row.key: Approval.model_validate(row.value) for row in rows}
     return run.model_copy(update={"approvals": [known.get(question.id, question) for question in run.approvals]})
-
-
-async def _known(runs: Runs, thread_id: str) -> Mapping[str, Approval]:
-    rows = await read_all(runs.database.store, space("approvals", thread_id))
-    return {row.key: Approval.model_validate(row.value) for row in rows}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from langgraph.types import Command
 from pydantic import JsonValue
 
 from graph import steering
@@ -18,9 +17,8 @@ from graph.runs import SERVER, SERVER_LEASE, Runs
 from graph.settings import beside, read_settings
 from graph.sqlite.lease import Leases
 from graph.steering import Answers, OnEvent, last
-from graph.views import has_ended, waits
+from graph.views import is_due
 from nodes.intake import checked_goal
-from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.plans import parse_plan
 from nodes.policy.recruiting import directory
 from nodes.policy.trust import trust_of
@@ -28,7 +26,7 @@ from nodes.runtime.audit import read_audit
 from nodes.runtime.services import Clock, Notifier, Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
-from state.agent import Member
+from state.agent import Member, Team
 from state.approval import Entry
 from state.errors import BadInput, ThreadUnknown
 from state.event import Event
@@ -41,130 +39,11 @@ from state.text import Json
 from state.trust import Incident, Severity, Trust
 
 
-class Lookout:
-    """The verbs of the facade that only look."""
+class Supervisor:
+    """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
-
-    @property
-    def services(self) -> Services:
-        """What the graph is built from."""
-        return self._runs.services
-
-    @property
-    def graph(self) -> Graph:
-        """The compiled LangGraph underneath."""
-        return self._runs.graph
-
-    async def view(self, thread_id: str) -> Run:
-        """What is true of a run now, also while another process runs it.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        return await steering.view(self._runs, thread_id)
-
-    async def check_team(self, thread_id: str) -> None:
-        """Whether the thread's run could go on from here.
-
-        Raises:
-            AgentsMissing: it needs agents that are not in the team.
-        """
-        await self._runs.check_team(thread_id)
-
-    async def team(self, thread_id: str) -> list[Member]:
-        """The directory of a run: every agent, what it is doing, and whether it was recruited.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        run = await self.view(thread_id)
-        signals = SignalState(self._runs.database.store, thread_id)
-        await signals.load({})
-        state = (await self._runs.snapshot(thread_id)).values
-        records = {task["task"]["id"]: TaskRecord.model_validate(task) for task in state.get("tasks") or []}
-        records.update({record.id: records.get(record.id, record) for record in signals.recruits})
-        now = {task.id: task for task in run.tasks}
-        current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, signals.retired)
-
-    async def runs(self, *, only_open: bool = False) -> list[Run]:
-        """All runs in the database, newest first; `only_open`: those that have not ended."""
-        found = []
-        for row in await self._runs.listed(only_open=only_open):
-            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
-                run = await self.view(row.thread_id)
-                if row.is_open and row.started_at == run.started_at:
-                    await self._runs.note_end(run)
-                if not (only_open and has_ended(run)):
-                    found.append(run)
-        return found
-
-    async def plan(self, thread_id: str) -> Json:
-        """The plan a run uses, in the form in which one can be given.
-
-        Raises:
-            ThreadUnknown: no such thread, or it has no plan yet.
-        """
-        draft = (await self._runs.snapshot(thread_id)).values.get("draft")
-        if not draft:
-            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
-        return dict(draft)
-
-    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
-        """The recorded events of a thread with a `seq` above `after`."""
-        return await self._runs.events(thread_id, after)
-
-
-class Standing(Lookout):
-    """The verbs of the facade about books that no run owns."""
-
-    async def trust(self) -> dict[str, Trust]:
-        """Where every agent stands: those of the team, and any other that has worked on this database."""
-        now = self._runs.services.clock.now()
-        fresh = {agent.name: trust_of(agent.name, [], now) for agent in self._runs.services.team}
-        return {**fresh, **await read_trust(self._runs.database.store, now)}
-
-    async def incident(self, agent: str, severity: Severity, note: str = "", by: str = "human") -> Trust:
-        """Report that something went wrong through an agent; it takes effect at once.
-
-        Raises:
-            BadInput: nobody is called that.
-        """
-        known = await self.trust()
-        if agent not in known:
-            raise BadInput(f"there is no agent {agent!r}; there are: {', '.join(known)}")
-        happened = Incident(at=self._runs.services.clock.now(), severity=severity, note=note, by=by)
-        await write_incident(self._runs.database.store, agent, happened)
-        return (await self.trust())[agent]
-
-    async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
-        """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
-
-        What cannot be read any more is left out, and the record is broken there.
-
-        Raises:
-            ThreadUnknown: no such thread.
-        """
-        await self._runs.view(thread_id)
-        decided = await self._runs.decisions(thread_id)
-        return await read_audit(self._runs.database.store, thread_id, decided)
-
-    async def due(self, *, by_server: bool = False) -> list[str]:
-        """Threads that could go on if somebody resumed them: their process died, or their questions are decided.
-
-        What came in through a server that is up and looks after it is left to the server (`by_server`).
-        """
-        runs = [run for run in await self.runs(only_open=True) if await steering.is_due(self._runs, run)]
-        if not runs or by_server or not await self._runs.is_held(SERVER_LEASE):
-            return [run.thread_id for run in runs]
-        its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
-        return [run.thread_id for run in runs if run.thread_id not in its_own]
-
-
-class Supervisor(Standing):
-    """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
     @staticmethod
     def open(
@@ -176,6 +55,16 @@ class Supervisor(Standing):
     ) -> AbstractContextManager[BlockingSupervisor]:
         """A supervisor for code that is not async; takes what `open_supervisor` takes."""
         return open_blocking(lambda: open_supervisor(db, team, policy, model, **more))
+
+    @property
+    def services(self) -> Services:
+        """What the graph is built from."""
+        return self._runs.services
+
+    @property
+    def graph(self) -> Graph:
+        """The compiled LangGraph underneath."""
+        return self._runs.graph
 
     async def start(
         self,
@@ -218,13 +107,11 @@ class Supervisor(Standing):
             ThreadBusy: another process runs it.
         """
         run = await self.view(thread_id)
-        if await steering.can_go_on(self._runs, run):
-            return await last(self._runs.drive(thread_id, Command(resume=LOOK_AT_SIGNALS)), on_event)
-        if run.status == "waiting" or has_ended(run):
+        if run.has_ended or run.waits_for == "answers":
             return run
-        if waits(await self._runs.snapshot(thread_id)):
+        if run.waits_for == "release":
             return await self.signal(thread_id, Resume(), on_event=on_event)
-        return await last(self._runs.drive(thread_id, None), on_event)
+        return await steering.take_up(self._runs, thread_id, on_event)
 
     async def answer(
         self,
@@ -243,6 +130,15 @@ class Supervisor(Standing):
         await self.view(thread_id)  # a deadline that has passed was first
         return await steering.answer(self._runs, thread_id, answers, by, on_event, door=door)
 
+    async def signal(self, thread_id: str, signal: Signal, *, on_event: OnEvent | None = None) -> Run:
+        """Send a signal. A run that executes takes it up at once; one that does not is resumed from here to do so.
+
+        Raises:
+            ThreadUnknown: no such thread.
+            BadInput: the run has ended.
+        """
+        return await steering.signal(self._runs, thread_id, signal, on_event)
+
     async def hand_back(
         self,
         thread_id: str,
@@ -259,14 +155,108 @@ class Supervisor(Standing):
         """
         return await steering.hand_back(self._runs, thread_id, results or {}, plan, by, on_event)
 
-    async def signal(self, thread_id: str, signal: Signal, *, on_event: OnEvent | None = None) -> Run:
-        """Send a signal. A run that executes takes it up at once; one that does not is resumed from here to do so.
+    async def view(self, thread_id: str, team: Team | None = None) -> Run:
+        """What is true of a run now, also while another process runs it.
+
+        `team`: of whoever wants to go on with it, where that is not this supervisor's.
 
         Raises:
             ThreadUnknown: no such thread.
-            BadInput: the run has ended.
         """
-        return await steering.signal(self._runs, thread_id, signal, on_event)
+        return await steering.view(self._runs, thread_id, team)
+
+    async def check_team(self, thread_id: str) -> None:
+        """Whether the thread's run could go on from here.
+
+        Raises:
+            AgentsMissing: it needs agents that are not in the team.
+        """
+        await self._runs.check_team(thread_id)
+
+    async def runs(self, *, only_open: bool = False) -> list[Run]:
+        """All runs in the database, newest first; `only_open`: those that have not ended."""
+        found = []
+        for row in await self._runs.listed(only_open=only_open):
+            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
+                run = await self.view(row.thread_id)
+                if row.is_open and row.started_at == run.started_at:
+                    await self._runs.note_end(run)
+                if not (only_open and run.has_ended):
+                    found.append(run)
+        return found
+
+    async def team(self, thread_id: str) -> list[Member]:
+        """The directory of a run: every agent, what it is doing, and whether it was recruited.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        run = await self.view(thread_id)
+        signals = SignalState(self._runs.database.store, thread_id)
+        await signals.load({})
+        state = (await self._runs.position(thread_id)).state
+        records = {one.id: one for one in map(TaskRecord.model_validate, state.get("tasks") or [])}
+        records.update({record.id: records.get(record.id, record) for record in signals.recruits})
+        now = {task.id: task for task in run.tasks}
+        current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
+        return directory(current, self.services.team, signals.retired)
+
+    async def plan(self, thread_id: str) -> Json:
+        """The plan a run uses, in the form in which one can be given.
+
+        Raises:
+            ThreadUnknown: no such thread, or it has no plan yet.
+        """
+        draft = (await self._runs.position(thread_id)).state.get("draft")
+        if not draft:
+            raise ThreadUnknown(f"thread {thread_id!r} has no plan; `baton runs` lists the threads there are")
+        return dict(draft)
+
+    async def events(self, thread_id: str, after: int = 0) -> list[Event]:
+        """The recorded events of a thread with a `seq` above `after`."""
+        return await self._runs.events(thread_id, after)
+
+    async def trust(self) -> dict[str, Trust]:
+        """Where every agent stands: those of the team, and any other that has worked on this database."""
+        now = self._runs.services.clock.now()
+        fresh = {agent.name: trust_of(agent.name, [], now) for agent in self._runs.services.team}
+        return {**fresh, **await read_trust(self._runs.database.store, now)}
+
+    async def incident(self, agent: str, severity: Severity, note: str = "", by: str = "human") -> Trust:
+        """Report that something went wrong through an agent; it takes effect at once.
+
+        Raises:
+            BadInput: nobody is called that.
+        """
+        known = await self.trust()
+        if agent not in known:
+            raise BadInput(f"there is no agent {agent!r}; there are: {', '.join(known)}")
+        happened = Incident(at=self._runs.services.clock.now(), severity=severity, note=note, by=by)
+        await write_incident(self._runs.database.store, agent, happened)
+        return (await self.trust())[agent]
+
+    async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
+        """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
+
+        What cannot be read any more is left out, and the record is broken there.
+
+        Raises:
+            ThreadUnknown: no such thread.
+        """
+        await self._runs.view(thread_id)
+        decided = await self._runs.decisions(thread_id)
+        return await read_audit(self._runs.database.store, thread_id, decided)
+
+    async def due(self, *, by_server: bool = False) -> list[str]:
+        """Threads that could go on if somebody resumed them: their process died, or their questions are decided.
+
+        What came in through a server that is up and looks after it is left to the server (`by_server`).
+        """
+        runs = [run for run in await self.runs(only_open=True) if is_due(run)]
+        if not runs or by_server or not await self._runs.is_held(SERVER_LEASE):
+            return [run.thread_id for run in runs]
+        its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
+        return [run.thread_id for run in runs if run.thread_id not in its_own]
 
     def _starting(
         self,

@@ -1,67 +1,143 @@
-"""A run as it is now: the last checkpoint, the board on top of it, and who runs it."""
+"""A run as it is now: the last checkpoint, the board on top of it, and who runs it.
+
+Read from the database alone: looking compiles no graph and imports no node. What LangGraph itself would say of a
+thread (`get_state`) it derives from its nodes, by a way that is not public; here three facts take its place. A run has
+ended when it says when it did; it stands at a question or is stopped when the last checkpoint has an interrupt of a
+step that has not finished since; everything else is work that somebody does, or did until a process died. Questions
+inside nested supervisors are not looked for in the checkpoints of these: the outermost run has them on its board.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
-from langgraph.types import StateSnapshot
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from nodes.policy.approvals import most_urgent_first
+from nodes.policy.phases import needed
 from nodes.runtime.approvals import open_questions, plan_in_question
 from nodes.runtime.journal import asked_below, asked_on
 from state.approval import Approval
 from state.errors import ThreadUnknown
 from state.record import Artifact, TaskRecord, Usage
-from state.run import ENDS, Mode, Phase, Run, RunStatus, TaskView
+from state.run import ENDS, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
 from state.supervisor import SupervisorState, Terms
 from state.text import Json
 
+_INTERRUPT, _ERROR = "__interrupt__", "__error__"
+_NO_OUTPUT = frozenset({_INTERRUPT, _ERROR, "__resume__"})
+"""Names under which LangGraph's checkpointers keep what is no output of a step (part of their format)."""
+_INPUT = "00000000-0000-0000-0000-000000000000"
+"""The step that stands for what came from outside."""
+_CUT_OFF = "CancelledError"
+"""What LangGraph notes where whoever ran it stopped (Ctrl-C, a closed stream): no failure, it can go on."""
 
-def view_of(
-    thread_id: str,
-    snapshot: StateSnapshot,
-    board: Mapping[str, Json],
-    recruits: Sequence[TaskRecord],
-    ledger: Usage,
-    *,
-    decided: Collection[str],
-    is_held: bool,
-    was_held: bool,
-) -> Run:
-    """The run of a thread; `is_held` by a living process, or `was_held` by one a moment ago.
 
-    `recruits`: all that were granted. `ledger`: what its tasks have used. `decided`: questions that were answered.
+@dataclass(frozen=True)
+class Position:
+    """Where a thread stands."""
+
+    state: SupervisorState
+    asked: Sequence[Json]
+    """What the step that it stands at has raised as interrupts; empty where it does not wait."""
+    failures: Sequence[str]
+    """What broke steps that have not been done since, one line each."""
+    is_begun: bool
+    """Whether a request has come in that no step has taken up yet."""
+    checkpoint: str
+    """The same as long as it stands there."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the run is over, its end written down."""
+        phase = self.state.get("phase")
+        return phase in ENDS and self.state.get("finished_at") is not None and not self.is_begun
+
+
+async def read_position(saver: BaseCheckpointSaver[str], thread_id: str) -> Position:
+    """Where a thread stands.
 
     Raises:
-        ThreadUnknown: the thread has no run.
+        ThreadUnknown: nothing has ever run on it.
     """
-    state = _known(thread_id, snapshot)
-    records = _records(state, recruits)
-    status, error = _status(snapshot, state, is_held=is_held, was_held=was_held)
+    found = await saver.aget_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+    if found is None:
+        raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
+    return position_of(found)
+
+
+def position_of(found: CheckpointTuple) -> Position:
+    """What a checkpoint says, with what its steps have written since."""
+    writes = [write for write in found.pending_writes or [] if write[0] != _INPUT]
+    finished = {step for step, channel, _ in writes if channel not in _NO_OUTPUT}
+    fields = SupervisorState.__annotations__.keys() - {"messages"}
+    since = {channel: value for _, channel, value in writes if channel in fields}
+    raised = [value for step, channel, value in writes if channel == _INTERRUPT and step not in finished]
+    values = [one.value for raise_ in raised for one in (raise_ if isinstance(raise_, Sequence) else [raise_])]
+    errors = [str(error) for step, channel, error in writes if channel == _ERROR and step not in finished]
+    return Position(
+        state=cast(SupervisorState, {**found.checkpoint["channel_values"], **since}),
+        asked=[value for value in values if isinstance(value, dict)],
+        failures=[_one_line(error) for error in errors if not error.startswith(_CUT_OFF)],
+        is_begun=found.metadata.get("source") == "input",
+        checkpoint=str(found.config["configurable"]["checkpoint_id"]),
+    )
+
+
+def _one_line(error: str) -> str:
+    """LangGraph keeps an error as `Type('message')` and nothing besides; people get the message."""
+    text = " ".join(error.split())
+    name, bracket, rest = text.partition("(")
+    return rest.rstrip(")").strip("'\"") if bracket and name.isidentifier() else text
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the Store says of a run."""
+
+    board: Mapping[str, Json]
+    recruits: Sequence[TaskRecord]
+    """All that were granted."""
+    ledger: Usage
+    """What its tasks have used."""
+    decided: Collection[str]
+    """Questions that were answered."""
+    has_signals: bool
+    """Whether signals wait to be looked at."""
+
+
+def view_of(
+    thread_id: str, position: Position, rows: Rows, team: Collection[str], *, is_held: bool, was_held: bool
+) -> Run:
+    """The run of a thread, for somebody who has `team`; `is_held` by a living process, or `was_held` a moment ago."""
+    state = position.state
+    records = _records(state, rows.recruits)
+    status, waits_for = _status(position, rows, is_held=is_held, was_held=was_held)
+    missing = missing_agents(position, rows.recruits, team) if waits_for else []
+    made = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
+    error = state.get("error") if position.has_ended else next(iter(position.failures), None)
+    asked = [] if position.has_ended else questions_of(position, rows.board, is_at_work=status == "running")
     return Run(
         thread_id=thread_id,
         status=status,
-        phase=_phase(state, board, is_held=is_held),
+        waits_for="team" if missing and waits_for in ("resume", "process", "model") else waits_for,
+        missing_agents=missing,
+        phase=_phase(state, rows.board, is_held=is_held),
         query=state.get("goal") or state.get("query") or "",
         report=state.get("report") or None,
-        tasks=[_task(record, board.get(f"task:{record.id}"), is_held=is_held) for record in records],
-        approvals=[question for question in _asked(snapshot, state, board, status) if question.id not in decided],
-        handover=_handover(snapshot),
-        artifacts=[Artifact.model_validate(artifact) for artifact in state.get("artifacts") or _artifacts(records)],
-        usage=Usage.model_validate(state.get("spent") or {}) + ledger,
+        tasks=[_task(record, rows.board.get(f"task:{record.id}"), is_held=is_held) for record in records],
+        approvals=[question for question in asked if question.id not in rows.decided],
+        handover=next((cast(Json, one["context"]) for one in position.asked if "context" in one), None),
+        artifacts=[Artifact.model_validate(one) for one in state.get("artifacts") or []] or made,
+        usage=Usage.model_validate(state.get("spent") or {}) + rows.ledger,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
-        error=error,
+        error=error if position.has_ended or status == "failed" else None,
         warnings=state.get("warnings", []),
         started_at=state.get("started_at"),
         finished_at=state.get("finished_at"),
     )
-
-
-def _known(thread_id: str, snapshot: StateSnapshot) -> SupervisorState:
-    if not snapshot.created_at:
-        raise ThreadUnknown(f"there is no thread {thread_id!r} in this database; `baton runs` lists those there are")
-    state: SupervisorState = snapshot.values  # type: ignore[assignment]
-    return state
 
 
 def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:
@@ -71,74 +147,64 @@ def _records(state: SupervisorState, recruits: Sequence[TaskRecord]) -> list[Tas
     return records + [record for record in recruits if record.id not in known]
 
 
-def _asked(
-    snapshot: StateSnapshot, state: SupervisorState, board: Mapping[str, Json], status: RunStatus
-) -> list[Approval]:
-    """The questions to humans: the checkpoint's where the run waits, the board's while work is in flight."""
-    if status in ENDED or not state.get("tasks"):
+def questions_of(position: Position, board: Mapping[str, Json], *, is_at_work: bool = False) -> list[Approval]:
+    """The questions to humans, answered ones too: the checkpoint's where the run waits, the board's while it works.
+
+    Where it waits or was stopped, nested supervisors that were stopped with it have theirs on the board.
+    """
+    state = position.state
+    if not state.get("tasks"):
         return []
-    if waits(snapshot) and (status != "running" or plan_in_question(state)):
-        return at_rest(state, board)
-    return most_urgent_first(asked_on(board))
-
-
-def at_rest(state: SupervisorState, board: Mapping[str, Json]) -> list[Approval]:
-    """The questions of a run that waits or was stopped; stopped nested supervisors have theirs on the board."""
+    plan = plan_in_question(state)
+    if not position.asked or (is_at_work and not plan):
+        return most_urgent_first(asked_on(board))
     asked = open_questions(state)
     known = {question.id for question in asked}
-    below = [] if plan_in_question(state) else asked_below(board)
+    below = [] if plan else asked_below(board)
     return most_urgent_first([*asked, *(question for question in below if question.id not in known)])
 
 
-def _handover(snapshot: StateSnapshot) -> Json | None:
-    """The context of the control node's interrupt, where the run waits there."""
-    values = [interrupt.value for task in snapshot.tasks for interrupt in task.interrupts]
-    return next((value["context"] for value in values if isinstance(value, dict) and "context" in value), None)
+def missing_agents(position: Position, recruits: Sequence[TaskRecord], team: Collection[str]) -> list[str]:
+    """The agents that the run needs to go on, and that `team` does not have."""
+    state = position.state
+    if not state.get("terms") or state.get("phase") in ENDS:
+        return []
+    names = needed(_records(state, recruits), Terms.model_validate(state["terms"]).team)
+    return [name for name in names if name not in team]
 
 
-def _status(
-    snapshot: StateSnapshot, state: SupervisorState, *, is_held: bool, was_held: bool
-) -> tuple[RunStatus, str | None]:
-    """The status, and the line that explains it."""
-    phase = state.get("phase", "")
-    if not snapshot.next and phase in ENDS:
-        return _ENDED[phase], state.get("error")
+def _status(position: Position, rows: Rows, *, is_held: bool, was_held: bool) -> tuple[RunStatus, WaitsFor]:
+    """How the run stands, and what it waits for."""
+    if position.has_ended:
+        return _ENDED[position.state["phase"]], ""
     if is_held:
-        return "running", None
-    for interrupt in (interrupt for task in snapshot.tasks for interrupt in task.interrupts):
-        driving = interrupt.value.get("control") if isinstance(interrupt.value, dict) else None
-        return (driving or "waiting"), None
-    errors = [str(task.error) for task in snapshot.tasks if task.error and not str(task.error).startswith(_CUT_OFF)]
-    if errors:
-        return "failed", _one_line(errors[0])
+        return "running", ""
+    if position.asked:
+        driving = next((one["control"] for one in position.asked if "control" in one), None)
+        if driving:
+            return cast(RunStatus, driving), "release"
+        questions = questions_of(position, rows.board)
+        is_answered = any(question.id in rows.decided for question in open_questions(position.state))
+        is_open = not is_answered or any(question.id not in rows.decided for question in questions)
+        return "waiting" if is_open else "paused", "resume" if is_answered or rows.has_signals else "answers"
+    if position.failures:
+        return "failed", "model"
     if was_held:  # whoever gave it back is about to write down where it stands
-        return "running", None
-    return "paused", GONE
-
-
-def waits(snapshot: StateSnapshot) -> bool:
-    """Whether the graph stands at a question, or is stopped."""
-    return any(task.interrupts for task in snapshot.tasks)
-
-
-GONE = "the process that ran it is gone; nothing is lost: resume it"
-
-_CUT_OFF = "CancelledError"
-"""What LangGraph notes where whoever ran it stopped (Ctrl-C, a closed stream): no failure, it can go on."""
-
-ENDED = frozenset({"complete", "failed", "cancelled"})
-
-
-def has_ended(run: Run) -> bool:
-    """Whether nothing can follow; a run that failed on its model can still be resumed, its phase is no end."""
-    return run.status in ENDED and run.phase in ENDS
+        return "running", ""
+    return "paused", "process"
 
 
 _ENDED: dict[str, RunStatus] = {
     Phase.complete.value: "complete",
+    Phase.partial.value: "partial",
     Phase.failed.value: "failed",
     Phase.cancelled.value: "cancelled",
 }
+
+
+def is_due(run: Run) -> bool:
+    """Whether it could be taken up; what somebody paused stays paused, and who lacks its agents leaves it alone."""
+    return run.waits_for in ("resume", "process") or (run.waits_for == "team" and run.status != "failed")
 
 
 def _phase(state: SupervisorState, board: Mapping[str, Json], *, is_held: bool) -> str:
@@ -169,14 +235,3 @@ def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
     if row and (record.status == "pending" or (is_held and record.status == "parked")):
         return view.model_copy(update={key: value for key, value in row.items() if key in TaskView.model_fields})
     return view
-
-
-def _artifacts(records: list[TaskRecord]) -> list[Artifact]:
-    return [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
-
-
-def _one_line(error: str) -> str:
-    """LangGraph keeps an error as `Type('message')`; people get the message."""
-    text = " ".join(error.split())
-    name, bracket, rest = text.partition("(")
-    return rest.rstrip(")").strip("'\"") if bracket and name.isidentifier() else text

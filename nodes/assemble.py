@@ -2,30 +2,27 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
-from langgraph.types import Command
 
+from nodes.agents.citations import Checked, check, computations
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
-from nodes.policy.report import deduplicate, is_worth_keeping, joined, sinks, write_report
+from nodes.policy.confidence import split_confidence
+from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
 from nodes.policy.takeover import RollbackResult
-from nodes.runtime.budget import Budget, open_meter
+from nodes.runtime.budget import Budget
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import recorded_calls
-from nodes.runtime.execution import control_now
+from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
-from state.errors import BudgetUsedUp, ReplyUnusable
+from state.errors import BudgetUsedUp, ReplyUnusable, SourcesInvalid
 from state.record import TaskRecord
-from state.run import Mode, Phase
-from state.signal import phase_of
-from state.supervisor import SupervisorState, Terms, Update
+from state.run import ENDS, Mode, Phase
+from state.supervisor import SupervisorState, Terms, Update, records_of
 from state.text import Json
-
-Goto = Command[Literal["control", "finish"]]
 
 EDITOR = """\
 You put the findings of a team together into one answer to the request, in Markdown. Answer first, then give the
@@ -36,46 +33,68 @@ unchanged, right after the statement it belongs to. What stands in the sections 
 def make_assemble(services: Services) -> Node:
     """The node."""
 
-    async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Goto:
-        """Write the report; what the model wrote is void where somebody has stopped the run meanwhile."""
+    async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Update:
+        """Write the report; what the model wrote is void where somebody has changed what is to do meanwhile."""
         run = open_context(services, state, runtime, Phase.assembling)
         await run.enter()
-        control, budget = await asyncio.gather(control_now(run), open_meter(run, state))
-        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+        execution = await resumed_execution(run, state)
+        changed = await catch_up(execution, state)
+        records, budget = records_of(state), execution.budget
         last, before = sinks(records), budget.spent
-        is_cut = state["phase"] == Phase.cancelled or state.get("error") is not None
         answer = joined(last)
-        if not is_cut and control.driving == "running":
-            answer = await _answer(run, state["goal"], last, budget)
-            control = await control_now(run) if budget.spent != before else control
-        update: Update = {"spent": budget.spent.model_dump(mode="json")}
-        if not is_cut and control.driving in ("paused", "handed_over"):
-            return Command(update={**update, "phase": phase_of(control.driving).value}, goto="control")
-        if control.driving == "cancelled":
-            answer, update["phase"] = joined(last), Phase.cancelled.value
+        if not _is_cut(execution, state):
+            if is_turned(changed):
+                return changed
+            written = await _answer(run, state["goal"], last, budget)
+            if budget.spent != before:
+                changed = await catch_up(execution, state)
+            answer = answer if _is_cut(execution, state) else written
+        update: Update = {**changed, "spent": budget.spent.model_dump(mode="json")}
+        if not _is_cut(execution, state) and is_turned(changed):
+            return update
+        control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
-        return Command(update={**update, "report": _report(services, state, answer, records, undone)}, goto="finish")
+        phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
+        checked = await _checked(run, state["goal"], answer, records)
+        return {**update, "report": _report(services, state, checked, records, undone), "phase": phase}
 
     return assemble
+
+
+def _is_cut(execution: ExecutionContext, state: SupervisorState) -> bool:
+    """Whether there is to be no answer but what was delivered: it was cancelled, or has given up."""
+    is_cancelled = execution.signals.control.driving == "cancelled" or state["phase"] == Phase.cancelled
+    return is_cancelled or state.get("error") is not None
 
 
 def _report(
     services: Services,
     state: SupervisorState,
-    answer: str,
+    answer: Checked,
     records: Sequence[TaskRecord],
     undone: Sequence[RollbackResult] | None,
 ) -> str:
     return write_report(
         state["goal"],
-        answer,
+        answer.text,
         records,
+        claims=answer.claims,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
         warnings=state.get("warnings", []),
         error=state.get("error"),
         undone=undone,
     )
+
+
+async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[TaskRecord]) -> Checked:
+    """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
+    try:
+        sources = await run.sources()
+    except SourcesInvalid:
+        return Checked(answer, [])  # they are gone: what the tasks found when they were there still counts
+    asked = "\n\n".join([goal, *(record.task.description for record in records)])
+    return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> str:
@@ -93,7 +112,8 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget
         made = await recorded_calls(run, "assemble", budget, len(request))("answer", write)
     except (BudgetUsedUp, ReplyUnusable):
         return joined(last)
-    return str(made["text"]).strip() or joined(last)
+    text, _ = split_confidence(str(made["text"]))
+    return fitted(text) or joined(last)
 
 
 def _finding(record: TaskRecord) -> Section:

@@ -1,18 +1,16 @@
 """Finish: the end of a run, whichever it is: the final phase, what was used, and the answer as a message."""
 
-from collections.abc import Sequence
-
 from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
-from nodes.policy.phases import is_assembled
+from nodes.policy.phases import ending
 from nodes.runtime.budget import RUN, read_ledger
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
-from state.record import TaskRecord, Usage
+from state.record import Usage
 from state.run import Phase
-from state.supervisor import SupervisorState, Update
+from state.supervisor import SupervisorState, Terms, Update, control_of, records_of
 
 
 def make_finish(services: Services) -> Node:
@@ -20,10 +18,15 @@ def make_finish(services: Services) -> Node:
 
     async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Close the run."""
-        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        phase, error = verdict(records, state.get("error"), state["phase"])
-        if phase is Phase.complete and not is_assembled(state.get("report")):
-            phase, error = Phase.failed, "no report was put together"
+        records = records_of(state)
+        phase, error = ending(
+            records,
+            error=state.get("error"),
+            is_cancelled=Phase.cancelled == state["phase"] or control_of(state).driving == "cancelled",
+            is_at_limit=state.get("at_limit", False),
+            on_reject=Terms.model_validate(state["terms"]).policy.on_reject,
+            report=state.get("report"),
+        )
         run = open_context(services, state, runtime, phase)
         used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
             RUN, Usage()
@@ -48,15 +51,3 @@ def make_finish(services: Services) -> Node:
         }
 
     return finish
-
-
-def verdict(records: Sequence[TaskRecord], error: str | None, phase: str) -> tuple[Phase, str | None]:
-    """How the run ended: cancelled, failed if it gave up or nothing was delivered, else complete."""
-    if phase == Phase.cancelled:
-        return Phase.cancelled, None
-    if error:
-        return Phase.failed, error
-    if any(record.status == "done" for record in records):
-        return Phase.complete, None
-    reasons = [r.outcome.failure.message for r in records if r.outcome and r.outcome.failure]
-    return Phase.failed, "no task delivered a result" + (f": {reasons[0]}" if reasons else "")

@@ -1,11 +1,9 @@
 """Intake: what is asked, with what, under which policy. Text that arrives while work is in flight becomes a note."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
-from langgraph.types import Command
 
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.rows import clear, listing
@@ -13,32 +11,20 @@ from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
 from state.errors import BadInput
 from state.policy import merged_policy
-from state.run import ENDS, Phase
-from state.supervisor import SupervisorState, Terms, Update
+from state.run import Phase
+from state.supervisor import SupervisorState, Terms, Update, is_over
 
 LONGEST_QUERY = 100_000
 """Characters; what is longer belongs into a source."""
-
-Goto = Command[Literal["decompose", "route", "execute", "review", "assemble"]]
-
-_RESUMES: dict[str, Literal["decompose", "route", "execute", "review", "assemble"]] = {
-    Phase.decomposing: "decompose",
-    Phase.routing: "route",
-    Phase.executing: "execute",
-    Phase.reviewing: "review",
-    Phase.assembling: "assemble",
-    Phase.handed_over: "execute",
-}
 
 
 def make_intake(services: Services) -> Node:
     """The node."""
 
-    async def intake(state: SupervisorState, runtime: Runtime[None]) -> Goto:
-        """Start a run, or take a note for the one in flight."""
-        phase = state.get("phase")
-        if phase and phase not in ENDS:
-            return _note(state, phase)
+    async def intake(state: SupervisorState, runtime: Runtime[None]) -> Update:
+        """Start a run, or take a note for the one in flight, which goes on by its phase."""
+        if state.get("phase") and not is_over(state):
+            return _note(state)
         update = opened(state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"] = run.services.clock.now()
@@ -49,7 +35,7 @@ def make_intake(services: Services) -> Node:
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await clear(run.store, run.thread_id)
         await run.enter(begun_rows(run, update["started_at"]))
-        return Command(update={**update, "warnings": skipped}, goto="decompose")
+        return {**update, "warnings": skipped}
 
     return intake
 
@@ -89,6 +75,7 @@ def _blank() -> Update:
         "iteration": 0,
         "accepted": "",
         "worked_s": 0.0,
+        "control": None,
         "decisions": {},
         "asked": None,
         "handed_back": 0,
@@ -101,6 +88,7 @@ def _blank() -> Update:
         "usage": {},
         "report": "",
         "error": None,
+        "at_limit": False,
         "finished_at": None,
     }
 
@@ -124,9 +112,12 @@ def last_human(messages: Sequence[AnyMessage]) -> str:
     return next((message.text for message in reversed(messages) if message.type == "human"), "")
 
 
-def _note(state: SupervisorState, phase: str) -> Goto:
-    """Keep what was said for agents that start from now on, and go on where the run is."""
+def _note(state: SupervisorState) -> Update:
+    """Keep what was said, if anything was, for agents that start from now on."""
     text = (state.get("query") or last_human(state.get("messages") or [])).strip()
-    notes = [*state.get("notes", []), text] if text and text != state.get("goal") else state.get("notes", [])
+    notes = state.get("notes", [])
+    if not text or (not state.get("query") and text in (state.get("goal"), *notes)):
+        return {"query": ""}
+    added = [*notes, text] if text != state.get("goal") else notes
     answer = AIMessage("Work on this thread is still in flight; this was passed on as a note. Nothing was restarted.")
-    return Command(update={"query": "", "notes": notes, "messages": [answer]}, goto=_RESUMES[phase])
+    return {"query": "", "notes": added, "messages": [answer]}

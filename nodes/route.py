@@ -10,7 +10,7 @@ from nodes.runtime.services import Services
 from state.errors import TeamInvalid
 from state.record import Route, TaskRecord
 from state.run import Phase
-from state.supervisor import SupervisorState, Update
+from state.supervisor import SupervisorState, Update, dumped, records_of
 
 
 def make_route(services: Services) -> Node:
@@ -20,12 +20,11 @@ def make_route(services: Services) -> Node:
         """Assign every task that has nobody."""
         run = open_context(services, state, runtime, Phase.routing)
         await run.enter()
-        records = [TaskRecord.model_validate(task) for task in state["tasks"]]
         team = services.team.specs
-        routed = [r if r.route else marked(r, routing.route(r.task, team), services, run) for r in records]
+        routed = [r if r.route else marked(r, routing.route(r.task, team), services, run) for r in records_of(state)]
         if not is_routed(routed):
             raise TeamInvalid("a task has nobody to do it; give a team with at least one agent")
-        return {"tasks": [record.model_dump(mode="json") for record in routed], "phase": Phase.executing.value}
+        return {"tasks": dumped(routed), "phase": Phase.executing.value}
 
     return route
 

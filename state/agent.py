@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, m
 
 from state.errors import TeamInvalid
 from state.plan import Kind, Task
+from state.record import HUMAN
 
 
 class Skills(BaseModel):
@@ -26,10 +27,6 @@ class Skills(BaseModel):
             if not 0 <= estimate <= 1:
                 raise ValueError(f"kinds[{kind!r}] is {estimate}; give an estimate from 0 to 1")
         return value
-
-
-HUMAN = "human"
-"""The escalation target that is no agent."""
 
 
 class Limits(BaseModel):
@@ -195,9 +192,9 @@ def _own_faults(spec: AgentSpec, names: Collection[str]) -> Iterator[str]:
 
 def _is_metered(run: Any) -> bool:
     """Whether its model calls are seen: what LangChain runs here, and is no supervisor with agents of its own."""
-    schema = getattr(getattr(run, "builder", None), "state_schema", None)
+    is_supervisor = getattr(getattr(run, "builder", None), "is_supervisor", False)
     is_elsewhere = hasattr(run, "assistant_id")  # a RemoteGraph
-    return hasattr(run, "ainvoke") and not is_elsewhere and getattr(schema, "__name__", "") != "SupervisorState"
+    return hasattr(run, "ainvoke") and not is_elsewhere and not is_supervisor
 
 
 MemberStatus = Literal["idle", "running", "completed", "failed", "retired"]

@@ -1,11 +1,12 @@
 """A question to a human, its answer, why it was asked (chapter 15.12.2), and the audit line of both."""
 
+import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 Answer = Literal["approve", "reject", "edit"]
-Subject = Literal["action", "task", "result", "plan"]
+Subject = Literal["action", "task", "result", "plan", "escalation"]
 
 POLICY = "policy"
 """Who decides where no human did: after a deadline, or where the oversight mode only wants to know."""
@@ -41,7 +42,8 @@ class Approval(BaseModel):
     path: list[str] = []
     """Agents from the outermost to the one that asks, where that is not `agent` itself."""
     subject: Subject = "action"
-    """What is asked about: one action, whether a task may begin, what came of it, or the whole plan."""
+    """What is asked about: one action, whether a task may begin, what came of it, the whole plan, or what becomes of a
+    task that its agent could not finish."""
     action: str
     """The tool or action asked about."""
     args: dict[str, JsonValue] = {}
@@ -49,6 +51,8 @@ class Approval(BaseModel):
     """JSON Schema of `args`, where the tool has one: what an edit has to fit."""
     choices: list[Answer] = ["approve", "edit", "reject"]
     """What it can be answered with."""
+    takes_anything: bool = False
+    """Whether it is one of a graph that takes any answer, not only yes or no."""
     risk: Risk = "medium"
     priority: Priority = "medium"
     """Of the highest trigger that fired."""
@@ -63,6 +67,19 @@ class Approval(BaseModel):
     """Seconds since the epoch; then the policy decides. None: not yet asked."""
     escalated: bool = False
     """Whether the first deadline has passed and somebody else was told."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written_before(cls, value: object) -> object:
+        """What rows of versions without these fields say by the action and the id; they have all the other fields."""
+        if not isinstance(value, dict) or "escalated" not in value or "takes_anything" in value:
+            return value
+        is_escalation = re.fullmatch(rf"{re.escape(str(value['task_id']))}\.\d+\.escalate\d+", str(value["id"]))
+        return {
+            **value,
+            "takes_anything": value["action"] == "answer" and value.get("args_schema") is None,
+            "subject": "escalation" if is_escalation else value.get("subject", "action"),
+        }
 
 
 class Decision(BaseModel):

@@ -28,6 +28,9 @@ class Citation(BaseModel):
     exact: str = ""
     """The lines of the quote itself, where `place` is wider; empty where it is not, or unknown."""
 
+    section: str = ""
+    """The headings above, of a web page: its line numbers are not what a reader sees."""
+
     @property
     def label(self) -> str:
         """The form that stands in texts: `[file#place]`."""
@@ -44,6 +47,8 @@ class Claim(BaseModel):
     citations: list[Citation] = []
     task_id: str = ""
     """The task it came from."""
+    unverified: list[str] = []
+    """Quotations and figures in it that were looked for and stand nowhere."""
 
 
 def labels_in(text: str) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@
     |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
     |   +-- DatabaseUnusable              not a database, read-only, locked or full
     |   +-- SettingsInvalid               an environment variable that cannot be understood
+    |   +-- ExtraMissing                  what was asked for needs an extra that is not installed
     +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
     |   +-- ModelUnavailable              transient: busy, time-out, 5xx, connection; worth another try
     |   +-- ModelRejected                 permanent: wrong key, unknown model, bad request
@@ -80,6 +81,13 @@ class DatabaseUnusable(BadInput):
 
 class SettingsInvalid(BadInput):
     """An environment variable that cannot be understood."""
+
+
+class ExtraMissing(BadInput):
+    """What was asked for needs an extra that is not installed; `what` is a plural: "messages to people"."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} need the extra `{extra}`: pip install 'baton[{extra}]'")
 
 
 class ModelFailed(BatonError, RuntimeError):

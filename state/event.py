@@ -1,8 +1,12 @@
-"""Something that happened in a run, numbered."""
+"""Events: what happened in a run, numbered, and what each kind of them tells."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, JsonValue
+
+from state.approval import Approval
+from state.signal import Control
 
 EventKind = Literal[
     "phase_entered",
@@ -22,6 +26,50 @@ EventKind = Literal[
     "budget_exceeded",
     "run_finished",
 ]
+
+OPTIONAL = "?"
+"""After the name of a field that an event has only where there is something to tell."""
+
+FIELDS: Mapping[EventKind, tuple[str, ...]] = {
+    "phase_entered": (),
+    "task_started": ("iteration",),
+    "task_retried": ("attempt", "reason", "delay_s"),
+    "task_finished": ("status", "attempts", "tokens", "reason?", "limited?"),
+    "task_parked": (),
+    "agent_recruited": ("granted", "role", "by", "reason", "description?"),
+    "agent_retired": ("by",),
+    "agent_reported": ("said?",),
+    "mail_delivered": ("sender", "to", "messages", "lost", "capacity"),
+    "delegation_started": ("worker", "task", "depth", "constraints?"),
+    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?"),
+    # The whole question, but for what the event itself says and for its schema.
+    "approval_requested": tuple(
+        f"{name}{OPTIONAL * (field.default is None)}"
+        for name, field in Approval.model_fields.items()
+        if name not in ("task_id", "agent", "path", "args_schema")
+    ),
+    "approval_answered": ("id", "decision", "by", "message"),
+    "control_changed": tuple(Control.model_fields),
+    "budget_exceeded": ("reason",),
+    "run_finished": ("status", "tokens", "calls", "error?"),
+}
+"""What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""
+
+
+def check_data(kind: EventKind, data: Mapping[str, JsonValue]) -> None:
+    """Refuse an event that does not tell what its kind tells.
+
+    Raises:
+        ValueError: names what `FIELDS` does not have, or what is missing.
+    """
+    told = FIELDS.get(kind)
+    if told is None:
+        raise ValueError(f"there is no event called {kind!r}; known are {', '.join(get_args(EventKind))}")
+    known = {name.removesuffix(OPTIONAL) for name in told}
+    if unlisted := sorted(data.keys() - known):
+        raise ValueError(f"{kind} tells {', '.join(unlisted)}, which is not listed in FIELDS")
+    if missing := sorted({name for name in told if not name.endswith(OPTIONAL)} - data.keys()):
+        raise ValueError(f"{kind} does not tell {', '.join(missing)}, which is listed in FIELDS")
 
 
 class Event(BaseModel):
@@ -43,6 +91,7 @@ class Event(BaseModel):
     path: list[str] = []
     """Agents from the outermost to the one it is about: who delegated to whom, nested supervisors included."""
     data: dict[str, JsonValue] = {}
+    """What `FIELDS` lists for its kind."""
 
     @property
     def is_nested(self) -> bool:

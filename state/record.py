@@ -12,7 +12,7 @@ from state.text import as_text
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
 HUMAN = "human"
-"""The agent of a result that a human gave, after taking the wheel."""
+"""Who is no agent: whoever gives a result after taking the wheel, and whoever a task is escalated to."""
 FINAL: frozenset[TaskStatus] = frozenset({"done", "failed", "skipped", "cancelled"})
 
 
@@ -106,6 +106,8 @@ class Outcome(BaseModel):
     """The agent's own estimate; None where it gave none."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
+    model: str = ""
+    """The chat model that the agent worked with, as people call it; empty where it is none of ours."""
     failure: Failure | None = None
     limited: str = ""
     """Which limit cut the work short, where one did: what was delivered is not a plain success."""

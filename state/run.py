@@ -3,12 +3,14 @@
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
 from state.approval import Approval
 from state.record import Artifact, Score, Usage
 
-RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "failed", "cancelled"]
+RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"]
+WaitsFor = Literal["", "answers", "release", "resume", "process", "model", "team"]
+Verb = Literal["answer", "resume", "hand-back", "pause", "takeover", "cancel"]
 
 
 class TaskView(BaseModel):
@@ -56,12 +58,17 @@ class Mode(BaseModel):
 
 
 class Run(BaseModel):
-    """A run as it is now."""
+    """A run as it is now. What a later version says of a run besides is left out when it is read."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="ignore")
 
     thread_id: str
     status: RunStatus
+    waits_for: WaitsFor = ""
+    """What has to happen before it moves again: `answers` to its open questions, `release` by whoever paused it or
+    holds it, or to be taken up (`resume`): `resume` since what it waited for is there, `process` since the process that
+    ran it is gone, `model` since a model failed. `team`: the same, by a team that has `missing_agents`. Empty: nothing,
+    it runs or has ended."""
     phase: str
     query: str
     report: str | None = None
@@ -79,11 +86,40 @@ class Run(BaseModel):
     """The model that thinks for this run."""
     iteration: int = 0
     error: str | None = None
-    """One line: why it failed."""
+    """One line: why it failed, or what was not done."""
+    missing_agents: list[str] = []
+    """Agents that it needs to go on, and that are not in the team of whoever looks; known only while it lies still."""
     warnings: list[str] = []
     """What could not be used, and was left out."""
     started_at: float | None = None
     finished_at: float | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing can follow."""
+        return not self.waits_for and self.status != "running"
+
+    @computed_field  # type: ignore[prop-decorator] # as Pydantic documents it
+    @property
+    def can_go_on(self) -> bool:
+        """Whether `resume` moves it, by whoever looks."""
+        return self.waits_for in ("resume", "process", "model")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def hint(self) -> list[Verb]:
+        """What can be done with it now, by whoever looks, most helpful first; nothing in it would be refused."""
+        has_team = not self.missing_agents
+        is_held_by_human = self.waits_for == "release" and has_team
+        works: dict[Verb, bool] = {
+            "answer": bool(self.approvals),
+            "resume": self.can_go_on or (is_held_by_human and self.status == "paused"),
+            "hand-back": is_held_by_human and self.status == "handed_over",
+            "pause": self.status == "running",
+            "takeover": self.status == "running" or (self.waits_for == "answers" and has_team),
+            "cancel": self.status == "running" or (self.waits_for in ("answers", "release") and has_team),
+        }
+        return [verb for verb, does in works.items() if does]
 
 
 class Phase(StrEnum):
@@ -95,10 +131,11 @@ class Phase(StrEnum):
     reviewing = "reviewing"
     assembling = "assembling"
     complete = "complete"
+    partial = "partial"
     failed = "failed"
     cancelled = "cancelled"
     handed_over = "handed_over"
 
 
-ENDS = frozenset({Phase.complete, Phase.failed, Phase.cancelled})
+ENDS = frozenset({Phase.complete, Phase.partial, Phase.failed, Phase.cancelled})
 """A run in one of these is over; input on its thread starts a new run."""

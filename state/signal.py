@@ -5,11 +5,10 @@ Signals are rows in a durable log, consumed in order, each exactly once.
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, model_validator
 
 from state.approval import Decision
 from state.plan import Plan
-from state.run import Phase
 
 EVERYBODY = "all"
 """The address of a broadcast."""
@@ -104,6 +103,33 @@ FOR_AGENTS = frozenset({"recruit", "mail"})
 """Kinds that an agent may send."""
 
 
+class SignalOutcome(BaseModel):
+    """What came of a signal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Literal["applied", "refused"] = "applied"
+    reason: str = ""
+    """Why it was refused."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, value: object) -> object:
+        """Rows of versions that had no fields for it say `done`, or `refused: ` and why."""
+        if not isinstance(value, str):
+            return value
+        refused = value.startswith("refused: ")
+        return {"status": "refused", "reason": value.removeprefix("refused: ")} if refused else {}
+
+
+APPLIED = SignalOutcome()
+
+
+def refused(reason: str) -> SignalOutcome:
+    """The outcome of a signal that was not applied."""
+    return SignalOutcome(status="refused", reason=reason)
+
+
 Driving = Literal["running", "paused", "handed_over", "cancelled"]
 
 
@@ -116,8 +142,3 @@ class Control(BaseModel):
     reason: str = ""
     by: str = ""
     rollback: bool = False
-
-
-def phase_of(driving: Driving) -> Phase:
-    """The phase in which a run waits that does not drive itself."""
-    return Phase.handed_over if driving == "handed_over" else Phase.executing

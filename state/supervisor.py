@@ -4,6 +4,7 @@ Nodes run one at a time, so a channel takes the last value; only `messages` merg
 the one in `typing` makes LangGraph's input schema null on Python 3.11.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from langchain_core.messages import AnyMessage
@@ -12,6 +13,9 @@ from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from state.policy import Policy
+from state.record import TaskRecord
+from state.run import ENDS
+from state.signal import Control
 from state.text import Json
 
 
@@ -65,6 +69,8 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     """Review rounds made."""
     accepted: str
     """Fingerprint of the tasks that review has let pass (`nodes.policy.quality`); empty before it has."""
+    control: Json | None
+    """Who drives it (`Control`), as last seen; absent or None while it drives itself, and in older runs."""
     decisions: dict[str, Json]
     """Answers by approval id."""
     asked: Json | None
@@ -85,9 +91,31 @@ class SupervisorState(SupervisorInput, SupervisorOutput, total=False):
     """Seconds that executing has taken so far, over all rounds."""
     warnings: list[str]
     error: str | None
+    at_limit: bool
+    """Whether the run gave up because a limit of its own was reached; then what was delivered makes it `partial`."""
     started_at: float
     finished_at: float | None
 
 
 Update = dict[str, Any]
 """What a node returns: the changed channels only."""
+
+
+def records_of(state: SupervisorState) -> list[TaskRecord]:
+    """The tasks, in plan order; none before there is a plan."""
+    return [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+
+
+def dumped(records: Iterable[TaskRecord]) -> list[Json]:
+    """Tasks as the channel `tasks` keeps them."""
+    return [record.model_dump(mode="json") for record in records]
+
+
+def is_over(state: SupervisorState) -> bool:
+    """Whether the run has come to its end: input starts a new one."""
+    return state.get("phase") in ENDS and state.get("finished_at") is not None
+
+
+def control_of(state: SupervisorState) -> Control:
+    """Who drives the run, as last seen."""
+    return Control.model_validate(state.get("control") or {})

@@ -81,3 +81,8 @@ def _plain(value: object, longest: int, most: int, depth: int) -> object:
     if isinstance(value, BaseModel):
         return _plain(value.model_dump(mode="json"), longest, most, depth + 1)
     return str(value)[:2_000]
+
+
+def counted(number: int, what: str) -> str:
+    """How many of something: `1 open question`, `2 open questions`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

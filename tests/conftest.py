@@ -1,6 +1,7 @@
 """What holds for every test: no network, a clean environment, an empty folder of its own to work in."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,9 +29,17 @@ def _clean_environment() -> None:
 
 _clean_environment()
 guard.install()
+# A shell that runs the tests in its background has them ignore Ctrl-C, and so would every process that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # The same examples each time: a failure that a colleague sees, you see.
 settings.register_profile("baton", deadline=None, derandomize=True, database=None)
 settings.load_profile("baton")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long first: so two workers end at about the same time."""
+    items.sort(key=lambda item: not item.path.is_relative_to(ROOT / "tests" / "journeys"))
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import JsonValue
 
 from graph.supervisor import Supervisor, open_supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.services import Clock, Notifier
 from state.agent import AgentSpec, Brief
 from state.run import Run
-from tests.clock import HeldClock
 
 Work = Callable[[Brief, Any], Awaitable[Any]]
 

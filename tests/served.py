@@ -16,10 +16,10 @@ from graph.runs import SERVER
 from graph.settings import Settings
 from graph.sqlite.lease import Leases
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
 from state.errors import ThreadBusy
-from tests.clock import HeldClock
 from tests.runs import agent, opened
 
 THREAD = "0b0ec1b5-6a2f-4d0b-9a53-3f3a3f1c5d11"

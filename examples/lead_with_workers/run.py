@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graph import Plan, Policy, Task, open_supervisor
-from nodes.llm.scripted import ScriptedModel
+from graph.testing import ScriptedModel
 from state.event import Event
 from state.run import Run
 

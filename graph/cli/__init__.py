@@ -1,4 +1,4 @@
-"""The `baton` command: one file for each command in `commands`, registered in `door`."""
+"""The `baton` command: the table of commands is in `main`, a family of commands in each of the other files."""
 
 from graph.cli.main import main
 

@@ -9,15 +9,12 @@ import yaml
 from pydantic import JsonValue
 from rich.text import Text
 
-from graph.cli.screen import err, one_line, print_err, without_controls
-from nodes.policy.answers import checked_edit
+from graph.cli.console import err
+from graph.cli.screen import one_line, print_err, without_controls
+from nodes.policy.answers import WORDS, checked_edit
 from state.approval import Answer, Approval
 
-_WORDS: dict[str, Answer] = {
-    **dict.fromkeys(("a", "approve", "y", "yes", "ok"), "approve"),
-    **dict.fromkeys(("r", "reject", "n", "no"), "reject"),
-    **dict.fromkeys(("e", "edit"), "edit"),
-}
+_WORDS: dict[str, Answer] = {**WORDS, "a": "approve", "r": "reject", "e": "edit"}
 PROMPT = "approve, reject or edit? (with a message, or new arguments as JSON; empty leaves it open) "
 
 

@@ -12,11 +12,13 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from graph.cli.screen import err, one_line, print_err, put_json, seconds
+from graph.cli.console import err
+from graph.cli.screen import one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
 from state.errors import BatonError
 from state.event import Event
+from state.record import FINAL
 from state.run import Run, TaskView
 from state.text import Json
 
@@ -135,7 +137,7 @@ class Progress:
 
     def missing_inputs(self, task: TaskView) -> list[str]:
         """What a task waits for."""
-        return [key for key in task.depends_on if key in self.tasks and self.tasks[key].status not in OVER]
+        return [key for key in task.depends_on if key in self.tasks and self.tasks[key].status not in FINAL]
 
 
 async def _draw_on(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
@@ -154,9 +156,6 @@ async def _draw(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.
             progress.look(await sup.view(progress.thread_id))
     live.start()
     live.update(draw(progress, sup.services.clock.now(), live.console.height), refresh=True)
-
-
-OVER = frozenset({"done", "failed", "skipped", "cancelled"})
 
 
 def _moving(task: TaskView) -> Json:
@@ -204,7 +203,7 @@ def draw(progress: Progress, now: float, height: int) -> Tree:
 
 def _title(progress: Progress, now: float) -> Text:
     counts = progress.counts()
-    over = sum(counts[status] for status in OVER)
+    over = sum(counts[status] for status in FINAL)
     title = Text(no_wrap=True, overflow="ellipsis")
     title.append(f"{one_line(progress.thread_id)}  ").append(progress.phase, style="bold")
     if progress.tasks:

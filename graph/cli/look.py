@@ -1,36 +1,26 @@
-"""Commands that look and run nothing: `baton status`, `runs`, `inbox`, `log`, `graph`."""
+"""Commands that look and run nothing: `baton status`, `runs`, `inbox`, `log`."""
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, TypeVar
 
 import typer
 from pydantic import JsonValue
 from rich.text import Text
 
-from graph.app import supervisor
+from graph.cli.console import out, table
 from graph.cli.live import line_of
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
-from graph.cli.result import show_markdown, summary
-from graph.cli.screen import (
-    action_of,
-    command,
-    fail,
-    one_line,
-    out,
-    print_err,
-    print_out,
-    put_json,
-    run_as_json,
-    seconds,
-    table,
-)
-from graph.cli.session import Launch, existing
+from graph.cli.result import onward, open_questions, show_markdown, summary, to_hand_back, why_it_stands
+from graph.cli.screen import action_of, command, fail, one_line, print_err, print_out, put_json, run_as_json, seconds
+from graph.cli.session import Launch, existing, recalled
 from graph.supervisor import Supervisor, open_supervisor
+from graph.team_file import open_team
 from nodes.policy.approvals import urgency
 from state.approval import Approval, Entry
 from state.errors import BadInput
@@ -63,14 +53,24 @@ def status(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show what is true of a run now, also while another process runs it."""
+    """Show what is true of a run now, also while another process runs it.
+
+    Examples:
+      baton status launch
+      baton status launch --plan > plan.yaml
+      baton status launch --report
+    """
     if report and plan:
         raise BadInput("give --report or --plan, not both")
     if plan:
         used = look(db, lambda sup: sup.plan(thread))
         put_json(used) if as_json else print_out(plan_as_yaml(used))
         return 0
-    run = look(db, lambda sup: sup.view(thread))
+
+    async def asked(sup: Supervisor) -> Run:
+        return await _as_launched(sup, await sup.view(thread))
+
+    run = look(db, asked)
     if report:
         _report(run, as_json=as_json)
     elif as_json:
@@ -80,6 +80,15 @@ def status(
         if routes:
             _show_routes(run)
     return 0
+
+
+async def _as_launched(sup: Supervisor, run: Run) -> Run:
+    """The run as it is for whoever goes on with it: with the team that is kept with it, where there is one."""
+    if run.missing_agents and sup.graph.store:
+        launch = await recalled(sup.graph.store, run.thread_id)
+        with suppress(BadInput):  # the file is gone or broken by now: what is missing stays missing
+            return await sup.view(run.thread_id, team=open_team(launch.team)) if launch.team else run
+    return run
 
 
 def _report(run: Run, *, as_json: bool) -> None:
@@ -99,6 +108,8 @@ def _show(run: Run, db: Path | None) -> None:
     console.print(Text(f"phase: {run.phase}, round {run.iteration + 1}, model {run.model or 'unknown'}{mode}"))
     if run.error:
         console.print(Text(f"error: {one_line(run.error)}", style="red"))
+    if run.waits_for != "model" and (why := why_it_stands(run)):  # that one is the error above
+        console.print(Text(f"{run.status}: {one_line(why)}"))
     for warning in run.warnings:
         console.print(Text(f"warning: {one_line(warning)}", style="yellow"))
     if run.tasks:
@@ -132,20 +143,27 @@ def _row(task: TaskView) -> list[str]:
 
 def _next_steps(run: Run, db: Path | None) -> list[str]:
     """What can be done now, as commands."""
-    if run.status == "complete":
+    if run.has_ended and run.report:
         return [f"report: {command('status', run.thread_id, '--report', db=db)}"]
-    ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
-    steps = [f"open: {action_of(q)} ({q.risk} risk): {way}" for q, way in zip(run.approvals, ways, strict=True)]
-    if run.status == "paused" or (run.status == "failed" and run.phase != "failed"):
-        steps.append(f"go on: {command('resume', run.thread_id, db=db)}")
-    if run.status == "handed_over":
-        steps.append(f"give it back: {command('hand-back', run.thread_id, db=db)} [--results FILE] [--plan FILE]")
-    return steps
+    steps = open_questions(run, db)
+    if "hand-back" in run.hint:
+        return [*steps, to_hand_back(run, db)]
+    way = f"go on: {command('resume', run.thread_id, db=db)}" if "resume" in run.hint else onward(run, db)
+    return [*steps, way] if way else steps
 
 
 def runs(db: Db = None, as_json: AsJson = False) -> int:
-    """List all runs, newest first."""
-    found = look(db, lambda sup: sup.runs())
+    """List all runs, newest first.
+
+    Examples:
+      baton runs
+      baton runs --json
+    """
+
+    async def asked(sup: Supervisor) -> list[Run]:
+        return [await _as_launched(sup, run) for run in await sup.runs()]
+
+    found = look(db, asked)
     if as_json:
         put_json([run_as_json(run) for run in found])
         return 0
@@ -164,7 +182,12 @@ def _run_row(run: Run) -> list[str]:
 
 
 def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> int:
-    """List open questions, most urgent first."""
+    """List open questions, most urgent first.
+
+    Examples:
+      baton inbox
+      baton inbox launch --json
+    """
 
     async def asked(sup: Supervisor) -> tuple[list[tuple[str, Approval]], float]:
         runs = [await sup.view(thread)] if thread is not None else await sup.runs(only_open=True)
@@ -204,7 +227,12 @@ def log(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Print the events of a run, in order, or the record of its approvals."""
+    """Print the events of a run, in order, or the record of its approvals.
+
+    Examples:
+      baton log launch --follow
+      baton log launch --approvals --verify
+    """
     if verify and not approvals:
         raise BadInput("only the record of approvals can be verified: add --approvals")
     if approvals:
@@ -224,7 +252,8 @@ def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: boo
     if verify and broken:
         return fail(f"the record of {thread} cannot be trusted: {broken}", FAILED)
     if verify:
-        print_err(f"the record holds: {len(entries)} entries, none changed, missing or moved")
+        entered = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+        print_err(f"the record holds: {entered}, none changed, missing or moved")
     return 0
 
 
@@ -262,17 +291,3 @@ async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bo
             if is_over:
                 return
             await asyncio.sleep(LOOK_EVERY_S)
-
-
-def graph(
-    xray: Annotated[bool, typer.Option("--xray", help="With the worker graph inside")] = False,
-    db: Db = None,  # noqa: ARG001 # every command takes it
-    as_json: AsJson = False,
-) -> int:
-    """Print the graph as Mermaid."""
-    drawn = supervisor.get_graph(xray=xray)
-    if as_json:
-        put_json(cast(JsonValue, drawn.to_json()))
-    else:
-        print_out(drawn.draw_mermaid())
-    return 0

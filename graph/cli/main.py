@@ -1,41 +1,98 @@
 """The `baton` command: from words to a command, and from whatever went wrong to one line and an exit code.
 
-To add a command: write a function in a file of `graph.cli`, and list it in `COMMANDS`.
+To add a command: write a function in a file of `graph.cli`, and list it in `COMMANDS`. Its docstring is its help; lines
+below `Examples:` are shown as they are. A command's file is imported when the command is run.
 """
 
+import ast
+import inspect
 import io
 import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from graph.cli.look import graph, inbox, log, runs, status
 from graph.cli.options import BROKEN_PIPE, FAILED, INTERRUPTED, USAGE
-from graph.cli.run import resume, run
-from graph.cli.screen import fail
-from graph.cli.steer import answer, cancel, hand_back, mail, pause, recruit, retire, takeover
-from graph.cli.team import team, trust
-from graph.cli.watch import watch
+from graph.cli.screen import fail, print_out
 from state.errors import BatonError
 
-COMMANDS: tuple[Callable[..., int], ...] = (
-    *(run, resume, status, runs, log, inbox, answer, trust, watch),
-    *(pause, takeover, hand_back, cancel, team, recruit, retire, mail, graph),
-)
+COMMANDS = {
+    "run": "graph.cli.run",
+    "resume": "graph.cli.run",
+    "status": "graph.cli.look",
+    "runs": "graph.cli.look",
+    "log": "graph.cli.look",
+    "inbox": "graph.cli.look",
+    "answer": "graph.cli.steer",
+    "trust": "graph.cli.team",
+    "watch": "graph.cli.watch",
+    "pause": "graph.cli.steer",
+    "takeover": "graph.cli.steer",
+    "hand-back": "graph.cli.steer",
+    "cancel": "graph.cli.steer",
+    "team": "graph.cli.team",
+    "recruit": "graph.cli.steer",
+    "retire": "graph.cli.steer",
+    "mail": "graph.cli.steer",
+    "graph": "graph.cli.drawing",
+}
+"""Every command, in the order of the overview, with the file that has its function."""
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,
 keeps a human in command, and answers once.
 
-Exit codes: 0 complete, 1 failed, 2 usage or bad input, 3 waiting for a human (or paused), 4 cancelled, 5 handed over.
+Exit codes: 0 complete, 1 failed, 2 usage or bad input, 3 waiting for a human (or paused), 4 cancelled, 5 handed over,
+6 partial (something is missing).
 """
+EXAMPLES = "\n\nExamples:\n"
+
+
+def function_of(name: str) -> str:
+    """What a command's function is called: `hand_back` for `hand-back`."""
+    return name.replace("-", "_")
+
+
+def load(name: str) -> Any:
+    """The command, as Typer makes it of its function; imports its file."""
+    function: Callable[..., int] = getattr(import_module(COMMANDS[name]), function_of(name))
+    about, _, examples = inspect.cleandoc(function.__doc__ or "").partition(EXAMPLES)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name, help=about, epilog=f"\b\nExamples:\n{examples}")(function)  # \b: as it is, not as a paragraph
+    return typer.main.get_command(app)
+
+
+class _Unloaded(TyperCommand):
+    """A command that nobody has run yet: its name and, read from its source, the line about it."""
+
+    def get_short_help_str(self, limit: int = 45) -> str:  # noqa: ARG002 # the terminal folds what is too long
+        """The first line of its function's docstring."""
+        file = find_spec(COMMANDS[str(self.name)])
+        tree = ast.parse(Path(str(file and file.origin)).read_text("utf-8"))
+        wanted = function_of(str(self.name))
+        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == wanted)
+        return (ast.get_docstring(next(functions)) or "").partition("\n")[0]
 
 
 class _CommandGroup(TyperGroup):
     """The group of all commands; sees an interrupt and a closed pipe before Typer makes something of them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: _Unloaded(name) for name in COMMANDS}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the words name, loaded, and the words that are left for it."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name and found else found, rest
 
     def invoke(self, ctx: typer.Context) -> int:  # type: ignore[override] # Typer's own type is its private one
         """Run the command; its exit code."""
@@ -50,13 +107,30 @@ class _CommandGroup(TyperGroup):
         return code
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print_out(f"baton {version('baton')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+]
+
+
 def make_app() -> typer.Typer:
     """The Typer application."""
     app = typer.Typer(
-        cls=_CommandGroup, help=ABOUT, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        cls=_CommandGroup,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
     )
-    for command in COMMANDS:
-        app.command()(command)
+
+    @app.callback(help=ABOUT)
+    def baton(version: Version = False) -> None:
+        """Options of the command as a whole."""
+
     return app
 
 
@@ -81,8 +155,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _named(given: Sequence[str]) -> str:
-    known = {command.__name__.replace("_", "-") for command in COMMANDS}
-    return f"{given[0]} " if given and given[0] in known else ""
+    return f"{given[0]} " if given and given[0] in COMMANDS else ""
 
 
 def _accept_any_text() -> None:

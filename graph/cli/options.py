@@ -1,16 +1,40 @@
 """Arguments, options and exit codes (design section 6) that commands share."""
 
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from state.run import RunStatus
+_THREADS = "SELECT key FROM store WHERE prefix = 'runs' ORDER BY json_extract(value, '$.started_at') DESC"
+"""The index of runs (`nodes.runtime.rows`), read without the libraries that write it: a shell waits for this."""
+
+
+def threads(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The threads of the database whose names begin so, newest first; for the shell, so nothing is made or said."""
+    path = ctx.params.get("db") or Path(os.environ.get("BATON_DB", "baton.db"))
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            rows = database.execute(_THREADS).fetchall()
+    except sqlite3.Error:
+        return []
+    return [thread for (thread,) in rows if thread.startswith(incomplete)]
+
 
 Db = Annotated[Path | None, typer.Option("--db", metavar="FILE", help="The database [default: baton.db]")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout, for programs")]
-Thread = Annotated[str, typer.Argument(metavar="THREAD", help="The run's thread, see `baton runs`")]
-MaybeThread = Annotated[str | None, typer.Argument(metavar="[THREAD]", help="Only this run's", show_default=False)]
+Thread = Annotated[
+    str, typer.Argument(metavar="THREAD", help="The run's thread, see `baton runs`", autocompletion=threads)
+]
+TeamFile = Annotated[
+    Path | None, typer.Option("--team", metavar="FILE", help="Team file [default: the one it was started with]")
+]
+By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")]
+MaybeThread = Annotated[
+    str | None, typer.Argument(metavar="[THREAD]", help="Only this run's", show_default=False, autocompletion=threads)
+]
 
 
 COMPLETE = 0
@@ -19,18 +43,8 @@ USAGE = 2
 WAITING = 3
 CANCELLED = 4
 HANDED_OVER = 5
+PARTIAL = 6
 INTERRUPTED = 130
 """128 + SIGINT, as a shell says it."""
 BROKEN_PIPE = 141
 """128 + SIGPIPE: whoever read our output has left (`| head`)."""
-
-OF_RUN: dict[RunStatus, int] = {
-    # `running`: another process runs it, and what was asked of it was passed on
-    "complete": COMPLETE,
-    "failed": FAILED,
-    "waiting": WAITING,
-    "paused": WAITING,
-    "running": COMPLETE,
-    "cancelled": CANCELLED,
-    "handed_over": HANDED_OVER,
-}

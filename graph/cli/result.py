@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rich.markdown import Markdown
 
-from graph.cli.options import FAILED, OF_RUN
+from graph.cli.console import out
+from graph.cli.options import CANCELLED, COMPLETE, FAILED, HANDED_OVER, PARTIAL, WAITING
 from graph.cli.screen import (
     action_of,
     command,
     fail,
     one_line,
-    out,
     print_err,
     print_out,
     put_json,
@@ -21,7 +21,20 @@ from graph.cli.screen import (
     seconds,
     without_controls,
 )
-from state.run import Run
+from state.run import Run, RunStatus
+from state.text import counted
+
+OF_RUN: dict[RunStatus, int] = {
+    # `running`: another process runs it, and what was asked of it was passed on
+    "complete": COMPLETE,
+    "partial": PARTIAL,
+    "failed": FAILED,
+    "waiting": WAITING,
+    "paused": WAITING,
+    "running": COMPLETE,
+    "cancelled": CANCELLED,
+    "handed_over": HANDED_OVER,
+}
 
 
 def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:
@@ -50,11 +63,6 @@ def summary(run: Run) -> str:
     if run.started_at and run.finished_at:
         parts.append(seconds(run.finished_at - run.started_at))
     return one_line(", ".join(parts))
-
-
-def how_to_answer(run: Run, db: Path | None) -> list[str]:
-    """A command for each open question."""
-    return [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
 
 
 def write_report(path: Path, text: str) -> None:
@@ -102,32 +110,79 @@ def _show(report: str, path: str) -> None:
         print_out(path)
 
 
+def why_it_stands(run: Run) -> str:
+    """Why a run does not move, in words; empty where it does, or has ended."""
+    match run.waits_for:
+        case "answers":
+            return counted(len(run.approvals), "open question")
+        case "resume" if run.approvals:
+            return f"{counted(len(run.approvals), 'open question')}; what else it waited for has come"
+        case "resume":
+            return "its questions are answered"
+        case "process":
+            return "the process that ran it is gone; nothing is lost"
+        case "model":
+            return f"{run.error}; what was finished is kept"
+        case "team":
+            return f"it needs agents that are not in this team: {', '.join(run.missing_agents)}"
+        case "release":
+            return "" if run.status == "paused" else "it is in a human's hands"
+    return ""
+
+
+def onward(run: Run, db: Path | None) -> str:
+    """The way on for a run that lies still, with its command; empty where only an answer moves it."""
+    if "resume" in run.hint:
+        return f"it goes on with ({command('resume', run.thread_id, db=db)})"
+    if run.missing_agents:
+        given = command("resume", run.thread_id, "--team", "FILE", db=db)
+        return f"it goes on with the program that started it, or with its team file ({given})"
+    return ""
+
+
+def open_questions(run: Run, db: Path | None) -> list[str]:
+    """A line for each open question, with the command that answers it."""
+    ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
+    return [
+        f"open: {action_of(asked)} ({asked.risk} risk, {one_line(asked.agent)}): {way}"
+        for asked, way in zip(run.approvals, ways, strict=True)
+    ]
+
+
+def to_hand_back(run: Run, db: Path | None) -> str:
+    """How whoever holds a run gives it back or ends it."""
+    back, cancel = (command(verb, run.thread_id, db=db) for verb in ("hand-back", "cancel"))
+    return f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]"
+
+
 def _explained(run: Run, db: Path | None) -> int:
     """The exit code, after a line about what to do where there is something to do."""
     code = OF_RUN[run.status]
-    go_on = command("resume", run.thread_id, db=db)
-    if run.status == "waiting":
-        for question, how in zip(run.approvals, how_to_answer(run, db), strict=True):
-            print_err(f"open: {action_of(question)} ({question.risk} risk, {one_line(question.agent)}): {how}")
-        print_err("(or reject, or edit --args JSON)")
-    elif run.status == "failed":
-        retry = "" if run.phase == "failed" else f"; what was finished is kept: {go_on}"
-        return fail(f"{one_line(run.error or 'the run failed')}{retry}", code)
-    elif run.status == "running":
+    if run.status == "running":
         print_err("another process runs it, and was told")
+    elif run.status == "partial":
+        return fail(f"partial: {one_line(run.error or 'something is missing')}", code)
+    elif run.status == "failed" and run.has_ended:
+        return fail(one_line(run.error or "the run failed"), code)
     elif run.status == "handed_over":
-        _hand_over(run, db)
-    elif run.status == "paused":
-        return fail(f"{run.status.replace('_', ' ')}: {run.error or 'it goes on with'} ({go_on})", code)
+        _show_handover(run, db)
+    elif run.status == "waiting":
+        for line in open_questions(run, db):
+            print_err(line)
+        print_err("(or reject, or edit --args JSON)")
+        if way := onward(run, db):
+            print_err(way)
+    elif run.waits_for:
+        said = "; ".join(filter(None, [why_it_stands(run), onward(run, db)]))
+        return fail(one_line(f"paused: {said}" if run.status == "paused" else said), code)
     return code
 
 
-def _hand_over(run: Run, db: Path | None) -> None:
+def _show_handover(run: Run, db: Path | None) -> None:
     """What a human has in hand who took the wheel, and how to give it back."""
     context = run.handover or {}
     print_err(f"handed over: {context.get('current_step', 0)} of {context.get('total_steps', 0)} steps done")
     print_err(f"next: {one_line(str(context.get('suggested_next_action', '')), 300)}")
     if why := context.get("failure_reason"):
         print_err(f"what went wrong: {one_line(str(why), 300)}")
-    back, cancel = (command(verb, run.thread_id, db=db) for verb in ("hand-back", "cancel"))
-    print_err(f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]")
+    print_err(to_hand_back(run, db) if "hand-back" in run.hint else onward(run, db))

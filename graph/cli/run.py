@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from graph.cli.options import AsJson, Db, Thread
+from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
 from graph.cli.session import Launch, Session, Verb, going_on, remember
 from graph.steering import OnEvent
@@ -13,7 +13,7 @@ from graph.supervisor import Supervisor, checked_thread, new_thread
 from state.errors import BadInput, ThreadUnknown
 from state.plan import Plan
 from state.policy import Oversight
-from state.run import ENDS, Run
+from state.run import Run
 from state.text import Json
 
 
@@ -39,7 +39,13 @@ def run(  # the options are the contract
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Work on a request until it is answered or a human is needed."""
+    """Work on a request until it is answered or a human is needed.
+
+    Examples:
+      baton run "What do customers complain about most?" --sources docs --oversight on_the_loop
+      baton run "The same question again" --sources docs --plan plan.yaml
+      baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
+    """
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
     launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
@@ -64,7 +70,7 @@ async def _is_free(sup: Supervisor, thread_id: str) -> bool:
         found = await sup.view(thread_id)
     except ThreadUnknown:
         return True
-    return found.phase in ENDS
+    return found.has_ended
 
 
 def _file(out: Path | None) -> Path | None:
@@ -80,7 +86,11 @@ def _absolute(path: Path | None) -> str | None:
     return str(path.absolute()) if path else None
 
 
-def resume(thread: Thread, db: Db = None, as_json: AsJson = False) -> int:
-    """Go on with a run after a crash, a pause, or with answers given."""
-    session = going_on(thread, db, as_json=as_json)
+def resume(thread: Thread, team: TeamFile = None, db: Db = None, as_json: AsJson = False) -> int:
+    """Go on with a run after a crash, a pause, or with answers given.
+
+    Examples:
+      baton resume launch
+    """
+    session = going_on(thread, db, team, as_json=as_json)
     return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

@@ -1,42 +1,20 @@
-"""Where words go: results to stdout, everything else to stderr; JSON lines; text that cannot steer the terminal."""
+"""Lines of text: results to stdout, everything else to stderr; JSON lines; text that cannot steer the terminal."""
 
 import json
 import re
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:  # `baton --help` has a line to say as well, and needs none of these
+    from pydantic import JsonValue
 
-from state.approval import Approval
-from state.run import Run
-
-WIDE = 1000
-"""Columns where there is no terminal: a pipe has no edge to cut at."""
+    from state.approval import Approval
+    from state.run import Run
 
 _STEERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 """Control characters, except tab and new line, and marks that reverse the direction of text."""
-
-
-class _Screen(Console):
-    """A console that says so when nobody reads any more; Rich's own ends the process."""
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the door."""
-        raise BrokenPipeError
-
-
-def out() -> Console:
-    """Results."""
-    return _Screen(markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else WIDE)
-
-
-def err() -> Console:
-    """Progress, questions, warnings."""
-    return _Screen(stderr=True, markup=False, highlight=False, emoji=False, width=None if sys.stderr.isatty() else WIDE)
 
 
 def fail(message: str, code: int) -> int:
@@ -57,13 +35,13 @@ def print_out(text: str) -> None:
     sys.stdout.flush()
 
 
-def put_json(value: JsonValue) -> None:
+def put_json(value: "JsonValue") -> None:
     """A JSON value on a line of stdout."""
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     print_out(json.dumps(value, ensure_ascii=not is_unicode))
 
 
-def run_as_json(run: Run) -> JsonValue:
+def run_as_json(run: "Run") -> "JsonValue":
     """A run as the last line of `--json`."""
     return {"type": "baton.run", **run.model_dump(mode="json")}
 
@@ -73,7 +51,7 @@ def without_controls(text: str) -> str:
     return _STEERS.sub("\ufffd", text)
 
 
-def action_of(question: Approval, width: int = 100) -> str:
+def action_of(question: "Approval", width: int = 100) -> str:
     """What is asked about, with as much of its arguments as fits: `publish {"name": "a.md", …`."""
     args = json.dumps(question.args, ensure_ascii=False) if question.args else ""
     return one_line(f"{question.action} {args}".strip(), width)
@@ -90,15 +68,6 @@ def seconds(duration: float) -> str:
     if duration < 60:
         return f"{max(0.0, duration):.1f}s"
     return f"{int(duration // 60)}m {int(duration % 60):02d}s"
-
-
-def table(*columns: str) -> Table:
-    """A table: ruled at a terminal, bare columns in a pipe."""
-    box = SIMPLE_HEAD if sys.stdout.isatty() else None
-    made = Table(box=box, pad_edge=False, show_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    return made
 
 
 def command(verb: str, *words: str, db: Path | None) -> str:

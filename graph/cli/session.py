@@ -23,6 +23,7 @@ from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.context import run_folder
 from nodes.runtime.rows import space
 from state.errors import BadInput
+from state.record import HUMAN
 from state.run import Run
 from state.text import Json
 
@@ -59,6 +60,8 @@ class Session:
     """Whether whatever is asked is approved."""
     policy: Json = field(default_factory=dict)
     asker: Asker = field(default_factory=Asker)
+    is_team_new: bool = False
+    """Whether the team was given just now, and is kept if the run can go on with it."""
 
     def carry_out(self, verb: Verb) -> int:
         """Run until it ends or a human is needed who is not here; the exit code."""
@@ -84,7 +87,10 @@ class Session:
             open_supervisor(self.db, team=team, policy=self.policy or None, model=model) as sup,
             watching(sup, self.thread_id, as_json=self.as_json) as on_event,
         ):
-            return await verb(sup, on_event), sup.services.artifacts
+            run = await verb(sup, on_event)
+            if self.is_team_new and not run.missing_agents and sup.graph.store:
+                await remember(sup.graph.store, self.thread_id, self.launch)
+            return run, sup.services.artifacts
 
     def _answers(self, run: Run) -> dict[str, JsonValue]:
         if self.yes:
@@ -105,27 +111,29 @@ class Session:
             left = {key: answer for key, answer in answers.items() if key in wanted}
             if not left:
                 return run
-            return await sup.answer(self.thread_id, left, by=login(), door=DOOR, on_event=on_event)
+            return await sup.answer(self.thread_id, left, by=who(None), door=DOOR, on_event=on_event)
 
         return answering
 
 
-def login() -> str:
-    """Who is at the keyboard, as far as the system tells: decisions are kept with a name."""
+def who(by: str | None) -> str:
+    """Who says so: the name given, or whoever is at the keyboard as far as the system tells. It is kept."""
     try:
-        return getpass.getuser() or "human"
+        return (by or "").strip() or getpass.getuser() or HUMAN
     except (OSError, KeyError):
-        return "human"
+        return HUMAN
 
 
-def going_on(thread_id: str, db: Path | None, *, as_json: bool) -> Session:
-    """The session of a thread that was started before, with what it was started with.
+def going_on(thread_id: str, db: Path | None, team: Path | None = None, *, as_json: bool) -> Session:
+    """The session of a thread that was started before, with what it was started with, or with another team file.
 
     Raises:
         BadInput: there is no such database.
     """
     launch = asyncio.run(recall(existing(db), thread_id))
-    return Session(thread_id, db, launch, as_json=as_json)
+    if team is not None:
+        launch = launch.model_copy(update={"team": str(team.absolute())})
+    return Session(thread_id, db, launch, as_json=as_json, is_team_new=team is not None)
 
 
 _KEY = "command-line"
@@ -139,7 +147,12 @@ async def remember(store: BaseStore, thread_id: str, launch: Launch) -> None:
 async def recall(db: Path, thread_id: str) -> Launch:
     """What was kept; empty for a run that was not started on the command line."""
     async with open_database(db, read_settings().synchronous) as database:
-        item = await database.store.aget(space("launches", thread_id), _KEY)
+        return await recalled(database.store, thread_id)
+
+
+async def recalled(store: BaseStore, thread_id: str) -> Launch:
+    """The same, where the database is open."""
+    item = await store.aget(space("launches", thread_id), _KEY)
     return Launch.model_validate(item.value) if item else Launch()
 
 

@@ -5,31 +5,39 @@ the signal takes effect now.
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import JsonValue, ValidationError
 
-from graph.cli.options import COMPLETE, AsJson, Db, Thread
+from graph.cli.options import COMPLETE, FAILED, AsJson, By, Db, TeamFile, Thread
 from graph.cli.plan_file import STDIN, read_plan, read_results
-from graph.cli.session import DOOR, going_on, login
+from graph.cli.session import DOOR, going_on, who
 from state.approval import Answer
 from state.errors import BadInput
-from state.signal import SIGNAL, Signal
+from state.signal import Cancel, Pause, Recruit, Retire, SendMail, Signal, Takeover
 
 Reason = Annotated[str, typer.Option("--reason", metavar="R", help="Why; it is kept in the log")]
-By = Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")]
 
 
 def pause(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
-    """Let nothing new start, and stop what runs at its next safe point."""
-    return _sent(thread, db, as_json, by, kind="pause", reason=reason)
+    """Let nothing new start, and stop what runs at its next safe point.
+
+    Examples:
+      baton pause launch --reason "wait for the figures"
+    """
+    return _control(thread, db, as_json=as_json, signal=Pause(by=who(by), reason=reason))
 
 
 def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
-    """Stop the run and put it into your hands."""
-    return _sent(thread, db, as_json, by, kind="takeover", reason=reason)
+    """Stop the run and put it into your hands.
+
+    Examples:
+      baton takeover launch --reason "the customer called"
+    """
+    return _control(thread, db, as_json=as_json, signal=Takeover(by=who(by), reason=reason))
 
 
 def cancel(  # the options are the contract
@@ -40,8 +48,13 @@ def cancel(  # the options are the contract
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """End the run: calls in flight are ended, nothing new starts, what was finished is reported."""
-    return _sent(thread, db, as_json, by, kind="cancel", reason=reason, rollback=rollback)
+    """End the run: calls in flight are ended, nothing new starts, what was finished is reported.
+
+    Examples:
+      baton cancel launch
+      baton cancel launch --rollback
+    """
+    return _control(thread, db, as_json=as_json, signal=Cancel(by=who(by), reason=reason, rollback=rollback))
 
 
 def recruit(
@@ -52,8 +65,12 @@ def recruit(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Add a task, and somebody of a role to do it, beside what is running."""
-    return _sent(thread, db, as_json, by, kind="recruit", role=role, task=task)
+    """Add a task, and somebody of a role to do it, beside what is running.
+
+    Examples:
+      baton recruit launch --role analyst --task "Check the totals"
+    """
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Recruit(by=who(by), role=role, task=task)))
 
 
 def retire(
@@ -63,8 +80,12 @@ def retire(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Take an agent out of further assignment."""
-    return _sent(thread, db, as_json, by, kind="retire", agent=agent)
+    """Take an agent out of further assignment.
+
+    Examples:
+      baton retire launch publisher
+    """
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Retire(by=who(by), agent=agent)))
 
 
 def mail(
@@ -75,21 +96,29 @@ def mail(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Send a message to an agent: it is read before the agent's next step."""
-    return _sent(thread, db, as_json, by, kind="mail", to=to, text=text)
+    """Send a message to an agent: it is read before the agent's next step.
+
+    Examples:
+      baton mail launch "Use the figures of 2025" --to analyst
+    """
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: SendMail(by=who(by), to=to, text=text)))
 
 
-def _sent(thread: str, db: Path | None, as_json: bool, by: str | None, **fields: str | bool) -> int:
-    """Send the signal; 0 when the run does what it was told."""
-    signal = _signal({**fields, "by": (by or "").strip() or login()})
+def _send(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
+    """Send the signal; the exit code is the run's."""
     session = going_on(thread, db, as_json=as_json)
-    code = session.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
-    return COMPLETE if code != 1 and fields["kind"] in ("pause", "takeover", "cancel") else code
+    return session.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
 
 
-def _signal(raw: dict[str, str | bool]) -> Signal:
+def _control(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
+    """Send the signal; 0 when the run does what it was told, also where that is to stop."""
+    code = _send(thread, db, as_json=as_json, signal=signal)
+    return code if code == FAILED else COMPLETE
+
+
+def _usable(make: Callable[[], Signal]) -> Signal:
     try:
-        return SIGNAL.validate_python(raw)
+        return make()
     except ValidationError as error:
         wrong = "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
         raise BadInput(f"this cannot be sent: {wrong}") from error
@@ -101,20 +130,26 @@ def answer(
     decision: Annotated[Answer, typer.Argument(help="What is decided")],
     message: Annotated[str, typer.Option("--message", metavar="M", help="Why, or what to do better")] = "",
     args: Annotated[str | None, typer.Option("--args", metavar="JSON", help="New arguments, for edit")] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who decides [default: your login]")] = None,
+    by: By = None,
+    team: TeamFile = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Answer an open question, and go on with the run."""
+    """Answer an open question, and go on with the run.
+
+    Examples:
+      baton answer launch t1.publish approve --by ana
+      baton answer launch t1.publish reject --message "not before Monday"
+      baton answer launch t1.publish edit --args '{"name": "b.md"}'
+    """
     said: dict[str, JsonValue] = {"type": decision, "message": message}
     if (decision == "edit") != (args is not None):
         raise BadInput("an edit, and only an edit, has new arguments: edit --args '{\"name\": …}'")
     if args is not None:
         said["args"] = _object(args)
-    who = (by or "").strip() or login()
-    session = going_on(thread, db, as_json=as_json)
+    session = going_on(thread, db, team, as_json=as_json)
     return session.carry_out(
-        lambda sup, on_event: sup.answer(thread, {request: said}, by=who, door=DOOR, on_event=on_event)
+        lambda sup, on_event: sup.answer(thread, {request: said}, by=who(by), door=DOOR, on_event=on_event)
     )
 
 
@@ -138,15 +173,20 @@ def hand_back(
         str | None,
         typer.Option("--plan", metavar="FILE", help="The plan from now on, see `baton status --plan`; - is stdin"),
     ] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who says so [default: your login]")] = None,
+    by: By = None,
+    team: TeamFile = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Give a run back after a takeover: with results for tasks, with a changed plan, or as it is."""
+    """Give a run back after a takeover: with results for tasks, with a changed plan, or as it is.
+
+    Examples:
+      baton hand-back launch
+      baton hand-back launch --results results.yaml --plan plan.yaml
+    """
     if results == STDIN and plan == STDIN:
         raise BadInput("--results and --plan cannot both be read from stdin; give one of them as a file")
     made = read_results(results) if results is not None else {}
     changed = read_plan(plan) if plan is not None else None
-    who = (by or "").strip() or login()
-    session = going_on(thread, db, as_json=as_json)
-    return session.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who, on_event=on_event))
+    session = going_on(thread, db, team, as_json=as_json)
+    return session.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who(by), on_event=on_event))

@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 from pydantic import JsonValue
 
+from graph.cli.console import out, table
 from graph.cli.look import look
 from graph.cli.options import AsJson, Db, MaybeThread
-from graph.cli.screen import one_line, out, print_out, put_json, table
-from graph.cli.session import existing, login, recall
+from graph.cli.screen import one_line, print_out, put_json
+from graph.cli.session import existing, recall, who
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
 from graph.team_file import open_team
 from nodes.policy.oversight import OF_LEVEL
 from state.agent import AgentSpec, Member
 from state.errors import BadInput, TeamInvalid
+from state.text import counted
 from state.trust import Severity, Trust
 
 Checked = Annotated[
@@ -26,7 +28,13 @@ Checked = Annotated[
 
 
 def team(thread: MaybeThread = None, check: Checked = None, db: Db = None, as_json: AsJson = False) -> int:
-    """List the team; with THREAD, what each agent does in that run; with --check, what is wrong with a file."""
+    """List the team; with THREAD, what each agent does in that run; with --check, what is wrong with a file.
+
+    Examples:
+      baton team
+      baton team launch
+      baton team --check team.yaml
+    """
     if check is not None:
         return _checked(check, as_json=as_json)
     if thread is None:
@@ -51,9 +59,8 @@ def _checked(file: Path, *, as_json: bool) -> int:
     if as_json:
         put_json({"agents": agents, "problems": [{"line": line, "message": said} for line, said in problems]})
     else:
-        print_out(
-            "\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or f"{file}: {agents} agents, fine"
-        )
+        fine = f"{file}: {counted(agents, 'agent')}, fine"
+        print_out("\n".join(f"{file}:{line}: {one_line(said)}" for line, said in problems) or fine)
     return BadInput.exit_code if problems else 0
 
 
@@ -96,7 +103,12 @@ def trust(
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show how far agents are trusted and what is missing for the next level, or report an incident."""
+    """Show how far agents are trusted and what is missing for the next level, or report an incident.
+
+    Examples:
+      baton trust
+      baton trust publisher --incident major --note "it sent the wrong file"
+    """
     if incident and agent is None:
         raise BadInput("an incident is one agent's: baton trust AGENT --incident minor|major --note N")
     if note and not incident:
@@ -104,7 +116,7 @@ def trust(
 
     async def asked(sup: Supervisor) -> dict[str, Trust]:
         if agent and incident:
-            await sup.incident(agent, incident, note, by=login())
+            await sup.incident(agent, incident, note, by=who(None))
         return await sup.trust()
 
     found = look(db, asked)

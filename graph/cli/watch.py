@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graph.cli.options import AsJson, Db
+from graph.cli.options import AsJson, Db, TeamFile
 from graph.cli.screen import one_line, print_err, put_json, run_as_json
 from graph.cli.session import existing, recall
 from graph.recovery import Recovery
@@ -18,22 +18,28 @@ from state.errors import ThreadBusy
 def watch(
     every: Annotated[float, typer.Option("--every", metavar="S", min=0.05, help="Seconds between two looks")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Look once, and wait for what is taken up")] = False,
+    team: TeamFile = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
-    """Keep runs going: apply deadlines that have passed, recover runs whose process died."""
-    asyncio.run(_watch(existing(db), every, once=once, as_json=as_json))
+    """Keep runs going: apply deadlines that have passed, recover runs whose process died.
+
+    Examples:
+      baton watch
+      baton watch --once --json
+    """
+    asyncio.run(_watch(existing(db), team, every, once=once, as_json=as_json))
     return 0
 
 
-async def _watch(db: Path, every: float, *, once: bool, as_json: bool) -> None:
+async def _watch(db: Path, team: Path | None, every: float, *, once: bool, as_json: bool) -> None:
     async def due() -> list[str]:
         async with open_supervisor(db) as sup:
             return await sup.due()
 
     async def take_up(thread: str) -> None:
         with suppress(ThreadBusy):  # somebody was faster
-            await _take_up(db, thread, as_json=as_json)
+            await _take_up(db, thread, team, as_json=as_json)
 
     watchman = Recovery(due, take_up, _complain)
     if once:
@@ -43,10 +49,10 @@ async def _watch(db: Path, every: float, *, once: bool, as_json: bool) -> None:
         await watchman.watch(every)
 
 
-async def _take_up(db: Path, thread: str, *, as_json: bool) -> None:
-    """Go on with a run, with what it was started with."""
+async def _take_up(db: Path, thread: str, team: Path | None, *, as_json: bool) -> None:
+    """Go on with a run, with what it was started with; `team` where nothing is kept of its team."""
     launch = await recall(db, thread)
-    async with open_supervisor(db, team=launch.team, model=launch.model) as sup:
+    async with open_supervisor(db, team=launch.team or team, model=launch.model) as sup:
         await sup.check_team(thread)
         print_err(f"taking up {one_line(thread)}")
         run = await sup.resume(thread)

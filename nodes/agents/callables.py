@@ -6,23 +6,26 @@ they were asked, as inside a LangGraph node.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import takewhile
 
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_config
 from langgraph.errors import GraphInterrupt
 from langgraph.types import Interrupt
 from pydantic import JsonValue
 
 from nodes.agents.callbacks import BudgetCallbacks
-from nodes.agents.internals import Answers, run_of, with_handlers, within
+from nodes.agents.internals import Answers, within
 from nodes.agents.interrupts import InterruptQuestion, is_control, questions_of
 from nodes.agents.invocation import Invocation
 from nodes.agents.prompts import agent_input
 from nodes.agents.results import outcome_of, result_of
-from nodes.agents.tool_guard import CallbackGuard, ToolGuard
-from nodes.runtime.calling import Parked, call, first_of_group
+from nodes.agents.tool_guard import ToolGuard
+from nodes.runtime.calling import Parked, call, first_of_group, in_thread
 from nodes.runtime.desk import Desk
 from state.errors import AgentFailed
 from state.record import Outcome
@@ -40,13 +43,16 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
     async def work() -> object:
         return await call(invocation.spec.run, invocation.brief, make_desk())
 
-    gate = ToolGuard(invocation)
-    used = CallbackGuard(gate, goes_on=False, own=(run_of(get_config()),))
+    around = get_config().get("callbacks")
+    own = around.parent_run_id if isinstance(around, BaseCallbackManager) else None
+    guard = ToolGuard(invocation, goes_on=False, own=(own,))
     try:
-        returned = await answering(invocation, work, gate, used.handlers)
+        returned = await answering(invocation, work, guard, guard.handlers)
     finally:
-        await used.close()
-    return outcome_of(returned, invocation.spec.name, invocation.brief)
+        await guard.close()
+    outcome = outcome_of(returned, invocation.spec.name, invocation.brief)
+    await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
+    return outcome
 
 
 async def run_runnable(invocation: Invocation) -> Outcome:
@@ -56,15 +62,17 @@ async def run_runnable(invocation: Invocation) -> Outcome:
         Parked: it asks by LangGraph's `interrupt()`.
         AgentFailed: it returned what is not an outcome, or the run's budget had no room for one of its model calls.
     """
-    given, metered, gate = agent_input(invocation), BudgetCallbacks(invocation), ToolGuard(invocation)
-    used = CallbackGuard(gate, goes_on=False)
-    told = {"callbacks": [*metered.handlers, *used.handlers]}
+    given, run = agent_input(invocation), invocation.spec.run
+    metered, guard = BudgetCallbacks(invocation), ToolGuard(invocation, goes_on=False)
+    entry = given["messages"] if isinstance(run, BaseChatModel) else given
+    told: RunnableConfig = {"callbacks": [*metered.handlers, *guard.handlers]}
+    is_blocking = isinstance(run, RunnableLambda) and not hasattr(run, "afunc")
+    work = partial(in_thread, partial(run.invoke, entry, told)) if is_blocking else partial(run.ainvoke, entry, told)
     try:
-        entry = given["messages"] if isinstance(invocation.spec.run, BaseChatModel) else given
-        answer = await answering(invocation, lambda: invocation.spec.run.ainvoke(entry, told), gate)
+        answer = await answering(invocation, work, guard)
     finally:
         await metered.close()
-        await used.close()
+        await guard.close()
     outcome = outcome_of(result_of(answer), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
     return outcome.model_copy(update={"usage": outcome.usage + metered.used})
@@ -77,7 +85,7 @@ ASKED = "interrupts"
 async def answering(
     invocation: Invocation,
     work: Callable[[], Awaitable[object]],
-    gate: ToolGuard,
+    guard: ToolGuard,
     handlers: Sequence[BaseCallbackHandler] = (),
 ) -> object:
     """What `work` returns, with the questions answered that it asks; it is called again for each new answer.
@@ -85,30 +93,31 @@ async def answering(
     `handlers` are told of what it calls.
 
     Raises:
-        Parked: it asks what was not answered yet, or `gate` does.
+        Parked: it asks what was not answered yet, or `guard` does.
         AgentFailed: a human said no, or it asks in a way in which answers cannot be told apart.
     """
-    if why := gate.denied():
+    if why := guard.denied():
         raise AgentFailed(why, "denied")
     asked = _asked_before(invocation)
     while True:
-        if waiting := gate.waiting():
-            raise Parked(*waiting, conversation=_kept(invocation, asked, gate))
-        known = _answers(asked, invocation, gate)
+        if waiting := guard.waiting():
+            raise Parked(*waiting, conversation=_kept(invocation, asked, guard))
+        known = _answers(asked, invocation, guard)
         answers = Answers(known)
         try:
-            with within(answers.config(with_handlers(get_config(), handlers))):
+            told = merge_configs(get_config(), {"callbacks": list(handlers)}) if handlers else get_config()
+            with guard.governing(), within(answers.config(told)):
                 return await first_of_group(work())
         except Parked as parked:
-            raise Parked(*parked.approvals, conversation=_kept(invocation, asked, gate)) from None
+            raise Parked(*parked.approvals, conversation=_kept(invocation, asked, guard)) from None
         except GraphInterrupt as error:
-            if gate.waiting() or (gate.asked and not any(error.args)):
+            if guard.waiting() or (guard.asked and not any(error.args)):
                 continue
             value = _value(error)
         if answers.given < len(known):
             raise AgentFailed("a graph that it runs has asked, and cannot be answered with nothing", "permanent")
         if is_control(value):  # a supervisor that it runs is paused
-            raise Parked(conversation=_kept(invocation, asked, gate))
+            raise Parked(conversation=_kept(invocation, asked, guard))
         asked = [*asked, value]
 
 
@@ -117,11 +126,11 @@ def _asked_before(invocation: Invocation) -> list[JsonValue]:
     return found if isinstance(found, list) else []
 
 
-def _kept(invocation: Invocation, asked: list[JsonValue], gate: ToolGuard) -> list[JsonValue]:
-    return invocation.keeping(**{ASKED: asked}, **gate.kept())
+def _kept(invocation: Invocation, asked: list[JsonValue], guard: ToolGuard) -> list[JsonValue]:
+    return invocation.keeping(**{ASKED: asked}, **guard.kept())
 
 
-def _answers(asked: list[JsonValue], invocation: Invocation, gate: ToolGuard) -> list[object]:
+def _answers(asked: list[JsonValue], invocation: Invocation, guard: ToolGuard) -> list[object]:
     """The answers to what was asked; Parked where one is missing."""
     decisions = invocation.execution.signals.decisions
     questions = questions_of([Interrupt(value, id=f"i{n}") for n, value in enumerate(asked)], invocation)
@@ -129,7 +138,7 @@ def _answers(asked: list[JsonValue], invocation: Invocation, gate: ToolGuard) ->
     if len(answered) < len(questions):
         waiting: Sequence[InterruptQuestion] = questions[len(answered) :]
         still_open = [one for question in waiting for one in question.approvals if one.id not in decisions]
-        raise Parked(*still_open, conversation=_kept(invocation, asked, gate))
+        raise Parked(*still_open, conversation=_kept(invocation, asked, guard))
     return [question.answer(decisions, invocation.question_prefix) for question in questions]
 
 

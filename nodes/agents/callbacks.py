@@ -2,15 +2,13 @@
 
 What is called with `await` tells its handlers on its own event loop, and what they raise stops the call. For what is
 called without, LangChain runs async handlers on an event loop made for that and drops what they raise: there a plain
-handler is told in place of the first. It is told even where the first has been, so a third one, whose turn is before
-both, notes what is awaited.
+handler is told in place of them. It is told everywhere, and leaves alone what is awaited.
 
 Of model calls, room in the budget is reserved before each and settled after it; one for which the agent's own limits or
-the run's budget have no room fails.
+the run's budget have no room fails. LangChain logs what stops a call as a warning; its log is the program's.
 """
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -18,9 +16,10 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
 
+from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
 from nodes.llm.ask import usage_of
 from nodes.policy.budget import exceeded
@@ -54,18 +53,6 @@ class ToolCalled:
 Call = ModelCall | ToolCalled
 
 
-_NAMES = {"_PlainHearing"}
-
-
-def _is_not_ours(record: logging.LogRecord) -> bool:
-    """Whether LangChain may complain: not about what these handlers raise, which is on purpose."""
-    args = record.args if isinstance(record.args, tuple) else ()
-    return not (args and args[0] in _NAMES)
-
-
-logging.getLogger("langchain_core.callbacks.manager").addFilter(_is_not_ours)
-
-
 class AgentCallbacks(AsyncCallbackHandler):
     """To be subclassed. `handlers` is what LangChain is given."""
 
@@ -74,8 +61,8 @@ class AgentCallbacks(AsyncCallbackHandler):
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.awaited: set[UUID] = set()
         self.plain: set[UUID] = set()
+        """Calls that are made without `await`."""
         self._later: set[asyncio.Task[None]] = set()
 
     async def on_start(self, call: Call) -> None:
@@ -87,18 +74,22 @@ class AgentCallbacks(AsyncCallbackHandler):
     async def on_end(self, call_id: UUID, made: object) -> None:
         """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
 
-    def __init_subclass__(cls) -> None:
-        _NAMES.add(cls.__name__)
-
     @property
     def handlers(self) -> list[BaseCallbackHandler]:
         """For LangChain."""
-        return [_AwaitedCalls(self), _SyncCallbacks(self), self]
+        return [_SyncCallbacks(self), self]
 
     async def close(self) -> None:
         """Wait for what could not be waited for."""
         while self._later:
             await asyncio.gather(*self._later)
+
+    def is_on_loop(self) -> bool:
+        """Whether whoever calls this holds up the run's own event loop until it returns."""
+        try:
+            return asyncio.get_running_loop() is self.loop
+        except RuntimeError:
+            return False
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
         """Do it as soon as this event loop has a turn."""
@@ -106,45 +97,16 @@ class AgentCallbacks(AsyncCallbackHandler):
         self._later.add(task)
         task.add_done_callback(self._later.discard)
 
-    async def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],  # noqa: ARG002 - LangChain's signature
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        **_: Any,
-    ) -> None:
-        """LangChain's."""
-        await self._begins(_model_call(run_id, messages))
+    async def _started(self, about: dict[str, Any], given: Any, *, run_id: UUID, **more: Any) -> None:
+        if run_id not in self.plain:
+            await self._here(self.on_start(_call(run_id, about, given, more)))
 
-    async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **more: Any) -> None:
-        """LangChain's."""
-        await self._begins(_tool_use(run_id, serialized, input_str, more))
+    async def _ended(self, made: object, *, run_id: UUID, **_: Any) -> None:
+        if run_id not in self.plain:
+            await self._here(self.on_end(run_id, made))
 
-    async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
-        """LangChain's."""
-        await self._ended(run_id, response)
-
-    async def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """LangChain's."""
-        await self._ended(run_id, error)
-
-    async def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
-        """LangChain's."""
-        await self._ended(run_id, output)
-
-    async def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """LangChain's."""
-        await self._ended(run_id, error)
-
-    async def _begins(self, call: Call) -> None:
-        if call.id not in self.plain:
-            await self._here(self.on_start(call))
-
-    async def _ended(self, call_id: UUID, made: object) -> None:
-        if call_id in self.awaited:
-            self.awaited.discard(call_id)
-            await self._here(self.on_end(call_id, made))
+    on_chat_model_start = on_tool_start = _started  # type: ignore[assignment] # LangChain names arguments differently
+    on_llm_end = on_llm_error = on_tool_end = on_tool_error = _ended  # type: ignore[assignment]
 
     async def _here(self, work: Coroutine[Any, Any, None]) -> None:
         """On the run's own event loop: a node may have made one of its own."""
@@ -152,25 +114,6 @@ class AgentCallbacks(AsyncCallbackHandler):
             await work
         else:
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self.loop))
-
-
-class _AwaitedCalls(AsyncCallbackHandler):
-    """Notes what is called with `await`, in time for the plain one to leave it alone."""
-
-    run_inline = True
-
-    def __init__(self, callbacks: AgentCallbacks) -> None:
-        self._callbacks = callbacks
-
-    async def on_chat_model_start(self, *_: Any, run_id: UUID, **__: Any) -> None:
-        self._note(run_id)
-
-    async def on_tool_start(self, *_: Any, run_id: UUID, **__: Any) -> None:
-        self._note(run_id)
-
-    def _note(self, call_id: UUID) -> None:
-        if call_id not in self._callbacks.plain:
-            self._callbacks.awaited.add(call_id)
 
 
 class _SyncCallbacks(BaseCallbackHandler):
@@ -182,67 +125,39 @@ class _SyncCallbacks(BaseCallbackHandler):
     def __init__(self, callbacks: AgentCallbacks) -> None:
         self._callbacks = callbacks
 
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],  # noqa: ARG002 - LangChain's signature
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: UUID,
-        **_: Any,
-    ) -> None:
-        self._begins(_model_call(run_id, messages))
-
-    def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: UUID, **more: Any) -> None:
-        self._begins(_tool_use(run_id, serialized, input_str, more))
-
-    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **_: Any) -> None:
-        self._ended(run_id, response)
-
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        self._ended(run_id, error)
-
-    def on_tool_end(self, output: Any, *, run_id: UUID, **_: Any) -> None:
-        self._ended(run_id, output)
-
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        self._ended(run_id, error)
-
-    def _begins(self, call: Call) -> None:
+    def _started(self, about: dict[str, Any], given: Any, *, run_id: UUID, **more: Any) -> None:
         callbacks = self._callbacks
-        if call.id in callbacks.awaited:
+        if is_awaited():
             return
-        callbacks.plain.add(call.id)
-        if self._is_on_loop():
+        callbacks.plain.add(run_id)
+        call = _call(run_id, about, given, more)
+        if callbacks.is_on_loop():
             callbacks.on_start_sync(call)
         else:
             asyncio.run_coroutine_threadsafe(callbacks.on_start(call), callbacks.loop).result()
 
-    def _ended(self, call_id: UUID, made: object) -> None:
+    def _ended(self, made: object, *, run_id: UUID, **_: Any) -> None:
         callbacks = self._callbacks
-        if call_id not in callbacks.plain:
+        if run_id not in callbacks.plain:
             return
-        if self._is_on_loop():
-            callbacks.later(callbacks.on_end(call_id, made))
+        if callbacks.is_on_loop():
+            callbacks.later(callbacks.on_end(run_id, made))
         else:
-            asyncio.run_coroutine_threadsafe(callbacks.on_end(call_id, made), callbacks.loop).result()
+            asyncio.run_coroutine_threadsafe(callbacks.on_end(run_id, made), callbacks.loop).result()
 
-    def _is_on_loop(self) -> bool:
-        try:
-            return asyncio.get_running_loop() is self._callbacks.loop
-        except RuntimeError:
-            return False
+    on_chat_model_start = on_tool_start = _started  # type: ignore[assignment]
+    on_llm_end = on_llm_error = on_tool_end = on_tool_error = _ended  # type: ignore[assignment]
 
 
-def _model_call(run_id: UUID, messages: list[list[BaseMessage]]) -> ModelCall:
-    return ModelCall(run_id, sum(len(str(message.text)) for batch in messages for message in batch))
-
-
-def _tool_use(run_id: UUID, serialized: Mapping[str, Any], text: str, more: Mapping[str, Any]) -> ToolCalled:
+def _call(call_id: UUID, about: Mapping[str, Any], given: Any, more: Mapping[str, Any]) -> Call:
+    """A call as LangChain tells of it: of a model with lists of messages, of a tool with a text and perhaps inputs."""
+    if not isinstance(given, str):
+        return ModelCall(call_id, sum(len(str(message.text)) for batch in given for message in batch))
     args = more.get("inputs")
     return ToolCalled(
-        id=run_id,
-        name=str(serialized.get("name", "")),
-        args=dict(args) if isinstance(args, Mapping) else {"input": text},
+        id=call_id,
+        name=str(about.get("name", "")),
+        args=dict(args) if isinstance(args, Mapping) else {"input": given},
         marks=more.get("metadata") or {},
         within=more.get("parent_run_id"),
     )

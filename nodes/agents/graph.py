@@ -14,7 +14,7 @@ from nodes.agents.interrupts import InterruptQuestion, questions_of
 from nodes.agents.invocation import Invocation
 from nodes.agents.prompts import agent_input, fit_input, input_schema
 from nodes.agents.results import outcome_of, result_as_json, result_of
-from nodes.agents.tool_guard import CallbackGuard, ToolGuard, ToolNodeGuard
+from nodes.agents.tool_guard import ToolGuard
 from nodes.runtime.calling import Parked
 from nodes.runtime.durable import GraphPosition, GraphThread, open_graph_thread
 from state.approval import Approval
@@ -31,49 +31,47 @@ async def run_graph(invocation: Invocation) -> Outcome:
             goes on when all of that is answered.
         AgentFailed: it ended without a result, or the run's budget had no room for one of its model calls.
     """
-    metered, gate = BudgetCallbacks(invocation), ToolGuard(invocation)
-    used = CallbackGuard(gate, goes_on=True)
-    graph = guarded(invocation.spec.run, ToolNodeGuard(gate).guard)
-    thread = open_graph_thread(
-        invocation.execution, graph, invocation.thread, callbacks=(*metered.handlers, *used.handlers)
-    )
+    metered, guard = BudgetCallbacks(invocation), ToolGuard(invocation, goes_on=True)
+    graph, callbacks = guarded(invocation.spec.run, guard.around), (*metered.handlers, *guard.handlers)
+    thread = open_graph_thread(invocation.execution, graph, invocation.thread, callbacks=callbacks)
     given = fit_input(agent_input(invocation), input_schema(invocation.spec.run))
     try:
-        position = await onwards(invocation, thread, given, gate)
+        with guard.governing():
+            position = await onwards(invocation, thread, given, guard)
     finally:
         await metered.close()
-        await used.close()
+        await guard.close()
     outcome = outcome_of(result_as_json(result_of(position.values)), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
     return outcome.model_copy(update={"usage": outcome.usage + metered.used})
 
 
 async def onwards(
-    invocation: Invocation, thread: GraphThread, given: object, gate: ToolGuard | None = None
+    invocation: Invocation, thread: GraphThread, given: object, guard: ToolGuard | None = None
 ) -> GraphPosition:
-    """Run a graph to its end, answering what is answered; Parked where it or its `gate` asks, or at a breakpoint."""
+    """Run a graph to its end, answering what is answered; Parked where it or its `guard` asks, or at a breakpoint."""
     decisions = invocation.execution.signals.decisions
     before = await thread.position()
     asked = questions_of(before.questions, invocation) if before else []
     held = breakpoint_before(invocation, thread, before) if before and not asked else None
-    is_open = any(not question.is_answered(decisions) for question in asked) or bool(gate and gate.waiting())
+    is_open = any(not question.is_answered(decisions) for question in asked) or bool(guard and guard.waiting())
     if invocation.execution.signals.is_stopping or is_open or held:
-        _park(invocation, asked, gate, before, held)
-    if gate and (why := gate.denied()):
+        _park(invocation, asked, guard, before, held)
+    if guard and (why := guard.denied()):
         raise AgentFailed(why, "denied")
     answers = {question.interrupt.id: question.answer(decisions, invocation.question_prefix) for question in asked}
     position = await thread.run(given, answers, hear=lambda said: _report(invocation, said))
-    if position.questions or (gate and gate.asked and not position.has_ended):
-        _park(invocation, questions_of(position.questions, invocation), gate)
+    if position.questions or (guard and guard.asked and not position.has_ended):
+        _park(invocation, questions_of(position.questions, invocation), guard)
     if held := breakpoint_after(invocation, thread, position):
-        _park(invocation, [], gate, position, held)
+        _park(invocation, [], guard, position, held)
     return position
 
 
 def _park(
     invocation: Invocation,
     asked: Sequence[InterruptQuestion],
-    gate: ToolGuard | None,
+    guard: ToolGuard | None,
     position: GraphPosition | None = None,
     held: Approval | None = None,
 ) -> NoReturn:
@@ -83,9 +81,9 @@ def _park(
     if position and held:
         still_open.append(held)
         kept |= kept_place(position)
-    if gate:
-        still_open += gate.waiting()
-        kept |= gate.kept([one for question in asked for one in question.approvals if question.is_about_tools])
+    if guard:
+        still_open += guard.waiting()
+        kept |= guard.kept([one for question in asked for one in question.approvals if question.is_about_tools])
     raise Parked(*still_open, conversation=invocation.keeping(**kept))
 
 

@@ -110,7 +110,8 @@ def _approvals(asked: Interrupt, invocation: Invocation) -> list[Approval]:
         ]
     shown = to_json(value)
     args = shown if isinstance(shown, dict) else {"question": shown}
-    return [_approval(invocation, asked.id, "answer", args, {"description": _explained(value)})]
+    free = _approval(invocation, asked.id, "answer", args, {"description": _explained(value)})
+    return [free.model_copy(update={"takes_anything": True})]
 
 
 def _approval(

@@ -103,7 +103,7 @@ def _outcome(invocation: Invocation, position: GraphPosition) -> Outcome:
     """What the inner run delivered; what it used is on the outer ledger already."""
     values = position.values
     used = Usage.model_validate(values.get("usage") or {})
-    if values.get("phase") != Phase.complete:
+    if values.get("phase") not in (Phase.complete, Phase.partial) or values.get("at_limit"):
         kind = "limit" if invocation.execution.budget.exhausted else "permanent"
         raise AgentFailed(f"{values.get('error') or 'it was ' + str(values.get('phase'))}", kind)  # type: ignore[arg-type]
     records = [TaskRecord.model_validate(task) for task in values.get("tasks") or []]

@@ -6,17 +6,18 @@ from a tool's name and its marks (`metadata`).
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, cast, get_args
+from inspect import signature
+from typing import Any, cast, get_args
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import JsonValue
 
+from nodes.agents.invocation import Invocation
 from nodes.policy.oversight import effective_oversight, fired, is_sensitive, response
-from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.calling import contained
 from nodes.runtime.side_effects import SideEffect, idempotency_key, signs_of
-from state.agent import AgentSpec, Brief
 from state.approval import Risk, TriggerInput
 from state.errors import AgentFailed
 from state.policy import Policy
@@ -24,61 +25,32 @@ from state.side_effect import Effect
 from state.text import as_text
 
 
-class Place(Protocol):
-    """Where tools are called: by whom, and for what."""
-
-    @property
-    def spec(self) -> AgentSpec:
-        """The agent."""
-
-    @property
-    def brief(self) -> Brief:
-        """What it works on."""
-
-    @property
-    def execution(self) -> ExecutionContext:
-        """Where."""
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        """Agents from the one that has the plan's task to this one."""
-
-    @property
-    def charged_task(self) -> str:
-        """The plan's task that money is settled on."""
-
-    def tool(self, name: str) -> BaseTool | None:
-        """The tool of that name, if it is known here."""
+def side_effect_of(call: ToolCall, mark: str, tool: BaseTool | None, invocation: Invocation) -> SideEffect:
+    """The call, as what it does; `mark` tells it from the others of the task. No tool: there is none of that name."""
+    marks, schema = (None, None) if tool is None else (tool.metadata or {}, _schema_of(tool))
+    return side_effect_by_marks(call["name"], call["args"], marks, mark, invocation, schema)
 
 
-def deed_of(call: ToolCall, mark: str, place: Place) -> SideEffect:
-    """The call, as what it does; `mark` tells it from the others of the task."""
-    tool = place.tool(call["name"])
-    if tool is None:
-        return marked_deed(call["name"], call["args"], None, mark, place)
-    return marked_deed(call["name"], call["args"], tool.metadata or {}, mark, place, _schema_of(tool))
-
-
-def marked_deed(
+def side_effect_by_marks(
     name: str,
     args: dict[str, JsonValue],
     marks: Mapping[str, Any] | None,
     mark: str,
-    place: Place,
+    invocation: Invocation,
     schema: dict[str, JsonValue] | None = None,
 ) -> SideEffect:
     """The same for a tool of which only the marks are known; None where there is no such tool."""
-    task = place.brief.task
+    task = invocation.brief.task
     return SideEffect(
         # Without the round: a task that review sends back does not publish the same thing twice, nor ask twice.
         id=f"{task.id}.{mark}",
         task=task,
-        agent=place.spec.name,
+        agent=invocation.spec.name,
         name=name,
         args=args,
-        signs=_signs_of(name, marks, place.execution.run.policy) if marks is not None else None,
+        signs=_signs_of(name, marks, invocation.execution.run.policy) if marks is not None else None,
         args_schema=schema,
-        path=place.path,
+        path=tuple(invocation.path),
         undo=str((marks or {}).get("undo") or ""),
         must_ask=str((marks or {}).get("ask") or ""),
     )
@@ -190,14 +162,35 @@ def failed(call: ToolCall, why: str) -> ToolMessage:
     return ToolMessage(why, tool_call_id=str(call["id"]), name=call["name"], status="error")
 
 
-async def charged(marks: Mapping[str, Any], call: ToolCall, context: Place) -> ToolMessage | None:
+async def charged(marks: Mapping[str, Any], call: ToolCall, invocation: Invocation) -> ToolMessage | None:
     """Put the tool's price on the ledger; an answer, instead of the call, where the run's budget has no room for it."""
     cost = float(marks.get("cost", 0.0))
     try:
         if cost:
-            await context.execution.budget.charge(
-                context.charged_task or context.brief.task.id, context.spec.name, cost
-            )
+            await invocation.execution.budget.charge(invocation.charged_task, invocation.spec.name, cost)
     except AgentFailed as error:
         return failed(call, str(error))
     return None
+
+
+class GovernedTool(StructuredTool):
+    """A tool that asks by itself (`nodes.agents.tool_guard.governed`)."""
+
+    inner: StructuredTool
+    """What it does when it may."""
+
+
+def contained_tool(tool: BaseTool) -> BaseTool:
+    """The tool, with a thread of its own if it blocks, and unable to end the process; a class of one's own as it is.
+
+    Whoever calls it has asked before, so that a governed one does not ask again.
+    """
+    if isinstance(tool, GovernedTool):
+        return contained_tool(tool.inner)
+    if not isinstance(tool, StructuredTool | Tool):
+        return tool
+    if tool.coroutine:
+        return tool.model_copy(update={"coroutine": contained(tool.coroutine, is_blocking=False)})
+    if tool.func is None or "callbacks" in signature(tool.func).parameters:  # LangChain would hand it async ones
+        return tool
+    return tool.model_copy(update={"coroutine": contained(tool.func, is_blocking=True)})

@@ -5,14 +5,11 @@ LangGraph @task of its own, so that after a crash attempts that ended are not ma
 are told apart.
 """
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
-from langchain_core.tools import BaseTool
-from langgraph.graph.state import CompiledStateGraph
 from pydantic import JsonValue
 
 from nodes.agents.callables import run_function, run_runnable
@@ -22,21 +19,18 @@ from nodes.agents.invocation import Invocation, kind_of
 from nodes.agents.remote import run_remote
 from nodes.agents.results import stored
 from nodes.agents.supervisor import leave_board, run_nested
-from nodes.agents.worker.context import WorkerContext
-from nodes.agents.worker.desk_tools import coordination_tools, delegation_tools
-from nodes.agents.worker.run import _opening
+from nodes.agents.worker.run import WorkerGraph, run_worker
 from nodes.execution.containment import run_contained
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
 from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
+from nodes.runtime.calling import in_thread
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
-from nodes.runtime.durable import open_graph_thread, recorded_step
+from nodes.runtime.durable import recorded_step
 from nodes.runtime.execution import ExecutionContext
-from nodes.tools.sources import Sources
-from nodes.tools.toolbox import build_tools
-from state.agent import HUMAN, Brief
-from state.record import Failure, Outcome, Route, TaskRecord, Usage
+from state.agent import Brief
+from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
 from state.text import Json
 
@@ -61,99 +55,14 @@ class _Totals:
         )
 
 
-Worker = CompiledStateGraph[Any, Any, Any, Any]
-
-
-@dataclass(frozen=True)
-class Working:
-    """Runs agents; a worker that an agent delegates to is run the same way."""
-
-    worker: Worker
-    mode: ModeName = "dag"
-    """Only in `supervisor` do agents get the tools to recruit and to write to each other."""
-
-    async def do(self, invocation: Invocation) -> Outcome:
-        """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this."""
-        delegations = Delegations(invocation, self.do)
-        outcome = await run_contained(invocation, partial(self._do, delegations))
-        if kind_of(invocation.spec.run) == "supervisor":
-            await leave_board(invocation, outcome)
-        if not invocation.spec.workers and not delegations.has_begun:
-            return outcome
-        return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})
-
-    async def _do(self, delegations: Delegations, invocation: Invocation) -> Outcome:
-        sources = await invocation.execution.run.sources()
-
-        def make_desk() -> Desk:
-            return Desk(
-                invocation.execution,
-                invocation.spec.name,
-                invocation.brief,
-                invocation.label,
-                delegations,
-                invocation.charged_task,
-            )
-
-        match kind_of(invocation.spec.run):
-            case "model":
-                outcome = await self._think(invocation, make_desk(), delegations, sources)
-            case "function":
-                outcome = await run_function(invocation, make_desk)
-                await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-            case "runnable":
-                outcome = await run_runnable(invocation)
-            case "graph":
-                outcome = await run_graph(invocation)
-            case "supervisor":
-                outcome = await run_nested(invocation)
-            case "remote":
-                outcome = await run_remote(invocation)
-        return await asyncio.to_thread(stored, outcome, invocation.execution.run.folder, sources)
-
-    async def _think(
-        self, invocation: Invocation, desk: Desk, delegations: Delegations, sources: Sources | None
-    ) -> Outcome:
-        """By the worker graph: below the run's own, or for what was delegated on a thread of its own."""
-        execution, spec = invocation.execution, invocation.spec
-        context = WorkerContext(
-            spec=spec,
-            brief=invocation.brief,
-            model=execution.run.services.models.for_agent(spec.model),
-            tools=await self._tools(invocation, desk, delegations, sources),
-            sources=sources,
-            execution=execution,
-            path=tuple(invocation.path),
-            charged_task=invocation.charged_task,
-        )
-        opening = _opening(invocation.conversation)
-        if invocation.chain:
-            thread = open_graph_thread(execution, self.worker, invocation.thread, context=context)
-            ended = dict((await thread.run(opening, {})).values)
-        else:
-            ended = await self.worker.ainvoke(opening, context=context)
-        return Outcome.model_validate(ended["outcome"])
-
-    async def _tools(
-        self, invocation: Invocation, desk: Desk, delegations: Delegations, sources: Sources | None
-    ) -> list[BaseTool]:
-        """The agent's own tools; those to coordinate with others as long as there is depth left."""
-        run, spec = invocation.execution.run, invocation.spec
-        names = [tool for tool in spec.tools if isinstance(tool, str)]
-        own = [tool for tool in spec.tools if not isinstance(tool, str)]
-        built = await asyncio.to_thread(build_tools, names, sources, run.folder, invocation.brief.task.id)
-        served = await run.services.mcp.tools(spec.mcp) if spec.mcp else []
-        coordinates = self.mode == "supervisor" and (not invocation.chain or len(invocation.chain) < run.depth_limit)
-        shared = coordination_tools(desk) if coordinates else []
-        return [*own, *built, *served, *shared, *delegation_tools(invocation, delegations)]
-
-
 @dataclass(frozen=True)
 class AttemptRunner:
     """What every try needs."""
 
     execution: ExecutionContext
-    working: Working
+    worker: WorkerGraph
+    mode: ModeName = "dag"
+    """Only in `supervisor` do agents get the tools to recruit and to write to each other."""
 
     @property
     def run(self) -> RunContext:
@@ -175,8 +84,8 @@ class AttemptRunner:
             outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
             if outcome.status == "parked" or (outcome.status == "done" and not outcome.limited):
                 break
-            if _is_denied(outcome):
-                break
+            if outcome.failure and outcome.failure.kind == "denied":
+                break  # a human said no: it is not for somebody else to try
             target = outcome.handed_to or self.run.services.team.agent(agent).escalate_to
             if target == HUMAN:
                 outcome = escalated(outcome, brief, self.execution.signals.decisions)
@@ -279,14 +188,44 @@ class AttemptRunner:
         invocation = Invocation(self.execution, spec, brief, label, tuple(conversation), tried=tried)
 
         async def attempt() -> Json:
-            return (await self.working.do(invocation)).model_dump(mode="json")
+            return (await self.run_agent(invocation)).model_dump(mode="json")
 
         return Outcome.model_validate(await recorded_step(f"try:{label}", attempt))
 
+    async def run_agent(self, invocation: Invocation) -> Outcome:
+        """The outcome of one try: done, failed with its reason, or parked. Only cancelling gets past this.
 
-def _is_denied(outcome: Outcome) -> bool:
-    """Whether a human said no: it is not for somebody else to try."""
-    return outcome.failure is not None and outcome.failure.kind == "denied"
+        A worker that an agent delegates to is run the same way.
+        """
+        delegations = Delegations(invocation, self.run_agent)
+        outcome = await run_contained(invocation, partial(self._by_kind, delegations))
+        if kind_of(invocation.spec.run) == "supervisor":
+            await leave_board(invocation, outcome)
+        if not invocation.spec.workers and not delegations.has_begun:
+            return outcome
+        return outcome.model_copy(update={"usage": outcome.usage + await delegations.used()})
+
+    async def _by_kind(self, delegations: Delegations, invocation: Invocation) -> Outcome:
+        execution, spec, charged = invocation.execution, invocation.spec, invocation.charged_task
+
+        def make_desk() -> Desk:
+            return Desk(execution, spec.name, invocation.brief, invocation.label, delegations, charged)
+
+        match kind_of(spec.run):
+            case "model":
+                coordinates = self.mode == "supervisor"
+                outcome = await run_worker(invocation, self.worker, make_desk(), delegations, coordinates=coordinates)
+            case "function":
+                outcome = await run_function(invocation, make_desk)
+            case "runnable":
+                outcome = await run_runnable(invocation)
+            case "graph":
+                outcome = await run_graph(invocation)
+            case "supervisor":
+                outcome = await run_nested(invocation)
+            case "remote":
+                outcome = await run_remote(invocation)
+        return await in_thread(partial(stored, outcome, execution.run.folder, await execution.run.sources()))
 
 
 def _unassigned(record: TaskRecord) -> Outcome:

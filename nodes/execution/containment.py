@@ -3,26 +3,17 @@
 Normal end, exception (its stack goes to the log `baton.agents`), time-out, a question, a hand-over, even `sys.exit` or
 the panic of an extension: only cancellation and what LangGraph itself needs pass through.
 
-What asyncio would let one agent do to everybody, and what keeps it from that while agents work.
-
-- `sys.exit`: asyncio lets SystemExit out of every task and through the event loop, whoever waits for that task. What
-  agents start as tasks (the nodes of their graphs, tools called side by side, tasks of their own) raises AgentFailed in
-  its place. KeyboardInterrupt is a human's, and ends the process.
-- Code that hangs in a thread: the threads for code that is not async are few, are everybody's, and keep the process
-  from ending. Agents get threads of their own, which do neither.
+The event loop, its executor and its task factory are those of the program around Baton, and stay as they are. So one
+thing is not contained: asyncio lets SystemExit out of every task and through the loop, whoever waits for that task.
+`sys.exit` in an agent's own coroutine or thread, in a node of its graph or in a tool made of a function is an outcome
+(`nodes.runtime.calling.contained`); in a task that the agent, or LangChain for it, starts (`asyncio.create_task`,
+`gather`, an async RunnableLambda, a tool class with `_arun`) it ends what it would end there: the process.
+`baton resume` goes on after that.
 """
 
 import asyncio
 import logging
-from asyncio import AbstractEventLoop
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import Context, ContextVar
-from dataclasses import dataclass
-from threading import Thread
-from typing import Any
-from weakref import WeakKeyDictionary
+from collections.abc import Awaitable, Callable
 
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
@@ -52,9 +43,8 @@ async def run_contained(invocation: Invocation, work: Callable[[Invocation], Awa
 async def _contained(invocation: Invocation, work: Callable[[Invocation], Awaitable[Outcome]]) -> Outcome:
     limit = asyncio.timeout(invocation.spec.limits.timeout_s)
     try:
-        with confined():
-            async with limit:
-                return await first_of_group(work(invocation))
+        async with limit:
+            return await first_of_group(work(invocation))
     except Parked as parked:
         asked = [one.model_copy(update={"path": one.path or invocation.path}) for one in parked.approvals]
         changes = {"status": "parked", "approvals": asked, "conversation": list(parked.conversation)}
@@ -110,130 +100,3 @@ def blank(invocation: Invocation) -> Outcome:
         status="done",
         iteration=invocation.brief.iteration,
     )
-
-
-Factory = Callable[..., Any]
-AnyCoroutine = Coroutine[Any, Any, Any]
-
-
-@dataclass
-class _Watch:
-    """An event loop on which agents work."""
-
-    before: Factory | None
-    """The task factory it had."""
-    ours: Factory
-    agents: int = 0
-
-
-_inside: ContextVar[bool] = ContextVar("inside an agent", default=False)
-_watches: WeakKeyDictionary[AbstractEventLoop, _Watch] = WeakKeyDictionary()
-_threads: WeakKeyDictionary[AbstractEventLoop, ThreadPoolExecutor] = WeakKeyDictionary()
-
-
-@contextmanager
-def confined() -> Iterator[None]:
-    """While inside, what is started from here is confined.
-
-    SystemExit that is raised right here, in no task of its own, is the caller's to catch.
-    """
-    loop, token = asyncio.get_running_loop(), _inside.set(True)
-    watch = _watches.get(loop)
-    if watch is None:
-        before = loop.get_task_factory()
-        watch = _watches[loop] = _Watch(before, _watching(before))
-        loop.set_task_factory(watch.ours)
-    if loop not in _threads:
-        _threads[loop] = _Threads(getattr(loop, "_default_executor", None))
-        loop.set_default_executor(_threads[loop])
-    watch.agents += 1
-    try:
-        yield
-    finally:
-        watch.agents -= 1
-        _inside.reset(token)
-        if not watch.agents:
-            del _watches[loop]
-            if loop.get_task_factory() is watch.ours:  # else somebody has chained theirs to it, which does no harm
-                loop.set_task_factory(watch.before)
-
-
-class _Threads(ThreadPoolExecutor):
-    """The threads of an event loop: each call of an agent gets one of its own, all others those that there were.
-
-    It stays when the agents are gone, because a loop's executor cannot be taken away; then it is like any other.
-    """
-
-    def __init__(self, before: ThreadPoolExecutor | None) -> None:
-        super().__init__(thread_name_prefix="asyncio")
-        self._before = before
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Have it called in a thread."""
-        if not _inside.get():
-            return self._before.submit(fn, *args, **kwargs) if self._before else super().submit(fn, *args, **kwargs)
-        made: Future[Any] = Future()
-
-        def run() -> None:
-            if not made.set_running_or_notify_cancel():
-                return
-            try:
-                result = fn(*args, **kwargs)
-            except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
-                made.set_exception(error)
-            else:
-                made.set_result(result)
-
-        Thread(target=run, daemon=True, name="baton-agent").start()
-        return made
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End them; those of agents end by themselves, or with the process."""
-        super().shutdown(wait, cancel_futures=cancel_futures)
-        if self._before:
-            self._before.shutdown(wait, cancel_futures=cancel_futures)
-
-
-def _watching(before: Factory | None) -> Factory:
-    """A task factory that does what `before` does, with the coroutines of agents kept from ending the process."""
-
-    def make(loop: AbstractEventLoop, coro: AnyCoroutine, *, context: Context | None = None, **more: Any) -> Any:
-        is_inside = _inside.get() if context is None else context.get(_inside, False)
-        if context is not None:
-            more["context"] = context
-        kept = _Kept(coro) if is_inside else coro
-        return before(loop, kept, **more) if before else asyncio.Task(kept, loop=loop, **more)
-
-    return make
-
-
-class _Kept(AnyCoroutine):
-    """A coroutine, step by step the same, that raises AgentFailed in place of SystemExit."""
-
-    def __init__(self, coro: AnyCoroutine) -> None:
-        self._coro = coro
-
-    def send(self, value: Any) -> Any:
-        """The next step."""
-        try:
-            return self._coro.send(value)
-        except SystemExit as error:
-            raise AgentFailed(ENDED, "permanent") from error
-
-    def throw(self, *raised: Any) -> Any:
-        """The next step, which begins with an exception."""
-        try:
-            return self._coro.throw(*raised)
-        except SystemExit as error:
-            raise AgentFailed(ENDED, "permanent") from error
-
-    def close(self) -> None:
-        """End it here."""
-        self._coro.close()
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._coro.__await__()
-
-    def __getattr__(self, name: str) -> Any:
-        """Its name and its state, which asyncio and anyio look at."""
-        return getattr(self._coro, name)

@@ -25,6 +25,7 @@ from nodes.policy.gates import (
     is_sent_back,
     outcome_by_human,
     parked,
+    question_id,
     result_question,
     with_returns,
 )
@@ -76,7 +77,7 @@ class TaskRunner:
             self.execution.records[record.id] = record
             if not await self._answer_comes(waiting):
                 return waiting
-            segment += waiting.approvals[0].subject == "action"
+            segment += waiting.approvals[0].subject in ("action", "escalation")
 
     # Inputs
 
@@ -207,7 +208,8 @@ class TaskRunner:
         """Work from the start, or from where the task waits at an action."""
         returned = waiting.returned if waiting else 0
         if waiting and returned:  # it was sent back before it came to that action
-            said = self.execution.signals.decisions.get(f"{record.id}.{brief.iteration}.result{returned - 1}")
+            last = question_id("result", record.id, brief.iteration, returned - 1)
+            said = self.execution.signals.decisions.get(last)
             brief = brief.model_copy(
                 update={"feedback": said.message if said else brief.feedback, "previous": waiting.result}
             )
@@ -225,7 +227,7 @@ class TaskRunner:
 
     async def _entry_question(self, record: TaskRecord, iteration: int) -> Approval | None:
         """What has to be answered before the task begins, if anything: then it waits, or was decided."""
-        key, name = f"{record.id}.{iteration}.start", record.agent or ""
+        key, name = question_id("start", record.id, iteration, None), record.agent or ""
         if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
         mode = await mode_of(self.execution.run, name)
@@ -234,7 +236,7 @@ class TaskRunner:
 
     async def _result_question(self, record: TaskRecord, outcome: Outcome) -> Approval | None:
         """What has to be answered about a result before it counts, if anything."""
-        key = f"{record.id}.{outcome.iteration}.result{outcome.returned}"
+        key = question_id("result", record.id, outcome.iteration, outcome.returned)
         if known := self.execution.approvals.known(key):
             return known if known.expires_at is not None else None
         found = fired(self._trigger_input(record, outcome), self.execution.run.policy)

@@ -26,11 +26,10 @@ from langchain_core.exceptions import (
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.tools import BaseTool
-from langchain_openai import ChatOpenAI
 from langgraph.errors import GraphBubbleUp
-from openai import APIConnectionError, APIResponseValidationError, APITimeoutError, ContentFilterFinishReasonError
 from pydantic import SecretStr
 
+from nodes.llm.openai import is_chat_openai, is_openai_error
 from state.errors import ModelFailed, ModelRejected, ModelUnavailable
 from state.record import Usage
 from state.text import all_unicode
@@ -64,7 +63,7 @@ def whole(reply: object, model: BaseChatModel) -> AIMessage:
     """
     if not isinstance(reply, AIMessage):
         raise ModelUnavailable(f"{name_of(model)} returned {type(reply).__name__}, not a message; use another model")
-    if isinstance(model, ChatOpenAI) and not {"finish_reason", "status"} & reply.response_metadata.keys():
+    if is_chat_openai(model) and not {"finish_reason", "status"} & reply.response_metadata.keys():
         raise ModelUnavailable(f"{name_of(model)} stopped in the middle of its answer; try again")
     said = {field: all_unicode(getattr(reply, field)) for field in SAID}
     changed = {field: value for field, value in said.items() if value != getattr(reply, field)}
@@ -121,17 +120,20 @@ def explain(error: Exception, model: BaseChatModel) -> ModelFailed:
     status = status_of(error)
     if is_too_long(error):
         return ModelRejected(f"the request is too long for {name}; use another model, or fewer sources{said}")
-    if isinstance(error, ContentFilterFinishReasonError):
+    if is_openai_error(error, "ContentFilterFinishReasonError"):
         return ModelRejected(f"{server} withheld the answer of {name} (content filter); change the request")
     if isinstance(error, NotImplementedError):
         return ModelRejected(f"{name} cannot do what is asked of it (it may lack tool calls); use another model{said}")
-    if status == HTTPStatus.REQUEST_TIMEOUT or isinstance(error, (TimeoutError, APITimeoutError)) or _timed_out(error):
+    is_late = isinstance(error, TimeoutError) or is_openai_error(error, "APITimeoutError") or _timed_out(error)
+    if status == HTTPStatus.REQUEST_TIMEOUT or is_late:
         return ModelUnavailable(f"{server} did not answer in time; try again, or use a faster model")
     if status is not None:
         return _by_status(status, error, (name, server, key, said))
-    if isinstance(error, (APIConnectionError, ModelConnectionError, OSError)) or _module(error) in _TRANSPORTS:
+    is_cut_off = isinstance(error, (ModelConnectionError, OSError)) or is_openai_error(error, "APIConnectionError")
+    if is_cut_off or _module(error) in _TRANSPORTS:
         return ModelUnavailable(f"the connection to {server} failed; is the server up and the address right?{said}")
-    if isinstance(error, (APIResponseValidationError, ValueError, KeyError, TypeError, IndexError, AttributeError)):
+    is_nonsense = isinstance(error, (ValueError, KeyError, TypeError, IndexError, AttributeError))
+    if is_nonsense or is_openai_error(error, "APIResponseValidationError"):
         return ModelUnavailable(
             f"{server} answered with something that is not a chat completion; is the address right?{said}"
         )

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from nodes.llm.ask import name_of
 from nodes.llm.offline.model import OfflineModel
+from nodes.llm.openai import make_chat_openai
 from state.agent import ModelAt
 from state.errors import SettingsInvalid
 
@@ -110,12 +110,12 @@ class _Maker:
             return _from_langchain(name, self.timeout_s)
         return self._openai(name)
 
-    def _openai(self, name: str) -> ChatOpenAI:
+    def _openai(self, name: str) -> BaseChatModel:
         if not self.has_server:
             raise SettingsInvalid(
                 f"the model {name!r} needs OPENAI_API_KEY or OPENAI_BASE_URL; set one of them, or use {OFFLINE!r}"
             )
-        return ChatOpenAI(
+        return make_chat_openai(
             model=name,
             api_key=self.key or SecretStr(NO_KEY),
             base_url=self.url or OPENAI_URL,

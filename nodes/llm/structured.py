@@ -15,12 +15,11 @@ from typing import Any, Literal, TypeVar
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_openai import ChatOpenAI
-from openai import LengthFinishReasonError
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from nodes.llm.ask import explained, is_too_long, name_of, status_of, usage_of, whole
+from nodes.llm.openai import is_chat_openai, is_openai_error
 from nodes.llm.sections import Section, render
 from state.errors import ReplyUnusable
 from state.record import Usage
@@ -161,7 +160,7 @@ _REFUSED = {
 
 def forms_for(model: BaseChatModel) -> list[Form]:
     """The forms to try with `model`, best first."""
-    return ["schema", "tool", "words"] if isinstance(model, ChatOpenAI) else ["tool", "words"]
+    return ["schema", "tool", "words"] if is_chat_openai(model) else ["tool", "words"]
 
 
 async def ask_once(
@@ -196,8 +195,10 @@ async def _asked(
         messages = [*messages, HumanMessage(_in_words(schema))]
     try:
         message = whole(await bound.ainvoke(list(messages), {"tags": _HIDDEN}), model)
-    except LengthFinishReasonError as error:
-        return _cut_off(error, form)
+    except Exception as error:
+        if is_openai_error(error, "LengthFinishReasonError"):
+            return _cut_off(error, form)
+        raise
     return RawReply(
         form=form,
         texts=_texts(message),
@@ -212,7 +213,8 @@ def _texts(message: AIMessage) -> list[str]:
     return [text for text in (*called, *broken, str(message.text)) if text.strip()]
 
 
-def _cut_off(error: LengthFinishReasonError, form: Form) -> RawReply:
+def _cut_off(error: Any, form: Form) -> RawReply:
+    """What had arrived when the reply became too long; OpenAI's client raises it."""
     counted = error.completion.usage
     used = (counted.prompt_tokens, counted.completion_tokens) if counted else (0, 0)
     text = error.completion.choices[0].message.content or ""

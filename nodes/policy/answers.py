@@ -17,16 +17,19 @@ from pydantic import JsonValue
 from nodes.policy.plans import parse_plan
 from state.approval import POLICY, Answer, Approval, Decision
 from state.errors import PlanInvalid
-from state.text import Json
+from state.text import Json, counted
 
 FREE = "answer"
-"""The action of a question that takes any answer, and the argument, of an edit, whose value is the answer."""
+"""The argument, of an edit, whose value is the answer to a question that takes any."""
 
-_WORDS: dict[str, Answer] = {
-    **dict.fromkeys(("approve", "approved", "accept", "accepted", "yes", "y", "ok", "okay", "true", "go"), "approve"),
-    **dict.fromkeys(("reject", "rejected", "deny", "denied", "ignore", "no", "n", "false", "response"), "reject"),
+_YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
+WORDS: dict[str, Answer] = {
+    **dict.fromkeys(("approve", "approved", "accept", "accepted", *_YES, "ok", "okay", "go"), "approve"),
+    **dict.fromkeys(("reject", "rejected", "deny", "denied", "ignore", *_NO, "response"), "reject"),
     **dict.fromkeys(("edit", "edited", "modify", "change"), "edit"),
 }
+"""What people and pages say, in small letters, and what it means."""
+_BOOLEANS = {**dict.fromkeys((*_YES, "on"), True), **dict.fromkeys((*_NO, "off"), False)}
 
 
 def read_answers(
@@ -41,7 +44,7 @@ def read_answers(
     pairs, problems = _pairs(raw, open_approvals)
     decisions: dict[str, Decision] = {}
     for approval, answer in pairs:
-        decision, problem = _decision(_free(answer) if is_free(approval) else answer, by, approval.args)
+        decision, problem = _decision(_free(answer) if approval.takes_anything else answer, by, approval.args)
         if decision:
             decision, problem = checked(decision, approval)
         if decision:
@@ -51,15 +54,10 @@ def read_answers(
     return decisions, problems
 
 
-def is_free(approval: Approval) -> bool:
-    """Whether the question is one of a graph that takes any answer, not only yes or no."""
-    return approval.action == FREE and approval.args_schema is None
-
-
 def _free(answer: JsonValue) -> JsonValue:
     """An answer to a free question: what is neither yes nor no is the answer itself."""
     said = answer.get("args") if isinstance(answer, dict) and answer.get("type") == "response" else answer
-    if isinstance(said, str) and said.strip() and said.strip(":,.! ").lower() not in _WORDS:
+    if isinstance(said, str) and said.strip() and said.strip(":,.! ").lower() not in WORDS:
         return {"type": "edit", "args": {FREE: said}}
     if said is not answer and said not in (None, ""):
         return {"type": "edit", "args": {FREE: said}}
@@ -81,7 +79,7 @@ def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, st
     """The decision with its arguments as they are to be used, or what is wrong with them."""
     if decision.type != "edit" or decision.args is None:
         return decision, ""
-    if is_free(approval) and not decision.args:
+    if approval.takes_anything and not decision.args:
         return None, "the answer is empty"
     args, problem = checked_edit(decision.args, approval)
     if problem:
@@ -103,7 +101,8 @@ def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Ap
         raw = raw["decisions"]
     if isinstance(raw, list):
         if len(raw) > len(approvals):  # some were decided since: by position, the rest would answer others
-            return [], [f"{len(raw)} answers, but {len(approvals)} open questions: look again, or answer by id"]
+            given, still = counted(len(raw), "answer"), counted(len(approvals), "open question")
+            return [], [f"{given}, but {still}: look again, or answer by id"]
         return list(zip(approvals, raw, strict=False)), []
     if isinstance(raw, dict) and "type" not in raw and "approved" not in raw:
         by_id = {approval.id: approval for approval in approvals}
@@ -123,7 +122,7 @@ def _decision(answer: JsonValue, by: str, asked: dict[str, JsonValue]) -> tuple[
         return None, f"{json.dumps(answer)} is not an answer; say approve, reject or edit"
     if "type" not in answer and isinstance(answer.get("approved"), bool):
         answer = {**answer, "type": "approve" if answer["approved"] else "reject"}
-    kind = _WORDS.get(str(answer.get("type", "")).lower())
+    kind = WORDS.get(str(answer.get("type", "")).lower())
     if kind is None:
         return None, f"{str(answer.get('type'))[:80]!r} is not an answer; say approve, reject or edit"
     if isinstance(answer.get("approved"), bool) and answer["approved"] != (kind != "reject"):
@@ -145,7 +144,7 @@ def _spoken(text: str) -> dict[str, JsonValue]:
     """What somebody has typed. A no may come with a message; a yes stands alone: “ok wait, not yet” is none."""
     word, _, message = text.strip().partition(" ")
     kind = word.strip(":,.!").lower()
-    if message.strip() and _WORDS.get(kind) == "approve":
+    if message.strip() and WORDS.get(kind) == "approve":
         return {"type": text.strip()}
     return {"type": kind, "message": message.strip()}
 
@@ -167,11 +166,6 @@ def _edited(answer: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
     return args if isinstance(args, dict) else None
 
 
-PLAN = "plan"
-"""The action of the question whether a plan may be carried out; its arguments are the plan."""
-_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-
-
 def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
     """The arguments as they are to be used, and what is wrong with them, in words; empty when they can be.
 
@@ -181,7 +175,7 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
         return args, f"{approval.action} is called by code that does not take others: approve or reject it"
     if not args:
         return args, "they are empty; give those that change"
-    if approval.action == PLAN and not approval.task_id:
+    if approval.subject == "plan":
         return args, _plan_fault(args)
     if approval.args_schema is None:
         return args, ""

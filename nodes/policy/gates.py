@@ -7,11 +7,13 @@ reject lets the task fail.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Literal
 
-from nodes.policy.oversight import Closeness, Response, ask_about, response
+from nodes.policy.oversight import TRIGGERS, Closeness, Response, ask_about, response
 from nodes.policy.routing import marks_of, risk_of, tools_for
 from state.agent import AgentSpec, Brief
-from state.approval import POLICY, Approval, Decision, FiredTrigger, Risk, TriggerName
+from state.approval import POLICY, Approval, Decision, FiredTrigger
 from state.plan import Task
 from state.policy import Policy
 from state.record import Failure, Outcome, TaskRecord
@@ -21,6 +23,11 @@ LONGEST_SHOWN = 4_000
 """Characters of a partial result in the question."""
 
 Decisions = Mapping[str, Decision]
+
+
+def question_id(kind: Literal["start", "result", "escalate"], task_id: str, iteration: int, number: int | None) -> str:
+    """The id of a question at a gate of a task: the same after a crash. `number` tells those of one round apart."""
+    return f"{task_id}.{iteration}.{kind}{'' if number is None else number}"
 
 
 def why(outcome: Outcome) -> str:
@@ -42,12 +49,12 @@ def brief_for_substitute(brief: Brief, outcome: Outcome) -> Brief:
 
 def escalated(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
     """The outcome, parked with the question what shall become of it."""
-    stem = f"{brief.task.id}.{brief.iteration}.{ESCALATE}"
-    number = sum(known.startswith(stem) for known in decisions) + 1
+    ids = (question_id("escalate", brief.task.id, brief.iteration, number) for number in count(1))
     question = Approval(
-        id=f"{stem}{number}",
+        id=next(key for key in ids if key not in decisions),
         task_id=brief.task.id,
         agent=outcome.agent,
+        subject="escalation",
         action=ESCALATE,
         args={"result": outcome.text[:LONGEST_SHOWN]},
         risk="high",
@@ -63,7 +70,7 @@ def escalated(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
 def is_escalated(record: TaskRecord) -> bool:
     """Whether a task waits for a human to say what becomes of it."""
     asked = record.outcome.approvals if record.outcome and record.status == "parked" else []
-    return any(approval.action == ESCALATE for approval in asked)
+    return any(approval.subject == "escalation" for approval in asked)
 
 
 def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None:
@@ -117,10 +124,6 @@ def entry_question(
     return what, ask_about(question, found, mode)
 
 
-_RISK_OF: dict[TriggerName, Risk] = {"confidence": "low", "cost": "high"}
-"""Of a question about a result, by its first trigger; medium otherwise. A low one may pass when nobody answers."""
-
-
 def result_question(
     key: str, record: TaskRecord, outcome: Outcome, fired: Sequence[FiredTrigger], mode: Closeness
 ) -> tuple[Response, Approval]:
@@ -135,7 +138,7 @@ def result_question(
         action="accept failure" if outcome.failure else "accept result",
         args={"result": outcome.result},
         args_schema={"type": "object", "properties": {"result": {}}, "required": ["result"]},
-        risk=_RISK_OF.get(found[0].trigger, "medium"),
+        risk=TRIGGERS[found[0].trigger].risk,
         reason="",
         description=f"**{outcome.agent}** has ended task `{record.id}`: {record.task.description}\n\n{why}\n\n"
         "Approve: it stands. Edit: your result counts. Reject: it is done again with your message.",

@@ -7,10 +7,11 @@
 | on_the_loop | critical risk, consecutive failures | every other trigger |
 
 A trigger is a pure function of its input and the policy, and returns what it found or None. Triggers know nothing of
-each other, and of no mode. To add one, write a function and list it in `TRIGGERS`.
+each other, and of no mode. To add one, write a function, name it in `TriggerName`, and list it in `TRIGGERS`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from state.approval import PRIORITIES, Approval, FiredTrigger, Priority, Risk, TriggerInput, TriggerName
@@ -21,9 +22,6 @@ Closeness = Literal["in_command", "in_the_loop", "on_the_loop"]
 """An oversight mode that is settled: `auto` has become one of these."""
 Response = Literal["ask", "note", "pass"]
 """What to do: wait for a human, go on but record and tell, or just go on."""
-
-EXCEPTIONS: frozenset[TriggerName] = frozenset({"critical", "failures"})
-"""What is asked on the loop too."""
 
 OF_LEVEL: dict[Level, Closeness] = {
     "novice": "in_command",
@@ -48,7 +46,7 @@ def response(found: Sequence[FiredTrigger], mode: Closeness) -> tuple[Response, 
         return "ask", list(found) or [EVERYTHING_WAITS]
     if not found:
         return "pass", []
-    if mode == "in_the_loop" or any(one.trigger in EXCEPTIONS for one in found):
+    if mode == "in_the_loop" or any(TRIGGERS[one.trigger].is_asked_on_the_loop for one in found):
         return "ask", list(found)
     return "note", list(found)
 
@@ -77,7 +75,15 @@ def is_sensitive(action: str, policy: Policy) -> bool:
     return any(word.lower() in name for word in policy.sensitive_actions)
 
 
-Trigger = Callable[[TriggerInput, Policy], FiredTrigger | None]
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One thing that calls a human."""
+
+    check: Callable[[TriggerInput, Policy], FiredTrigger | None]
+    risk: Risk = "medium"
+    """Of a question about a result for which it fired first. A low one may pass when nobody answers."""
+    is_asked_on_the_loop: bool = False
+    """Whether a human is waited for where others are only recorded and told."""
 
 
 def critical(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:  # noqa: ARG001 - no policy switches it off
@@ -139,12 +145,23 @@ def scope(signs: TriggerInput, policy: Policy) -> FiredTrigger | None:  # noqa: 
     )
 
 
-TRIGGERS: tuple[Trigger, ...] = (critical, sensitive, cost, confidence, failures, timeout, scope)
+TRIGGERS: Mapping[TriggerName, Trigger] = {
+    "critical": Trigger(critical, is_asked_on_the_loop=True),
+    "sensitive": Trigger(sensitive),
+    "cost": Trigger(cost, risk="high"),
+    "confidence": Trigger(confidence, risk="low"),
+    "failures": Trigger(failures, is_asked_on_the_loop=True),
+    "timeout": Trigger(timeout),
+    "scope": Trigger(scope),
+}
+"""All that can fire; `oversight`, the one reason besides, is the mode's own (`EVERYTHING_WAITS`)."""
 
 
-def fired(signs: TriggerInput, policy: Policy, triggers: Sequence[Trigger] = TRIGGERS) -> list[FiredTrigger]:
+def fired(
+    signs: TriggerInput, policy: Policy, triggers: Mapping[TriggerName, Trigger] = TRIGGERS
+) -> list[FiredTrigger]:
     """Every trigger that fires, highest priority first; among equals in the order of `triggers`."""
-    found = [made for trigger in triggers if (made := trigger(signs, policy))]
+    found = [made for trigger in triggers.values() if (made := trigger.check(signs, policy))]
     return sorted(found, key=lambda one: PRIORITIES.index(one.priority))
 
 

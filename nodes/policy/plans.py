@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import ValidationError
 from rapidfuzz import fuzz, process
 
+from nodes.policy.orders import actions_in, forbidden
 from state.errors import PlanInvalid
 from state.plan import ID_PATTERN, Plan, Task, in_cycles
 from state.policy import Policy
@@ -49,13 +50,21 @@ def _in_words(error: ValidationError, most: int = 8) -> list[str]:
     return problems[:most] + ([f"and {len(problems) - most} more"] if len(problems) > most else [])
 
 
-def complaints(draft: PlanDraft) -> list[str]:
-    """What makes a draft useless even after repair; empty when it can be repaired."""
+def complaints(draft: PlanDraft, request: str = "") -> list[str]:
+    """What makes a draft useless even after repair; empty when it can be repaired.
+
+    A plan with an action that the request says not to do is refused, whoever made it.
+    """
     if not any(task.description.strip() for task in draft.tasks):
         return ["the plan has no task with a description; give at least one"]
     if len(draft.tasks) > MAX_PROPOSED:
         return [f"the plan has {len(draft.tasks)} tasks; give at most {MAX_PROPOSED}"]
-    return []
+    against = forbidden(request)
+    acting = [(task, action) for task in draft.tasks for action in actions_in(task.action) if action in against]
+    return [
+        f"task {task.id or task.description[:40]!r} would {action}, which the request says not to do; leave it out"
+        for task, action in acting
+    ]
 
 
 def repair(draft: PlanDraft, roles: Iterable[str]) -> tuple[Plan, list[str]]:

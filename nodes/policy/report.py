@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from rapidfuzz import fuzz
 
+from nodes.policy.headings import shifted, without_reserved, without_thoughts
 from nodes.policy.takeover import RollbackResult, rollback_section
 from state.citation import LABEL, Citation, Claim, labels_in, without_labels
 from state.record import Outcome, TaskRecord
@@ -21,15 +22,19 @@ def write_report(
     *,
     mode: Mode | None,
     models: Sequence[str],
+    claims: Sequence[Claim] = (),
     warnings: Sequence[str] = (),
     error: str | None = None,
     undone: Sequence[RollbackResult] | None = None,
 ) -> str:
-    """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed."""
-    claims = claims_of(record.outcome for record in records if record.outcome)
-    references = References(records)
+    """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed.
+
+    `claims`: the statements of the answer itself, as they were looked up.
+    """
+    found = claims_of(record.outcome for record in records if record.outcome)
+    references = References(records, claims)
     body = references.numbered(answer.strip())
-    more = _findings([claim for claim in claims if claim.citations and not _is_said(claim, answer)], references)
+    more = _findings([claim for claim in found if claim.citations and not _is_said(claim, answer)], references)
     parts = [f"# {_title(query)}"]
     if error:
         parts.append(f"**Stopped early:** {error}. What was finished is below.")
@@ -54,11 +59,21 @@ def sinks(records: Sequence[TaskRecord]) -> list[TaskRecord]:
 
 
 def joined(records: Sequence[TaskRecord]) -> str:
-    """Several results as one text, each under its task."""
-    texts = [(record, record.outcome.text if record.outcome else "") for record in records]
+    """Several results as one text, each under its task; what the agents wrote is fitted in (see `fitted`)."""
+    texts = [(record, fitted(record.outcome.text) if record.outcome else "") for record in records]
     if len(texts) == 1:
         return texts[0][1]
     return "\n\n".join(f"## {_title(record.task.description, 100)}\n\n{text}" for record, text in texts if text)
+
+
+BATONS = 2
+"""The level of the headings of a report's parts; an agent's or the editor's own begin below it."""
+
+
+def fitted(text: str) -> str:
+    """A model's text as it may stand in a report: without its thoughts and what only Baton writes, headings shifted."""
+    plain = without_thoughts(text)
+    return shifted(without_reserved(plain) or plain, BATONS).strip()
 
 
 def _is_said(claim: Claim, answer: str) -> bool:
@@ -72,13 +87,18 @@ def _is_said(claim: Claim, answer: str) -> bool:
 class References:
     """The sources of one report, numbered in the order in which they are cited."""
 
-    def __init__(self, records: Sequence[TaskRecord]) -> None:
-        self._known: dict[str, list[tuple[str, Citation]]] = {}
+    def __init__(self, records: Sequence[TaskRecord], claims: Sequence[Claim] = ()) -> None:
+        """`claims`: those of the text itself; they go before what the tasks said."""
+        self._known: dict[str, list[tuple[str, list[Citation]]]] = {}
         self._numbers: dict[Citation, int] = {}
-        for claim in (claim for record in records if record.outcome for claim in record.outcome.claims):
+        said = [claim for record in records if record.outcome for claim in record.outcome.claims]
+        for claim in [*claims, *said]:
+            places: dict[str, list[Citation]] = {}
             for citation in claim.citations:
                 if citation.quote:  # who misquotes a place does not hide it from those who quote it
-                    self._known.setdefault(citation.label, []).append((claim.text, citation))
+                    places.setdefault(citation.label, []).append(citation)
+            for label, citations in places.items():
+                self._known.setdefault(label, []).append((claim.text, citations))
 
     def numbered(self, text: str) -> str:
         """`text` with each label as a number; a label that points nowhere says so."""
@@ -93,15 +113,17 @@ class References:
         if not candidates:
             return f"(unverified: {match['file']})"
         statement = _before(text, match.start())
-        _, citation = max(candidates, key=lambda known: fuzz.token_set_ratio(known[0], statement))
-        return f"[{self._numbers.setdefault(citation, len(self._numbers) + 1)}]"
+        _, citations = max(candidates, key=lambda known: fuzz.token_set_ratio(known[0], statement))
+        numbers = [self._numbers.setdefault(citation, len(self._numbers) + 1) for citation in citations]
+        return " ".join(f"[{number}]" for number in numbers)
 
 
 def _findings(claims: Sequence[Claim], references: References) -> str:
     lines = []
     for claim in claims[:MOST_FINDINGS]:
         labels = " ".join(citation.label for citation in claim.citations)
-        lines.append(references.numbered(f"- {claim.text} {labels}"))
+        mark = " (unverified)" if claim.unverified and any(citation.quote for citation in claim.citations) else ""
+        lines.append(references.numbered(f"- {claim.text} {labels}") + mark)
     if len(claims) > MOST_FINDINGS:
         lines.append(f"- … and {len(claims) - MOST_FINDINGS} more, in the results of the tasks")
     return "\n".join(lines)
@@ -120,14 +142,16 @@ def _missing(records: Sequence[TaskRecord]) -> str:
 
 def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str], warnings: Sequence[str]) -> str:
     done = sum(record.status == "done" for record in records)
-    agents = dict.fromkeys(record.outcome.agent for record in records if record.outcome and record.outcome.agent)
+    made = [record.outcome for record in records if record.outcome and record.outcome.agent]
+    agents = dict.fromkeys(f"{one.agent} ({one.model})" if one.model else one.agent for one in made)
+    models = list(dict.fromkeys([*models, *(one.model for one in made if one.model)]))
     asked_model = any(record.outcome and record.outcome.usage.calls for record in records)
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
     if not asked_model:
         lines.append("- The tasks were done by functions, without a language model")
-    elif list(models) == ["offline"]:
+    elif models == ["offline"]:
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
     else:
         lines.append(
@@ -197,10 +221,6 @@ def _union(mine: Sequence[Citation], theirs: Sequence[Citation]) -> list[Citatio
     return list(found.values())
 
 
-LONGEST_SQL = 160
-"""Characters of a computation that are shown."""
-
-
 def _before(text: str, end: int) -> str:
     """The statement that a label at `end` belongs to: what stands before it, back to another statement's label."""
     block = text[max(text.rfind("\n\n", 0, end), text.rfind("\n- ", 0, end), 0) : end]
@@ -210,10 +230,17 @@ def _before(text: str, end: int) -> str:
 
 def _source(number: int, citation: Citation) -> str:
     if citation.place == "table":
-        sql = " ".join(citation.quote.split())
-        shown = sql if len(sql) <= LONGEST_SQL else sql[: LONGEST_SQL - 1].rstrip() + "…"
-        return f"{number}. {citation.file}, computed from the table: `{shown}`"
-    return f'{number}. {citation.file}, {_place(citation.exact or citation.place)}: "{citation.quote}"'
+        return f"{number}. {citation.file}, computed from the table: {_sql(citation.quote)}"
+    section = f'section "{citation.section}", ' if citation.section else ""
+    return f'{number}. {citation.file}, {section}{_place(citation.exact or citation.place)}: "{citation.quote}"'
+
+
+def _sql(sql: str) -> str:
+    """The whole of a query, so that a reader can repeat it: in one line, where that does not change it."""
+    line = " ".join(sql.split())
+    if sql.strip() == line or not re.search(r"['\"`]|--|/\*", sql):
+        return f"`{line}`" if "`" not in line else f"`` {line} ``"
+    return "\n\n   ```sql\n" + "\n".join(f"   {row}" for row in sql.strip().splitlines()) + "\n   ```"
 
 
 def _place(place: str) -> str:

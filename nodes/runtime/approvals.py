@@ -33,8 +33,7 @@ from nodes.runtime.nesting import Decide, OuterRun, Waiting
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import Clock, Notifier
 from state.approval import POLICY, Approval, Decision
-from state.record import TaskRecord
-from state.supervisor import SupervisorState
+from state.supervisor import SupervisorState, records_of
 
 ON_THE_LOOP = "on_the_loop"
 
@@ -295,8 +294,7 @@ def open_questions(state: SupervisorState) -> list[Approval]:
     """Every question that waits for a human: the plan, or those of parked tasks, most urgent first."""
     if plan := plan_in_question(state):
         return [plan]
-    records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    return most_urgent_first(open_questions_of(records, state.get("decisions") or {}))
+    return most_urgent_first(open_questions_of(records_of(state), state.get("decisions") or {}))
 
 
 def plan_in_question(state: SupervisorState) -> Approval | None:

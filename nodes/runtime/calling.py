@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from functools import partial
+from functools import partial, wraps
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -13,6 +13,10 @@ from langgraph.errors import GraphInterrupt
 from pydantic import JsonValue
 
 from state.approval import Approval
+from state.errors import AgentFailed
+from state.text import in_words
+
+T = TypeVar("T")
 
 
 async def call(work: Callable[..., Any], *args: object, **kwargs: object) -> Any:
@@ -25,37 +29,48 @@ def _is_async(work: Any) -> bool:
     return inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(type(work).__call__)
 
 
-async def in_thread(work: Callable[[], Any]) -> Any:
+async def in_thread(work: Callable[[], T]) -> T:
     """What a function that is not async returns, run in a thread: one that hangs holds up nobody else.
 
     The thread cannot be ended. It is a daemon, so that it keeps no process alive.
     """
     loop = asyncio.get_running_loop()
-    made: asyncio.Future[Any] = loop.create_future()
+    made: asyncio.Future[T] = loop.create_future()
     context = copy_context()
 
-    def settle(result: object, error: BaseException | None) -> None:
-        if made.done():
-            return
-        if error:
-            made.set_exception(error)
-        else:
-            made.set_result(result)
+    def settle(ended: Callable[[], None]) -> None:
+        if not made.done():
+            ended()
 
     def run() -> None:
-        result, failed = None, None
         try:
-            result = context.run(work)
+            ended = partial(made.set_result, context.run(work))
+        except StopIteration as error:  # asyncio takes it for the end of a coroutine, and refuses it
+            ended = partial(made.set_exception, RuntimeError(in_words(error)))
         except BaseException as error:  # noqa: BLE001 - it is raised again, where it is waited for
-            failed = error
+            ended = partial(made.set_exception, error)
         with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
-            loop.call_soon_threadsafe(settle, result, failed)
+            loop.call_soon_threadsafe(settle, ended)
 
     Thread(target=run, daemon=True, name="baton-agent").start()
     return await made
 
 
-T = TypeVar("T")
+def contained(work: Callable[..., Any], *, is_blocking: bool) -> Callable[..., Awaitable[Any]]:
+    """`work` as an async function that cannot end the process: AgentFailed in place of SystemExit.
+
+    For what will be called in an asyncio task, out of which SystemExit would go through the event loop. What blocks
+    gets a thread of its own, and none of those that the whole program shares.
+    """
+
+    @wraps(work)
+    async def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await (in_thread(partial(work, *args, **kwargs)) if is_blocking else work(*args, **kwargs))
+        except SystemExit as error:
+            raise AgentFailed(ENDED, "permanent") from error
+
+    return run
 
 
 class Parked(BaseException):

@@ -159,7 +159,7 @@ def nested_folder(folder: Path, task_id: str) -> Path:
 
 
 class Node(Protocol):
-    """An async function of state and runtime; it returns the changed channels, or a Command that also says where to."""
+    """An async function of state and runtime; it returns the changed channels only: edges decide what comes next."""
 
     async def __call__(self, state: SupervisorState, runtime: Runtime[None]) -> Any:
         """Do the node's work."""

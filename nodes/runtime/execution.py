@@ -1,17 +1,17 @@
-"""The execution context: what all agents of one executing superstep share."""
+"""The execution context that all agents of a superstep share, and `catch_up`: signals applied between supersteps."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
+from nodes.policy.phases import is_executed, is_routed
 from nodes.policy.plans import choose_mode, parse_plan
 from nodes.policy.readiness import is_busy
 from nodes.policy.takeover import dropped, handed_back
-from nodes.runtime.approvals import Approvals, questions_for
+from nodes.runtime.approvals import Approvals, plan_in_question, questions_for
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
 from nodes.runtime.ledger import NestedLedger, SideEffectLedger
@@ -19,10 +19,9 @@ from nodes.runtime.listener import Listener
 from nodes.runtime.nesting import ConcurrencyLimit, Ledger
 from nodes.runtime.signals import SignalState
 from state.approval import POLICY, Decision
-from state.record import FINAL, Outcome, TaskRecord
+from state.record import FINAL, Outcome, TaskRecord, Usage
 from state.run import Phase
-from state.signal import Control
-from state.supervisor import SupervisorState, Terms, Update
+from state.supervisor import SupervisorState, Terms, Update, control_of, dumped, records_of
 
 
 @dataclass
@@ -90,34 +89,125 @@ async def forget(
         await run.store.abatch(rows)
 
 
-async def control_now(run: RunContext) -> Control:
-    """Who is driving, after the signals that wait were applied: for nodes that work between two supersteps of tasks."""
+HAND_BACK = "hand-back"
+"""The door of an approval that a human gave by handing back."""
+
+
+async def resumed_execution(run: RunContext, state: SupervisorState) -> ExecutionContext:
+    """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
     execution = open_execution(run)
-    await asyncio.gather(execution.signals.load({}), execution.approvals.load())
+    await asyncio.gather(
+        execution.signals.load(state.get("decisions") or {}),
+        execution.approvals.load(),
+        execution.budget.load(Usage.model_validate(state.get("spent") or {})),
+    )
+    execution.records.update((record.id, record) for record in records_of(state))
+    execution.listener.on_recruit = lambda record: execution.records.update({record.id: record})
+    return execution
+
+
+async def catch_up(execution: ExecutionContext, state: SupervisorState) -> Update:
+    """Apply the signals that wait; the channels that have changed by them, and by what became of the tasks.
+
+    The one place where signals change what a run does next: `control` says who drives it from now on, `phase` that
+    something else is to be done now. A run that has given up (`error`) only takes note.
+    """
+    execution.listener.plan = plan_in_question(state)
     await execution.listener.look()
-    return execution.signals.control
+    signals = execution.signals
+    for record in signals.recruits:
+        execution.records.setdefault(record.id, record)
+    update: Update = {}
+    tasks = dumped(execution.records.values())
+    if tasks != (state.get("tasks") or []):
+        update["tasks"] = tasks
+    if signals.control != control_of(state):
+        update["control"] = signals.control.model_dump(mode="json")
+    if not state.get("error"):
+        update.update(await _turned(execution, {**state, **update}))  # type: ignore[typeddict-item]
+    decisions = {key: decision.model_dump(mode="json") for key, decision in signals.decisions.items()}
+    if decisions != (state.get("decisions") or {}):
+        update["decisions"] = decisions
+    return update
 
 
-AfterPlan = Literal["decompose", "route", "assemble"]
+def is_turned(update: Update) -> bool:
+    """Whether what `catch_up` found leads away from what was being done."""
+    return "phase" in update or update.get("control", {}).get("driving", "running") != "running"
 
 
-def planned(state: SupervisorState, decision: Decision) -> tuple[Update, AfterPlan]:
-    """What follows from what was decided about the plan, and where the run goes on."""
+async def _turned(execution: ExecutionContext, state: SupervisorState) -> Update:
+    """What has to be done instead, if anything; a run that was stopped goes into it when it is let go on."""
+    driving = execution.signals.control.driving
+    if driving != "running":
+        is_taken = driving == "handed_over" and state["phase"] != Phase.handed_over
+        return {"phase": Phase.handed_over.value} if is_taken else {}
+    if len(execution.signals.hand_backs) > state.get("handed_back", 0):
+        return await _taken_back(execution, state)
+    plan = plan_in_question(state)
+    if plan and plan.id in execution.signals.decisions:
+        return planned(state, execution.signals.decisions[plan.id])
+    phase = _fitting(state, list(execution.records.values()))
+    return {"phase": phase.value} if phase != state["phase"] else {}
+
+
+def _fitting(state: SupervisorState, records: Sequence[TaskRecord]) -> Phase:
+    """The phase that fits the tasks: what is not planned is planned, what is not done is done."""
+    phase, plan_waits = Phase(state["phase"]), bool(state.get("asked"))
+    if phase is Phase.handed_over:
+        phase = Phase.decomposing if plan_waits else Phase.executing
+    is_planned = plan_waits or (state.get("mode") and is_routed(records))
+    if phase in (Phase.executing, Phase.reviewing) and not is_planned:
+        return Phase.decomposing
+    if phase in (Phase.reviewing, Phase.assembling) and not is_executed(records):
+        return Phase.executing
+    return phase
+
+
+async def _taken_back(execution: ExecutionContext, state: SupervisorState) -> Update:
+    """The run with what humans have handed back: their results, their plan, and what that makes stale."""
+    at, taken = execution.run.services.clock.now(), execution.signals.hand_backs[state.get("handed_back", 0) :]
+    records, draft, plan = list(execution.records.values()), state.get("draft"), plan_in_question(state)
+    for signal in taken:
+        before = records
+        round_ = state.get("iteration", 0)
+        records = handed_back(before, signal.results, signal.plan, at=at, iteration=round_, by=signal.by)
+        draft = signal.plan.model_dump(mode="json") if signal.plan else draft
+        await forget(execution.run, execution.signals, before, records)
+    update: Update = {
+        "tasks": dumped(records),
+        "draft": draft,
+        "mode": choose_mode(parse_plan(draft), execution.run.policy).model_dump(mode="json"),
+        "handed_back": len(execution.signals.hand_backs),
+        "asked": None,
+        "phase": Phase.routing.value,
+    }
+    if any(signal.plan for signal in taken):
+        return update
+    if plan is None:
+        return update if is_routed(records) else {**update, "phase": Phase.decomposing.value}
+    if plan.id not in execution.signals.decisions:  # who works by a plan has accepted it
+        said = Decision(type="approve", by=taken[-1].by, message="handed back", door=HAND_BACK)
+        await execution.approvals.answer(plan, said, execution.signals.decide)
+    return {**update, **planned({**state, **update}, execution.signals.decisions[plan.id])}  # type: ignore[typeddict-item]
+
+
+def planned(state: SupervisorState, decision: Decision) -> Update:
+    """What follows from what was decided about the plan."""
     update: Update = {"unread": "", "asked": None}
     if decision.type == "reject" and decision.by == POLICY:
         error = f"the plan was not carried out: {decision.message}"
-        return {**update, "error": error, "phase": Phase.assembling.value}, "assemble"
+        return {**update, "error": error, "phase": Phase.assembling.value}
     if decision.type == "reject":
         said = f"The plan was rejected: {decision.message or 'make a better one'}"
         objections = [*state.get("objections", []), said]
-        return {**update, "objections": objections, "draft": None, "phase": Phase.decomposing.value}, "decompose"
+        return {**update, "objections": objections, "draft": None, "phase": Phase.decomposing.value}
     update["phase"] = Phase.routing.value
     if decision.type == "edit":
         plan = parse_plan(decision.args)
         policy = Terms.model_validate(state["terms"]).policy
-        before = [TaskRecord.model_validate(task) for task in state["tasks"]]
-        records = handed_back(before, {}, plan, at=0.0, iteration=state.get("iteration", 0))
+        records = handed_back(records_of(state), {}, plan, at=0.0, iteration=state.get("iteration", 0))
         update["mode"] = choose_mode(plan, policy).model_dump(mode="json")
         update["draft"] = plan.model_dump(mode="json")
-        update["tasks"] = [record.model_dump(mode="json") for record in records]
-    return update, "route"
+        update["tasks"] = dumped(records)
+    return update

@@ -13,7 +13,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import Clock
 from state.approval import Approval
-from state.event import Event, EventKind
+from state.event import Event, EventKind, check_data
 from state.text import Json
 
 Writer = Callable[[Json], None]
@@ -43,7 +43,12 @@ class Journal:
         data: Json | None = None,
         also: Sequence[PutOp] = (),
     ) -> Event:
-        """Number an event, store it together with the rows in `also`, and stream it. `path`: by default the agent."""
+        """Number an event, store it together with the rows in `also`, and stream it. `path`: by default the agent.
+
+        Raises:
+            ValueError: it does not tell what its kind tells (`state.event.FIELDS`).
+        """
+        check_data(kind, data or {})
         async with self._lock:
             if self._seq is None:
                 self._seq = await self._last_seq()

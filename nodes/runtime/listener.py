@@ -27,6 +27,7 @@ from state.agent import Mail
 from state.approval import Approval
 from state.record import TaskRecord
 from state.signal import (
+    APPLIED,
     FOR_AGENTS,
     SIGNAL,
     Cancel,
@@ -38,7 +39,9 @@ from state.signal import (
     Resume,
     Retire,
     SendMail,
+    SignalOutcome,
     Takeover,
+    refused,
 )
 
 POLL_S = 0.1
@@ -98,7 +101,7 @@ class Listener:
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
         async with self._lock:
-            return await self._recruit(asked, [])
+            return await self._recruit(asked)
 
     async def _listen(self, bell: asyncio.Event) -> None:
         while True:
@@ -115,12 +118,12 @@ class Listener:
         try:
             signal = SIGNAL.validate_python(raw)
         except ValidationError as error:
-            await self._log(item, f"refused: {error.errors()[0]['msg']}", [])
+            await self._refuse(item, str(error.errors()[0]["msg"]))
             return
         if signal.by in self.run.services.team and signal.kind not in FOR_AGENTS:
-            await self._log(item, f"refused: an agent may not send {signal.kind}", [])
+            await self._refuse(item, f"an agent may not send {signal.kind}")
         elif isinstance(signal, Recruit):
-            await self._recruit(signal, self._moved(item, "granted or refused"))
+            await self._recruit(signal, item)
         elif isinstance(signal, Retire):
             await self._retire(signal, item)
         elif isinstance(signal, SendMail):
@@ -134,28 +137,28 @@ class Listener:
 
     async def _drive(self, signal: Pause | Resume | Takeover | Cancel, item: Waiting) -> None:
         if self.signals.control.driving == "cancelled":
-            await self._log(item, "refused: the run is cancelled", [])
+            await self._refuse(item, "the run is cancelled")
             return
         if self.signals.control.driving == "handed_over" and isinstance(signal, Pause):
-            await self._log(item, "refused: the run is in a human's hands", [])
+            await self._refuse(item, "the run is in a human's hands")
             return
         control = control_by(signal)
-        rows = [self.signals.set_control(control), *self._moved(item, "done")]
+        rows = [self.signals.set_control(control), *self._moved(item)]
         await self.run.emit("control_changed", also=rows, **control.model_dump())
 
     async def _retire(self, signal: Retire, item: Waiting) -> None:
         if signal.agent not in self.run.services.team:
-            await self._log(item, f"refused: there is no agent {signal.agent!r}", [])
+            await self._refuse(item, f"there is no agent {signal.agent!r}")
             return
-        rows = [self.signals.retire(signal.agent), *self._moved(item, "done")]
+        rows = [self.signals.retire(signal.agent), *self._moved(item)]
         await self.run.emit("agent_retired", agent=signal.agent, also=rows, by=signal.by)
 
     async def _mail(self, signal: SendMail, item: Waiting) -> None:
         mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
-        if refused := self.outbox.deliver(mail):
-            await self._log(item, f"refused: {refused}", [])
+        if nobody := self.outbox.deliver(mail):
+            await self._refuse(item, nobody)
         else:
-            await self.outbox.flush(self._moved(item, "done"))
+            await self.outbox.flush(self._moved(item))
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
@@ -165,32 +168,32 @@ class Listener:
             late = [question for question in asked.values() if question.id not in self.signals.decisions]
             await self.approvals.expire(late, self.signals.decide)
         if known := self.signals.decisions.get(signal.approval):
-            await self._log(item, f"refused: {already_answered(signal.approval, known)}", [])
+            await self._refuse(item, already_answered(signal.approval, known))
         elif signal.approval in asked:
             await self._answer(asked[signal.approval], signal, item)
         else:
-            await self._log(item, f"refused: no open question is called {signal.approval!r}", [])
+            await self._refuse(item, f"no open question is called {signal.approval!r}")
 
     async def _answer(self, question: Approval, signal: Decide, item: Waiting) -> None:
         said = signal.decision.model_copy(update={"door": signal.decision.door or "signal"})
         decision, problem = checked(said, question)
         if decision is None:
-            await self._log(item, f"refused: {signal.approval}: {problem}", [])
+            await self._refuse(item, f"{signal.approval}: {problem}")
             return
-        await self.approvals.answer(question, decision, self.signals.decide, self._moved(item, "done"))
+        await self.approvals.answer(question, decision, self.signals.decide, self._moved(item))
 
     async def _hand_back(self, signal: HandBack, item: Waiting) -> None:
         faults = hand_back_faults(list(self.records.values()), signal.results, signal.plan)
         if self.signals.control.driving != "handed_over":
-            await self._log(item, "refused: the run is not in a human's hands", [])
+            await self._refuse(item, "the run is not in a human's hands")
         elif faults:
-            await self._log(item, f"refused: {'; '.join(faults)}", [])
+            await self._refuse(item, "; ".join(faults))
         else:
             control = Control(by=signal.by, reason="handed back")
-            rows = [self.signals.hand_back(signal), self.signals.set_control(control), *self._moved(item, "done")]
+            rows = [self.signals.hand_back(signal), self.signals.set_control(control), *self._moved(item)]
             await self.run.emit("control_changed", also=rows, **control.model_dump())
 
-    async def _recruit(self, asked: Recruit, rows: list[PutOp]) -> TaskRecord | Refusal:
+    async def _recruit(self, asked: Recruit, item: Waiting | None = None) -> TaskRecord | Refusal:
         made = recruit(
             asked,
             list(self.records.values()),
@@ -199,6 +202,7 @@ class Listener:
             self.run.policy,
             budget_left=self.budget.exhausted is None,
         )
+        rows = self._moved(item, refused(made.reason) if isinstance(made, Refusal) else APPLIED) if item else []
         if isinstance(made, Refusal):
             await self.run.emit(
                 "agent_recruited", also=rows, granted=False, role=asked.role, by=asked.by, reason=made.reason
@@ -223,11 +227,11 @@ class Listener:
         )
         return record
 
-    def _moved(self, item: Waiting, outcome: str) -> list[PutOp]:
+    def _moved(self, item: Waiting, outcome: SignalOutcome = APPLIED) -> list[PutOp]:
         return handled(self.run.thread_id, item[0], item[1], outcome, self.run.services.clock.now())
 
-    async def _log(self, item: Waiting, outcome: str, rows: list[PutOp]) -> None:
-        await self.run.store.abatch([*rows, *self._moved(item, outcome)])
+    async def _refuse(self, item: Waiting, reason: str) -> None:
+        await self.run.store.abatch(self._moved(item, refused(reason)))
 
 
 class Outbox:

@@ -10,7 +10,7 @@ is to be taken up again, and must be found.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
 
@@ -18,10 +18,47 @@ Namespace = tuple[str, ...]
 MOST = 1_000_000
 """Rows a namespace is read up to."""
 
+Lifetime = Literal["run", "thread", "always"]
+"""How long rows are kept: until the next run starts on their thread, with the thread, or whatever becomes of it."""
 
-def space(kind: str, thread_id: str) -> Namespace:
-    """The namespace for rows of one kind (`events`, `board`, `outcomes` …) of one thread."""
-    return (kind, thread_id.replace("%", "%25").replace(".", "%2E") or "%")
+KINDS: dict[str, Lifetime] = {
+    "approvals": "run",
+    "audit": "thread",
+    "audit_head": "thread",
+    "board": "run",
+    "control": "run",
+    "decisions": "run",
+    "delegations": "run",
+    "effects": "run",
+    "events": "thread",
+    "hand_backs": "run",
+    "journal": "thread",
+    "launches": "thread",
+    "leases": "always",
+    "ledger": "run",
+    "mail": "run",
+    "nested": "run",
+    "outcomes": "thread",
+    "recruits": "run",
+    "retired": "run",
+    "signal_log": "thread",
+    "signals": "run",
+    "told": "run",
+    "trust": "always",
+}
+"""Every kind of row that stands in a namespace of its own. To add one, list it here: `space` refuses any other, and
+`clear` forgets what belongs to a run. (The outcomes of a thread are told apart by the step that wrote them.)"""
+
+
+def space(kind: str, owner: str) -> Namespace:
+    """The namespace for rows of one kind (`events`, `board`, `outcomes` …) of one thread; `trust` is of an agent.
+
+    Raises:
+        ValueError: `KINDS` does not have the kind, so nobody could say when its rows are forgotten.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"there is no kind of row called {kind!r}; list it in KINDS with how long it is kept")
+    return (kind, owner.replace("%", "%25").replace(".", "%2E") or "%")
 
 
 async def read_all(store: BaseStore, namespace: Namespace) -> list[Item]:
@@ -81,14 +118,9 @@ async def read_index(store: BaseStore) -> list[Listed]:
     return sorted(found, key=lambda listed: -listed.started_at)
 
 
-LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
-KINDS = (*LOADED, "signals", "ledger", "effects", "approvals", "told", "delegations", "nested")
-"""Rows that belong to one run, and are cleared when the next one starts on the thread."""
-
-
 async def clear(store: BaseStore, thread_id: str) -> None:
-    """Forget what signals did to the last run of a thread."""
-    places = [space(kind, thread_id) for kind in (*KINDS, "board")]
+    """Forget what belonged to the last run of a thread."""
+    places = [space(kind, thread_id) for kind, lifetime in KINDS.items() if lifetime == "run"]
     pages = await read_each(store, places)
     rows = [PutOp(place, row.key, None) for place, page in zip(places, pages, strict=True) for row in page]
     if rows:

@@ -120,6 +120,9 @@ class Services:
 class SupervisorGraph(StateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):
     """A supervisor graph before it is compiled."""
 
+    is_supervisor = True
+    """For who sees it as the `builder` of a compiled graph, and does not import this class."""
+
     def __init__(self, services: Services) -> None:
         super().__init__(SupervisorState, input_schema=SupervisorInput, output_schema=SupervisorOutput)
         self.services = services

@@ -8,6 +8,7 @@ executes, what the Store keeps.
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from uuid import uuid4
 from weakref import WeakSet
@@ -15,12 +16,12 @@ from weakref import WeakSet
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mail import Mailbox
-from nodes.runtime.rows import LOADED, read_all, read_each, space
+from nodes.runtime.rows import read_all, read_each, space
 from nodes.runtime.services import Clock
 from state.agent import Mail
 from state.approval import Decision
 from state.record import TaskRecord
-from state.signal import Control, HandBack, Signal
+from state.signal import Control, HandBack, Signal, SignalOutcome
 from state.text import Json
 
 Waiting = tuple[str, Json]
@@ -48,15 +49,32 @@ async def waiting(store: BaseStore, thread_id: str) -> list[Waiting]:
     return [(item.key, item.value) for item in await read_all(store, space("signals", thread_id))]
 
 
-def handled(thread_id: str, key: str, raw: Json, outcome: str, at: float) -> list[PutOp]:
+@dataclass(frozen=True)
+class Handled:
+    """A signal that was looked at, and what came of it."""
+
+    key: str
+    raw: Json
+    """Its content, which may be malformed."""
+    outcome: SignalOutcome
+    at: float
+    """Seconds since the epoch."""
+
+
+def handled(thread_id: str, key: str, raw: Json, outcome: SignalOutcome, at: float) -> list[PutOp]:
     """The rows that move a signal to the log; to be written together with its effect."""
-    entry: Json = {"signal": raw, "outcome": outcome, "at": at}
+    entry: Json = {"signal": raw, "outcome": outcome.model_dump(mode="json"), "at": at}
     return [PutOp(space("signals", thread_id), key, None), PutOp(space("signal_log", thread_id), key, entry)]
 
 
-async def read_log(store: BaseStore, thread_id: str) -> Sequence[tuple[str, Json]]:
+async def read_log(store: BaseStore, thread_id: str) -> Sequence[Handled]:
     """Every handled signal with what came of it, oldest first."""
-    return [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
+    rows = [(item.key, item.value) for item in await read_all(store, space("signal_log", thread_id))]
+    return [Handled(key, row["signal"], SignalOutcome.model_validate(row["outcome"]), row["at"]) for key, row in rows]
+
+
+LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+"""Kinds of rows that `SignalState` holds."""
 
 
 class SignalState:

@@ -16,8 +16,7 @@ from nodes.policy.oversight import Closeness, effective_oversight
 from nodes.policy.trust import results_by_agent, trust_of
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
-from state.agent import HUMAN
-from state.record import Outcome
+from state.record import HUMAN, Outcome
 from state.trust import Incident, RunResult, Trust
 
 _ENTRY: TypeAdapter[RunResult | Incident] = TypeAdapter(Annotated[RunResult | Incident, Field(discriminator="kind")])

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nodes.tools.document import Found
+from nodes.tools.readers.table import READERS
 from state.errors import SourcesInvalid
 
-TEXTS = {".md", ".markdown", ".txt", ".text", ".rst", ".log"}
-SUFFIXES = TEXTS | {".html", ".htm", ".pdf", ".csv", ".tsv", ".json", ".jsonl"}
 FILES = 5000
 ENTRIES = 200_000
 """Directory entries that are looked at before giving up on a tree."""
@@ -29,18 +29,6 @@ class Skipped:
     file: str
     reason: str
     """One line: why, and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A file to be read."""
-
-    name: str
-    """As labels have it: below its root, with `/`, without characters that a label cannot hold."""
-    path: str
-    """Where it really is, links resolved."""
-    size: int
-    mtime_ns: int
 
 
 @dataclass
@@ -139,7 +127,7 @@ class _Walk:
             return
         self.seen.add(path)
         suffix = Path(name).suffix.lower()
-        if suffix not in SUFFIXES and not given:
+        if suffix not in READERS and not given:
             self.unread[suffix or "(no suffix)"] += 1
             return
         try:

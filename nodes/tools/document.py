@@ -1,17 +1,34 @@
 """A source file once it is read: numbered units (lines, pages or rows) and the passages cut from them."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal
 
 from nodes.tools.passages import ENDINGS, Passage, place
+from state.quotation import Match, Part, Wording
 
 Unit = Literal["L", "p", "r"]
 Kind = Literal["text", "html", "pdf", "json", "table"]
+SHOWN_ROWS = 5_000
+"""Rows of a table in which a quotation is looked for the way they are shown."""
 UNIT_NAMES: dict[Unit, str] = {"L": "lines", "p": "pages", "r": "rows"}
 PLACE = re.compile(r"(?P<unit>[Lpr])(?P<first>\d{1,9})(?:-(?P<again>[Lpr])(?P<last>\d{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to be read."""
+
+    name: str
+    """As labels have it: below its root, with `/`, without characters that a label cannot hold."""
+    path: str
+    """Where it really is, links resolved."""
+    size: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +37,18 @@ class Grid:
 
     header: Sequence[str]
     rows: Sequence[Sequence[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a quotation stands."""
+
+    file: str
+    place: str
+    """The lines, pages or rows that it takes."""
+    quote: str
+    """What stands there, to the letter."""
+    found: Match
 
 
 @dataclass(frozen=True)
@@ -67,6 +96,25 @@ class Document:
         """Whether `quote` stands in it, to the letter or else with white space taken as equal."""
         return bool(quote.strip()) and (quote in self._whole or _flat(quote) in self._flat)
 
+    def find(self, parts: Sequence[Part], where: str = "") -> Located | None:
+        """Where a quotation stands in it, or within the place `where`; None if nowhere."""
+        span = self._span(where) if where else (1, len(self.units))
+        if span is None:
+            return None
+        found = self._wording.find(parts, self._starts[span[0] - 1], self._starts[span[1]])
+        if found is None:
+            return None
+        first, last = (bisect_right(self._starts, at) for at in (found.start, max(found.start, found.end - 1)))
+        there = place(self.unit, first, min(last, len(self.units)))
+        return Located(self.file, there, self._whole[found.start : found.end], found)
+
+    def heading_at(self, where: str) -> Passage | None:
+        """The passage in which a place begins; it knows the headings above."""
+        span = self._span(where)
+        if span is None or self.unit != "L":
+            return None
+        return next((cut for cut in self.cuts if (at := self._span(cut.place)) and at[0] <= span[0] <= at[1]), None)
+
     def last_of(self, where: str) -> int:
         """The last unit of a place of this document; 0 when there is no such place."""
         span = self._span(where)
@@ -94,6 +142,16 @@ class Document:
     def _flat(self) -> str:
         return _flat(self._whole)
 
+    @cached_property
+    def _wording(self) -> Wording:
+        return Wording(self._whole)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each unit begins in the whole text, and where the last one ends."""
+        gap = 1 if self.unit == "p" else 0
+        return list(accumulate((len(unit) + gap for unit in self.units), initial=0))
+
 
 @dataclass(frozen=True)
 class TableDocument(Document):
@@ -117,6 +175,28 @@ class TableDocument(Document):
         grid = self.grid or Grid((), [()] * number)
         cells = zip(grid.header, grid.rows[number - 1], strict=True)
         return "; ".join(f"{name}: {_flat(cell)}" for name, cell in cells if cell) or "(empty)"
+
+    def find(self, parts: Sequence[Part], where: str = "") -> Located | None:
+        """Also a row, or part of one, the way it is shown; and the names of the columns, which stand above row 1."""
+        if located := super().find(parts, where):
+            return located
+        first, last = (self._span(where) or (1, 0)) if where else (1, min(len(self.units), SHOWN_ROWS))
+        for number in range(first, min(last, first + SHOWN_ROWS - 1) + 1):
+            row = self._shown_wording(number)
+            if found := row.find(parts):
+                return Located(self.file, f"r{number}", self.shown(number)[found.start : found.end], found)
+        found = Wording(self.head).find(parts)
+        return Located(self.file, "r1", self.head[found.start : found.end], found) if found else None
+
+    def _shown_wording(self, number: int) -> Wording:
+        """A row the way it is shown, made comparable once."""
+        if number not in self._rows:
+            self._rows[number] = Wording(self.shown(number))
+        return self._rows[number]
+
+    @cached_property
+    def _rows(self) -> dict[int, Wording]:
+        return {}
 
     def holds(self, quote: str) -> bool:
         """Also true for the header, and for a row (or part of one) the way it is shown."""

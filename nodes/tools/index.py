@@ -1,30 +1,61 @@
-"""Full-text search over passages: SQLite FTS5 in memory, ranked by BM25 (Robertson and Zaragoza 2009).
+"""Full-text search over passages: SQLite FTS5 (BM25, Robertson and Zaragoza 2009), then a second look at the best.
 
-Matches in the file's name and in headings count more than those in the text, since they say what it is about.
+FTS5 holds stems, so that a question and a text meet whatever their endings. Its best `POOL` passages are ranked again
+by how much of the question they speak of, by weight: a word that few passages have weighs more (inverse document
+frequency), and a passage that has all words is worth more than one that has one of them ten times.
 """
 
+import math
 import re
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from nodes.tools.passages import Passage
+from nodes.tools.words import STOP_WORDS, keywords, stem, stems, words
 
 WEIGHTS = (1.5, 2.0, 1.0)
 """Of a match in the file name, the headings, the text."""
+POOL = 60
+"""Passages of BM25 that are ranked again."""
 TERMS = 64
-STOP_WORDS = frozenset(
-    """
-    a about all also am an and any are as at be been both but by can could did do does doing for from had has have
-    he her him his how i if in into is it its me more most my no nor not of on only or our out over own same she
-    should so some such than that the their them then there these they this those to too under up very was we were
-    what when where which while who whom whose why will with would you your
-    """.split()  # noqa: SIM905 - a list of 118 strings would hide the words
-)
-CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='porter unicode61 remove_diacritics 2')"
+DEEP = 3
+"""The best passages that a question's cover is measured in."""
+ROWS_OF_A_TABLE = 2
+"""Rows of one table among the best; more come after the texts."""
+SHORT = 90
+"""Characters below which a passage hardly says anything by itself."""
+CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='unicode61 remove_diacritics 0')"
+VOCABULARY = "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage, 'row')"
 SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passage MATCH ? ORDER BY rank, rowid LIMIT ?"
+
+_EXACT = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,60})\"|“([^”\n]{3,60})”|(?<![\w.])([A-Za-z_]\w*(?:[._]\w+)+)")
+_NUMBERS = re.compile(
+    r"\bhow (?:many|much|large|big|fast|often|long|old|far)\b|\bwhen\b|\bwhat (?:year|date|size|port)\b", re.IGNORECASE
+)
+_MANNER = re.compile(
+    r"\bhow (?:do|can|to|would|should|is|are)\b|\bwhat (?:command|option|function|method)\b", re.IGNORECASE
+)
+_LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
+_LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
+_CODE = re.compile(r"```|~~~|::\s*$|^ {4,}\S|^\s*\$ |>>> |\w\(", re.MULTILINE)
+_DEFINED = re.compile(r"^\W*what (?:is|are) (?:an? |the )?(?P<what>[\w .-]{2,40}?)\W*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What a search came to."""
+
+    passages: list[Passage]
+    """Best first."""
+    unknown: list[str]
+    """Words of the query that stand in no passage, as written."""
+    cover: float
+    """Share of the query's weight (by inverse document frequency) that the best passages speak of, 0 to 1."""
 
 
 class Index:
@@ -36,25 +67,120 @@ class Index:
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._connection.close)
         self._connection.execute(CREATE)
-        self._connection.executemany("INSERT INTO passage VALUES (?, ?, ?)", self._entries())
+        self._connection.execute(VOCABULARY)
+        self._stems = [
+            tuple(" ".join(stems(part)) for part in (one.file, one.trail, one.text)) for one in self._passages
+        ]
+        self._connection.executemany("INSERT INTO passage VALUES (?, ?, ?)", self._stems)
         self._connection.commit()
 
-    def search(self, query: str, limit: int) -> list[Passage]:
-        """The best passages that have any of the query's words, best first, at most `limit`."""
-        terms = terms_of(query)
-        if not terms or limit < 1:
-            return []
-        match = " OR ".join(f'"{term}"' for term in terms)
+    def search(self, query: str, limit: int) -> Hits:
+        """The best passages that have any of the query's words, at most `limit`. Any punctuation is harmless."""
+        wanted = self._wanted(query)
+        if not wanted or limit < 1:
+            return Hits([], [], 0.0)
+        weights = self._weights(wanted)
+        match = " OR ".join(f'"{key}"' for key in wanted)
         with self._lock:
-            rows = self._connection.execute(SELECT, (*WEIGHTS, match, limit)).fetchall()
-        return [replace(self._passages[row - 1], score=-rank) for row, rank in rows]
+            rows = self._connection.execute(SELECT, (*WEIGHTS, match, max(POOL, limit))).fetchall()
+        unknown = [wanted[key] for key in wanted if self._count(key) == 0]
+        if not rows:
+            return Hits([], unknown, 0.0)
+        ranked = self._ranked([(row - 1, -rank) for row, rank in rows], query, weights)
+        best = [at for at, _ in ranked[:limit]]
+        found = [replace(self._passages[at], score=score) for at, score in ranked[:limit]]
+        return Hits(found, unknown, self._cover(best[:DEEP], weights))
 
-    def _entries(self) -> Iterator[tuple[str, str, str]]:
-        for passage in self._passages:
-            yield passage.file, passage.trail, passage.text
+    def _wanted(self, query: str) -> dict[str, str]:
+        """The words to look for by stem; a name in one word that nothing has is looked for by its parts."""
+        found = keywords(query) or {stem(word): word for word in words(query)}
+        parts: dict[str, str] = {}
+        for key, word in list(found.items())[:TERMS]:
+            inner = stems(word)[1:] if self._count(key) == 0 else []
+            parts.update(dict.fromkeys(inner, word) or {key: word})
+        return parts
+
+    def _count(self, key: str) -> int:
+        """How many passages have a stem."""
+        with self._lock:
+            row = self._connection.execute("SELECT doc FROM vocabulary WHERE term = ?", (key,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def _weights(self, wanted: Iterable[str]) -> dict[str, float]:
+        """Inverse document frequency, as BM25 has it, kept above 0."""
+        total = len(self._passages)
+        return {key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (max(1, self._count(key)),)}
+
+    def _ranked(
+        self, pool: Sequence[tuple[int, float]], query: str, weights: dict[str, float]
+    ) -> list[tuple[int, float]]:
+        """The pool, best first, rows of one table and passages that say the same not in a row."""
+        top = max(score for _, score in pool)
+        scored = [(at, self._score(at, score / top, query, weights)) for at, score in pool]
+        first: list[tuple[int, float]] = []
+        later: list[tuple[int, float]] = []
+        rows, seen = Counter[str](), set[str]()
+        for at, score in sorted(scored, key=lambda item: (-item[1], item[0])):
+            passage, said = self._passages[at], self._stems[at][2]
+            is_row = passage.place.startswith("r")
+            rows[passage.file] += is_row
+            again = said in seen or (is_row and rows[passage.file] > ROWS_OF_A_TABLE)
+            seen.add(said)
+            (later if again else first).append((at, score))
+        return first + later
+
+    def _score(self, at: int, relevance: float, query: str, weights: dict[str, float]) -> float:
+        """BM25 and the share of the question's weight in it; more for what the question's form asks for."""
+        passage = self._passages[at]
+        file, trail, text = self._stems[at]
+        head, body = set(trail.split()) | set(file.split()), set(text.split())
+        whole = sum(weights.values())
+        share = sum(weight for key, weight in weights.items() if key in body or key in head) / whole
+        titled = sum(weight for key, weight in weights.items() if key in head) / whole
+        score = 0.5 * relevance + share + 0.5 * titled + 0.25 * self._nearness(text, weights)
+        if _LOGS.search(passage.file) and not _LOGGED.search(query):
+            score -= 0.4
+        if len(passage.text) < SHORT:
+            score -= 0.2
+        lower = passage.text.lower()
+        if any(part and part.lower() in lower for match in _EXACT.findall(query) for part in match):
+            score += 0.25
+        if _NUMBERS.search(query) and re.search(r"\d", passage.text):
+            score += 0.1
+        if _MANNER.search(query) and _CODE.search(passage.text):
+            score += 0.1
+        if (defined := _DEFINED.match(query)) and _defines(passage, defined["what"]):
+            score += 0.3
+        return score
+
+    def _nearness(self, text: str, weights: dict[str, float]) -> float:
+        """Share of neighbouring words of the question that stand near each other (in four words) in the text."""
+        keys = list(weights)
+        pairs = list(pairwise(keys))
+        if not pairs:
+            return 0.0
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(text.split()):
+            if word in weights:
+                places.setdefault(word, []).append(place)
+        near = [
+            any(abs(a - b) <= 4 for a in places.get(one, ()) for b in places.get(other, ())) for one, other in pairs
+        ]
+        return sum(near) / len(near)
+
+    def _cover(self, best: Sequence[int], weights: dict[str, float]) -> float:
+        """How much of the weight the best single passage has, a little more where the others have the rest."""
+        whole = sum(weights.values())
+        have = [{key for key in weights if key in set(" ".join(self._stems[at]).split())} for at in best]
+        shares = [sum(weights[key] for key in keys) / whole for keys in have]
+        together = sum(weights[key] for key in set().union(*have)) / whole
+        return round(0.75 * max(shares) + 0.25 * together, 3)
 
 
-def terms_of(query: str) -> list[str]:
-    """The words of a query, each once, without stop words unless there is nothing else; no punctuation is left."""
-    words = list(dict.fromkeys(re.findall(r"[^\W_]+", query.lower())))
-    return ([word for word in words if word not in STOP_WORDS] or words)[:TERMS]
+def _defines(passage: Passage, what: str) -> bool:
+    """Whether the passage says what a thing is: below a heading of that name, or in a sentence that begins with it."""
+    name = " ".join(stem(word) for word in words(what) if word.lower() not in STOP_WORDS)
+    titled = " ".join(stems(passage.heading)) == name
+    return titled or bool(
+        re.search(rf"(?:^|[.\n] *|\*\*|`){re.escape(what)}\W{{0,4}} (?:is|are|means)\b", passage.text, re.IGNORECASE)
+    )

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from state.agent import McpServer
-from state.errors import AgentFailed
+from state.errors import AgentFailed, ExtraMissing
 
 PACKAGE = "langchain_mcp_adapters"
 
@@ -45,7 +45,7 @@ class McpShelf:
 
 async def _asked(name: str, server: McpServer) -> list[BaseTool]:
     if not await asyncio.to_thread(find_spec, PACKAGE):
-        raise AgentFailed("tools of MCP servers need the extra `mcp`: pip install 'baton[mcp]'", "permanent")
+        raise AgentFailed(str(ExtraMissing("tools of MCP servers", "mcp")), "permanent")
     client = (await asyncio.to_thread(import_module, f"{PACKAGE}.client")).MultiServerMCPClient(
         {name: _connection(server)}
     )

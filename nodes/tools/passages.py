@@ -1,8 +1,8 @@
 """Cutting lines into passages: pieces small enough to cite and large enough to understand.
 
-A passage is cut out of the file to the letter. Blocks end at blank lines; a heading stays with what follows it, a
-small Markdown table or fenced block stays whole, and a very long line is cut at sentence ends (the pieces share its
-place).
+A passage is cut out of the file to the letter. Blocks end at blank lines; a heading stays with what follows it, a line
+that ends in a colon with the list, code or table it announces, a small Markdown table, fenced block or indented block
+stays whole, and a very long line is cut at sentence ends (the pieces share its place).
 """
 
 import re
@@ -77,7 +77,12 @@ def _spans(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[tu
         if held and not joined:
             yield held
         held = None
-        if _chars(lines, first, last) < SMALL or last in headings:
+        if (
+            _chars(lines, first, last) < SMALL
+            or last in headings
+            or _announces(lines[last - 1])
+            or (_is_item(lines[block[0] - 1]) and _fits(lines, first, last))
+        ):
             held = (first, last)
         else:
             yield from _bounded(lines, first, last)
@@ -88,21 +93,40 @@ def _spans(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[tu
 def _joins(
     lines: Sequence[str], headings: Mapping[int, Heading], held: tuple[int, int], block: tuple[int, int]
 ) -> bool:
-    """Whether a block goes with the small one before it. A heading takes what follows, whatever its size."""
+    """Whether a block goes with the one before it. A heading takes what follows, whatever its size."""
     underlined = held[1] - 1 in headings and not re.search(r"\w", lines[held[1] - 1])
     only_heading = held[1] in headings or underlined
     if only_heading and block[0] not in headings:
         return True
-    return (only_heading or block[0] not in headings) and _fits(lines, held[0], block[1])
+    if block[0] in headings and not only_heading:
+        return False
+    if _announces(lines[held[1] - 1]):
+        return _fits(lines, held[0], block[1], WHOLE)
+    goes_on = only_heading or _is_item(lines[block[0] - 1]) or _chars(lines, *held) < SMALL
+    return goes_on and _fits(lines, held[0], block[1])
+
+
+def _is_item(line: str) -> bool:
+    """Whether a line begins an item of a list."""
+    return bool(re.match(r"\s{0,3}(?:[-*+•]|\d{1,3}[.)])\s", line))
+
+
+def _announces(line: str) -> bool:
+    """Whether a line ends in a colon: what it announces comes next."""
+    return line.rstrip().endswith((":", ":**", "："))
 
 
 def _blocks(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[tuple[int, int]]:
-    """Runs of lines without a blank one; a heading begins a new one; a fenced block is one, blank lines included."""
+    """Runs of lines without a blank one; a heading begins a new one.
+
+    A fenced block is one, blank lines included, and so is an indented one.
+    """
     first: int | None = None
     fence = ""
     for number, line in enumerate(lines, start=1):
         bare = line.strip()
-        blank = not bare and not fence
+        inside = first is not None and _is_code(lines[first - 1]) and _is_code(_next_full(lines, number))
+        blank = not bare and not fence and not inside
         if first is not None and (blank or number in headings):
             yield first, number - 1
             first = None
@@ -114,6 +138,16 @@ def _blocks(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[t
         yield first, _last_full(lines, first)
 
 
+def _is_code(line: str) -> bool:
+    """Whether a line is indented as code is."""
+    return line.startswith(("    ", "\t")) and bool(line.strip())
+
+
+def _next_full(lines: Sequence[str], number: int) -> str:
+    """The first line from `number` on (three are looked at) that is not blank."""
+    return next((line for line in lines[number - 1 : number + 2] if line.strip()), "")
+
+
 def _last_full(lines: Sequence[str], first: int) -> int:
     """The last line that is not blank, for a fence that never closes."""
     return next(number for number in range(len(lines), first - 1, -1) if lines[number - 1].strip())
@@ -121,8 +155,7 @@ def _last_full(lines: Sequence[str], first: int) -> int:
 
 def _bounded(lines: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:
     """A block cut to size; a table or fenced block stays whole up to `WHOLE` lines."""
-    bare = lines[last - 1].lstrip()
-    most = WHOLE if bare.startswith(("|", "```", "~~~")) else LINES
+    most = WHOLE if _is_whole(lines[last - 1]) else LINES
     start, used = first, 0
     for number in range(first, last + 1):
         size = len(lines[number - 1])
@@ -154,10 +187,15 @@ def _pieces(line: str) -> Iterator[str]:
         yield piece
 
 
+def _is_whole(line: str) -> bool:
+    """Whether the block that ends with this line is a table, or code."""
+    return line.startswith(("   ", "\t")) or line.lstrip().startswith(("|", "```", "~~~"))
+
+
 def _chars(lines: Sequence[str], first: int, last: int) -> int:
     return sum(len(line) for line in lines[first - 1 : last])
 
 
-def _fits(lines: Sequence[str], first: int, last: int) -> bool:
-    most = WHOLE if lines[last - 1].lstrip().startswith(("|", "```", "~~~")) else LINES
+def _fits(lines: Sequence[str], first: int, last: int, most: int = 0) -> bool:
+    most = most or (WHOLE if _is_whole(lines[last - 1]) else LINES)
     return last - first < most and _chars(lines, first, last) <= CHARS * (most // LINES)

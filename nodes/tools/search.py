@@ -1,10 +1,12 @@
 """The tools over the sources: `search` their passages, `read` a place, `query` their tables by SQL."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from nodes.tools.index import Hits
 from nodes.tools.passages import Passage
 from nodes.tools.sources import Excerpt, Sources
 from nodes.tools.tables import QueryResult
@@ -23,13 +25,19 @@ def make_search(sources: Sources | None) -> BaseTool:
         """Search the sources for a few words; gives the best passages, each after its label, as [guide.md#L3-L9]."""
         if sources is None:
             raise ToolRefused(NO_SOURCES)
-        passages = await asyncio.to_thread(sources.search, query, max(1, min(limit, MOST)))
-        if not passages:
+        hits = await asyncio.to_thread(sources.search, query, max(1, min(limit, MOST)))
+        if not hits.passages:
             files = ", ".join(sources.files[:20])
             return f"No passage matches {query[:200]!r}. Try other words; the files are: {files}"
-        return "\n\n".join(shown(passage) for passage in passages)
+        return "\n\n".join([*(shown(passage) for passage in hits.passages), coverage(hits)])
 
     return StructuredTool.from_function(coroutine=search, name="search")
+
+
+def coverage(hits: Hits) -> str:
+    """The last line of a search: what it says about the query itself."""
+    unknown = ", ".join(json.dumps(word, ensure_ascii=False) for word in hits.unknown[:10]) or "none"
+    return f"(Words in no passage: {unknown}. The best passages speak of {hits.cover:.0%} of the query, by weight.)"
 
 
 def shown(passage: Passage) -> str:

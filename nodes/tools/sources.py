@@ -8,15 +8,18 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
 
-from nodes.tools.collect import Collection, Found, Skipped, collect
-from nodes.tools.document import UNIT_NAMES, Document
-from nodes.tools.index import Index
+from nodes.tools.collect import Collection, Skipped, collect
+from nodes.tools.document import UNIT_NAMES, Document, Found, Located
+from nodes.tools.index import Hits, Index
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_document
 from nodes.tools.tables import Tables
 from state.errors import SourcesInvalid, ToolRefused
+from state.quotation import Part
 
 FILE_BYTES = 50 * 1024 * 1024
 TOTAL_BYTES = 400 * 1024 * 1024
@@ -67,13 +70,24 @@ class Sources:
         """All names, in order."""
         return list(self._documents)
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What files and tables are called, in lower case, with and without folder and suffix."""
+        paths = [PurePosixPath(file.casefold()) for file in self._documents]
+        tables = [table.name.casefold() for table in self.tables.by_file.values()]
+        return frozenset([*map(str, paths), *(path.name for path in paths), *(path.stem for path in paths), *tables])
+
     def describe(self) -> list[str]:
         """One line a file: `prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows`."""
         return [self._line(document) for document in self._documents.values()]
 
-    def search(self, query: str, limit: int = 8) -> list[Passage]:
-        """The passages that match any word of `query`, best first. Any punctuation is harmless."""
+    def search(self, query: str, limit: int = 8) -> Hits:
+        """The passages that match any word of `query`, best first, and how well. Any punctuation is harmless."""
         return self._index.search(query, limit)
+
+    def passages(self, file: str) -> list[Passage]:
+        """What of a file can be found by a search, in order."""
+        return list(_searchable([self._document(file)]))
 
     def read(self, file: str, start: int = 1, count: int = 80) -> Excerpt:
         """Lines, pages or rows from `start` (from 1), at most `count` and never more than `READ_CHARS` characters.
@@ -108,6 +122,26 @@ class Sources:
         """Whether the file has `quote`, to the letter or else with white space taken as equal."""
         name = self.resolve(file)
         return name is not None and self._documents[name].holds(quote)
+
+    def find(self, parts: Sequence[Part], file: str, place: str = "") -> Located | None:
+        """Where a quotation stands in a file, or within a place of it; None if nowhere."""
+        name = self.resolve(file)
+        return self._documents[name].find(parts, place) if name else None
+
+    def find_anywhere(self, parts: Sequence[Part]) -> Located | None:
+        """The first place of a quotation in any file."""
+        return next((found for document in self._documents.values() if (found := document.find(parts))), None)
+
+    def trail_at(self, file: str, place: str) -> str:
+        """The headings above a place, outermost first: `Guide > Prices`; empty where there are none."""
+        name = self.resolve(file)
+        passage = self._documents[name].heading_at(place) if name else None
+        return passage.trail if passage else ""
+
+    def is_webpage(self, file: str) -> bool:
+        """Whether a file is a web page: its line numbers are those of its source, which no browser shows."""
+        name = self.resolve(file)
+        return name is not None and self._documents[name].kind == "html"
 
     def resolve(self, file: str) -> str | None:
         """The exact name of a file as somebody may have written it (`./Guide.md`, `docs/guide.md`); None if unclear."""

@@ -185,8 +185,3 @@ async def test_what_is_checkpointed_is_plain_json() -> None:
         return value is None or type(value) in (str, int, float, bool)
 
     assert [key for key, value in values.items() if key != "messages" and not plain(value)] == []
-
-
-def test_without_await_langgraph_says_what_to_use() -> None:
-    with pytest.raises(TypeError, match="ainvoke"):
-        graph_of().invoke({"query": "Q", "plan": plan("a")}, THREAD)

@@ -1,20 +1,43 @@
 """The same verbs without `await`."""
 
+import asyncio
+import signal
+import threading
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
 from state.errors import BadInput, ThreadUnknown
 from state.signal import Takeover
-from tests.clock import HeldClock
 from tests.runs import agent, plan
 
 
 async def asks(brief: Brief, desk: Any) -> str:
     return str((await desk.ask("launch")).type)
+
+
+class PressesCtrlC:
+    """An agent that is interrupted at its first turn."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    async def __call__(self, brief: Brief, desk: Any) -> str:
+        self.log.append(brief.task.id)
+        if self.log == ["a", "b"]:
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                self.log.append("cancelled")
+        return "done"
 
 
 def opened(**more: Any) -> Any:
@@ -54,6 +77,39 @@ def test_events_are_streamed() -> None:
         kinds = [event["kind"] for event in sup.stream("Q", plan=plan("a"))]
 
     assert (kinds[0], kinds[-1]) == ("phase_entered", "run_finished")
+
+
+def test_ctrl_c_cancels_the_run_and_resume_goes_on_from_what_was_finished() -> None:
+    work = PressesCtrlC()
+    with opened(team=[agent(work)]) as sup:
+        with pytest.raises(KeyboardInterrupt):
+            sup.start("Q", thread_id="t", plan=plan("a", "b <- a"))
+        log = [*work.log]
+        run = sup.resume("t")
+
+    assert log == ["a", "b", "cancelled"]
+    assert (run.status, work.log) == ("complete", [*log, "b"])
+
+
+def test_a_stream_that_is_closed_early_cancels_the_run() -> None:
+    began, log = threading.Event(), []
+
+    async def holds(brief: Brief, desk: Any) -> str:
+        log.append("start")
+        if not began.is_set():
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                log.append("cancelled")
+        return "done"
+
+    with opened(team=[agent(holds)]) as sup:
+        with closing(sup.stream("Q", thread_id="t", plan=plan("a"))) as events:
+            next(event for event in events if event["kind"] == "task_started")
+            began.wait()
+        assert log == ["start", "cancelled"]
+        assert sup.resume("t").status == "complete"
 
 
 def test_errors_are_the_same() -> None:

@@ -7,12 +7,12 @@ import pytest
 from langgraph.types import Command
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.approval import Approval, Decision
 from state.errors import BadInput
 from state.run import Run
 from state.signal import Decide
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan, statuses
 
 MINUTE = 60.0
@@ -94,7 +94,7 @@ async def test_looking_decides_and_starts_no_work() -> None:
         run = await sup.resume("t")
 
     assert (seen.status, seen.approvals, statuses(seen)) == ("paused", [], {"a": "parked"})
-    assert seen.error == "its questions are answered; it goes on with"
+    assert (seen.waits_for, seen.can_go_on, seen.hint) == ("resume", True, ["resume"])
     assert seen == again == listed[0]
     assert made == [("approve", "policy", "deadline")]
     assert due == ["t"]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import BadInput, ThreadUnknown
 from state.run import Run
 from state.signal import Pause, Resume, Signal, Takeover
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan
 
 HALF_AN_HOUR = 1800.0
@@ -52,7 +52,7 @@ async def test_the_policy_decides_and_the_run_stays_stopped_until_it_is_let_go_o
         after = await recorded(sup, "answered")
 
     assert [question.task_id for question in before.approvals] == ["critical", "low"]
-    assert {(run.status, run.error, len(run.approvals)) for run in seen} == {(before.status, None, 0)}
+    assert {(run.status, run.waits_for, len(run.approvals)) for run in seen} == {(before.status, "release", 0)}
     assert due == []
     assert sorted(made) == ["critical reject", "low approve"]
     assert after == made

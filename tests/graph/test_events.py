@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+from graph.testing import HeldClock
 from state.agent import Brief, Limits
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 

@@ -16,12 +16,12 @@ from graph.database import open_database
 from graph.guard import LeaseGuard
 from graph.settings import Settings
 from graph.sqlite.lease import LEASE_S, STEP_S, Leases
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
 from state.errors import ModelRejected, ThreadBusy
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Pause
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 from tests.served import THREAD, config, two
 
@@ -103,7 +103,7 @@ async def test_a_paused_run_is_held_by_nobody_until_it_is_let_go_on() -> None:
         free = {node: await both.can_take_it() async for node in both.nodes(Command(resume="go on"))}
 
     assert paused.status == "paused"
-    assert free == {"control": False, "execute": False, "__interrupt__": True}
+    assert free == {"control": False, "intake": False, "__interrupt__": True}
 
 
 async def test_a_run_that_failed_is_resumed_from_anywhere_at_once() -> None:

@@ -11,10 +11,10 @@ import pytest
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
 from state.errors import DatabaseUnusable, ModelRejected
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan
 
 

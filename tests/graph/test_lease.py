@@ -15,9 +15,9 @@ from pydantic import JsonValue
 
 from graph.sqlite.lease import LATEST_S, LEASE_S, PATIENCE_S
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import ThreadBusy
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 
 

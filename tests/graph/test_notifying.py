@@ -9,10 +9,10 @@ import pytest
 from graph.notifier import AppriseNotifier
 from graph.settings import read_settings
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.runtime.rows import space
 from state.agent import Brief
 from state.errors import SettingsInvalid
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 from tests.servers.webhook import webhook
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from graph.recovery import Recovery
+from graph.testing import HeldClock
 from state.errors import AgentsMissing
-from tests.clock import HeldClock
 
 
 class Town:

@@ -54,6 +54,7 @@ async def test_with_fail_the_task_fails_and_nobody_else_tries_it() -> None:
     async with opened(*team, on_reject="fail") as sup:
         run = await refused(sup, await sup.start("Q", plan=plan("ask", "b", "c", "after <- ask")))
 
+    assert (run.status, run.error) == ("failed", "ana did not allow launch: too early")
     assert statuses(run) == {"ask": "failed", "b": "done", "c": "done", "after": "skipped"}
     assert (run.tasks[0].error, run.tasks[0].agent) == ("ana did not allow launch: too early", "ada")
     assert run.tasks[0].attempts == 1
@@ -120,4 +121,4 @@ async def test_the_same_plan_again_does_not_ask_again() -> None:
     async with opened(agent(Work()), model=model, on_reject="replan") as sup:
         run = await refused(sup, await sup.start("Q", plan=plan("ask", "b", "c")))
 
-    assert (run.status, statuses(run)) == ("complete", {"ask": "failed", "b": "done", "c": "done"})
+    assert (run.status, statuses(run)) == ("partial", {"ask": "failed", "b": "done", "c": "done"})

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.services import SystemClock
 from nodes.runtime.signals import send
@@ -14,7 +15,6 @@ from state.approval import Decision
 from state.errors import BadInput, ModelRejected, ModelUnavailable
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Decide
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 DRAFT = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])
@@ -75,7 +75,8 @@ async def test_a_model_that_rejects_the_supervisor_fails_the_run_until_it_is_res
         failed = await sup.start("Q")
         run = await sup.resume(failed.thread_id)
 
-    assert (failed.status, failed.phase) == ("failed", "decomposing")
+    assert (failed.status, failed.phase, failed.waits_for) == ("failed", "decomposing", "model")
+    assert (failed.can_go_on, failed.hint, failed.has_ended) == (True, ["resume"], False)
     assert failed.error == "the server refused the key; check OPENAI_API_KEY"
     assert (run.status, run.error, statuses(run)) == ("complete", None, {"p": "done"})
 
@@ -126,5 +127,5 @@ async def test_a_run_that_was_cut_off_goes_on_with_what_had_not_finished() -> No
         run = await sup.resume("cut")
         ended = await finished(sup, "cut")
 
-    assert (cut.status, cut.error) == ("paused", "the process that ran it is gone; nothing is lost: resume it")
+    assert (cut.status, cut.waits_for, cut.hint, cut.error) == ("paused", "process", ["resume"], None)
     assert (run.status, did, ended) == ("complete", ["a", "b", "b", "c"], ["a", "b", "c"])

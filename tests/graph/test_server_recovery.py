@@ -20,12 +20,12 @@ from graph.server import AGAIN_S, ServerRecovery, recovering
 from graph.settings import read_settings
 from graph.sqlite.lease import STEP_S, Leases
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.services import Clock, SystemClock
 from state.agent import Brief
 from state.errors import AgentsMissing, SettingsInvalid, ThreadBusy
 from state.signal import Pause
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 from tests.served import THREAD, Two, config, two
 
@@ -60,6 +60,8 @@ class RunsThere:
     last: list[dict[str, Any]] = field(default_factory=list)
     is_late: bool = False
     """Somebody else's run begins before ours."""
+    is_empty: bool = False
+    """What is begun does nothing at all."""
 
     async def list(self, thread_id: str, limit: int) -> list[dict[str, Any]]:
         return self.last[:limit]
@@ -69,6 +71,8 @@ class RunsThere:
         if self.is_late:
             raise ConflictError("busy", response=answered(409), body=None)
         self.commands.append(command)
+        if self.is_empty:
+            return
         given: Any = Command(resume=command["resume"]) if command else None
         await self.both.graph.ainvoke(given, config(thread_id))
 
@@ -145,7 +149,7 @@ async def test_of_what_was_started_elsewhere_only_the_deadline_is_applied(thread
         run = await sup.view(thread)
         entries, _ = await sup.audit(thread)
 
-    assert (told, run.status, run.error) == ([], "paused", "its questions are answered; it goes on with")
+    assert (told, run.status, run.waits_for, run.can_go_on) == ([], "paused", "resume", True)
     assert [entry.kind for entry in entries] == ["requested", "answered"]
     assert server.threads.asked == (thread == THREAD)
 
@@ -249,6 +253,42 @@ async def test_what_could_not_be_gone_on_with_is_tried_again_after_a_while() -> 
     assert (soon, later) == ([], [{"resume": LOOK_AT_SIGNALS}])
 
 
+async def test_what_going_on_does_not_change_is_left_alone_until_somebody_changes_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(asks) as server:
+        await waits_on_the_server(server)
+        server.runs.is_empty, upkeep = True, server.upkeep
+        for _ in range(5):
+            await server.look(upkeep)
+            server.both.clock.time += AGAIN_S
+        tried, said = len(server.runs.commands), [record.getMessage() for record in caplog.records]
+        await server.both.graph.aupdate_state(config(), {"notes": ["Be brief."]})
+        server.runs.is_empty = False
+        await server.look(upkeep)
+        run = await server.both.other.view(THREAD)
+
+    assert (tried, len(server.runs.commands), run.status) == (1, 2, "complete")
+    assert [text for text in said if "going on has changed nothing" in text] == [
+        f"{THREAD}: going on has changed nothing; it is left alone until somebody changes it"
+    ]
+
+
+async def test_a_run_of_the_server_whose_question_a_page_marked_as_resolved_goes_on_without_it() -> None:
+    async with serving(asks) as server:
+        await server.both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        server.threads.status[THREAD] = "idle"
+        await server.both.graph.aupdate_state(config(), None, as_node="__end__")
+        server.both.clock.time += STEP_S + 1
+        told = await server.look()
+        run = await server.both.other.view(THREAD)
+        made = await answers(server.both.other)
+
+    assert (told, run.status, run.tasks[0].result) == ([None], "complete", "reject")
+    assert made == [("reject", "human")]
+    assert run.warnings[0].startswith("Marked as resolved with open questions: a.0.q1 (launch).")
+
+
 async def test_while_a_server_looks_after_its_runs_nobody_else_takes_them_up() -> None:
     async with serving(asks) as server:
         await waits_on_the_server(server)
@@ -334,7 +374,7 @@ async def test_a_server_looks_every_two_seconds_unless_told_otherwise() -> None:
     def client() -> Any:
         reached.append("server")
 
-    async with recovering(client), asyncio.timeout(10):
+    async with recovering(client), asyncio.timeout(90):
         assert await is_looked_after(SystemClock())
 
     assert (reached, read_settings().watch_every_s) == (["server"], 2.0)

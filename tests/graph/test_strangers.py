@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import AgentsMissing, BadInput
 from state.run import Run
 from state.signal import Cancel, HandBack, Pause, Resume, SendMail, Signal, Takeover
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 HALF_AN_HOUR = 1800.0
@@ -19,7 +19,7 @@ STRANGER = agent(name="zoe", role="writer")
 TASKS = plan({"id": "a", "role": "asker"}, {"id": "b", "role": "helper", "depends_on": ["a"]})
 REFUSAL = (
     "thread t needs agents that are not in this team: slow, bo; "
-    "go on with the program that started it, or set BATON_TEAM to its team file"
+    "go on with the program that started it, or give its team file (--team, or BATON_TEAM)"
 )
 
 
@@ -79,7 +79,8 @@ async def test_an_answer_from_a_process_with_another_team_is_kept_once_and_the_o
         after = len((await sup.audit("t"))[0])
 
     assert (answered.status, answered.approvals) == ("paused", [])
-    assert answered.error == "its questions are answered; it goes on with"
+    assert (answered.waits_for, answered.missing_agents, answered.hint) == ("team", ["slow", "bo"], [])
+    assert (answered.can_go_on, answered.error) == (False, None)
     assert [(entry.kind, entry.by, entry.door) for entry in entries[1:]] == [("answered", "ana", "command line")]
     assert (broken, len(events), after) == ("", 1, len(entries))
     assert (run.status, statuses(run)) == ("complete", {"a": "done", "b": "done"})

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
 from state.errors import BadInput, ThreadBusy, ThreadUnknown
 from state.plan import Plan
 from state.replies import PlanDraft, TaskDraft
 from tests.builders import make_plan
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan, statuses
 
 DRAFT = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from graph.supervisor import Supervisor
+from graph.testing import HeldClock
 from nodes.policy.trust import DAY_S
 from state.agent import Brief
 from state.errors import AgentFailed, BadInput
 from state.run import Run
 from state.trust import Level, Trust
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, all_approved, opened, plan
 
 TEN = [f"t{n}" for n in range(10)]

@@ -1,7 +1,7 @@
 """The house in figures: `python -m tests.house.figures [FOLDER]`, for another checkout as well as for this one.
 
-Files, lines and their median; the share of heads (module docstrings and imports); files that exactly one other imports;
-the longest chain of imports; and the files that have a coroutine or a frame under way while a task's agent works.
+Files, lines and their median; tests; the share of heads (module docstrings and imports); files that exactly one other
+imports; the longest chain of imports; the files with a coroutine or a frame under way while a task's agent works.
 """
 
 import ast
@@ -85,6 +85,13 @@ def way_of_a_task(root: Path, scratch: Path) -> list[str]:
     return [path.relative_to(root).as_posix() for path in paths if path.is_relative_to(root / "nodes")]
 
 
+def ids_of_tests(root: Path) -> list[str]:
+    """All tests, those of campaigns included."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
 def main() -> None:
     """Print the figures."""
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[2]).resolve()
@@ -98,6 +105,7 @@ def main() -> None:
     print(f"files                            {len(found)}")
     print(f"lines                            {sum(sizes.values())}")
     print(f"median of a file                 {statistics.median(sizes[name] for name in plain):.0f}")
+    print(f"tests                            {len(ids_of_tests(root))}")
     print(f"heads                            {heads / sum(sizes.values()):.1%} of all lines")
     print(f"imported by one other file only  {sum(len(by) == 1 for by in users.values())}")
     print(f"longest chain of imports         {len(chain)}: {' > '.join(chain)}")

@@ -128,7 +128,7 @@ def waits_beside_work(folder: Path) -> Story:
             said = await desk.ask("send", {"to": "bob"}, "high")
             note(folder, f"unparked at {time.time()}")
             return f"{said.type} by {said.by}"
-        for _ in range(3000):
+        for _ in range(9000):
             if (folder / "log").exists() and "unparked" in (folder / "log").read_text():
                 return "saw it"
             await asyncio.sleep(0.01)

@@ -16,7 +16,7 @@ from state.run import Run
 from tests.journeys.doom import THREAD
 from tests.runs import agent, plan
 
-PATIENCE_S = 20
+PATIENCE_S = 90
 """After this a test that waits for something fails."""
 IDS = {"top": "top.0.q1", "one": "a.0.mid/one.0.q1", "two": "a.0.mid/m.0.low/two.0.q1"}
 """The questions of `Levels`, by the task that asks: outermost, one level down, two levels down."""

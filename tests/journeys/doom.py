@@ -1,12 +1,9 @@
-"""Processes that die: a story is told in a process of its own, which kills itself (SIGKILL) at a chosen point.
-
-Importing LangGraph takes seconds; a forking server that has done it once makes a process in hundredths of one.
-"""
+"""Processes that die: a story is told in a process of its own, which kills itself (SIGKILL) at a chosen point."""
 
 import asyncio
-import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +20,7 @@ from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
 from state.run import Run
 from state.text import Json
+from tests.servers import forks
 
 THREAD = "t"
 Moment = Literal["event", "before a write", "after a write", "seconds"]
@@ -50,35 +48,25 @@ class Doom:
     number: float
 
 
-UNTOLD = 255
-"""What multiprocessing says where its fork server was not told in time how a process ended."""
-
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.journeys.stories"])
-
-
 async def die(telling: Telling, folder: Path, doom: Doom | None = None) -> bool:
     """Start a story in a process of its own; whether it was killed. Without `doom` the story kills itself."""
     _make(folder)
     code = await in_another_process(_start, telling, folder, doom)
-    assert code in (0, -signal.SIGKILL, UNTOLD), f"the process ended with {code}; its error is above"
+    assert code in (0, -signal.SIGKILL), f"the process ended with {code}; its error is above"
     return code != 0
 
 
 async def in_another_process(work: Callable[..., None], *args: object) -> int:
     """Run a function of a module in another process; its exit code."""
+    return await asyncio.to_thread(lambda: forks.spawn(_and_end, work, args).wait())
 
-    def run() -> int:
-        process = _processes.Process(target=work, args=args)
-        process.start()
-        process.join(60)
-        code = process.exitcode
-        process.kill()
-        process.join()
-        process.close()
-        return -1 if code is None else code
 
-    return await asyncio.to_thread(run)
+def _and_end(work: Callable[..., None], args: tuple[object, ...]) -> None:
+    """End at once after the work: these processes leave nothing behind but their files."""
+    work(*args)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 async def live(telling: Telling, folder: Path, *, onwards: Callable[[Supervisor], Awaitable[Run]] | None = None) -> Run:

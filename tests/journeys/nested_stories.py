@@ -135,7 +135,7 @@ def asks_below_beside_work(folder: Path) -> Story:
             said = await desk.ask("send", {"to": "bob"}, "high")
             note(folder, f"unparked at {time.time()}")
             return f"{said.type} by {said.by}"
-        for _ in range(3000):
+        for _ in range(9000):
             if any(line.startswith("unparked") for line in notes(folder)):
                 return "saw it"
             await asyncio.sleep(0.01)

@@ -18,7 +18,7 @@ from state.signal import SIGNAL, Signal
 from tests.runs import agent, opened
 
 THREAD = "t"
-PATIENCE_S = 20
+PATIENCE_S = 90
 """After this a test that waits for something fails."""
 
 

@@ -11,8 +11,8 @@ from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, tell, under_way
 from tests.runs import agent, plan, statuses
 
-WITHIN_S = 1.0
-"""From the signal to the end of the run."""
+WITHIN_S = 5.0
+"""From the signal to the end of the run, on a machine with other things to do."""
 
 
 class Calls:
@@ -55,7 +55,7 @@ async def test_ten_agents_in_a_call_two_of_them_nested_are_cancelled_from_anothe
             await calls.all_in.wait()
             assert await in_another_process(tell, db, {"kind": "cancel", "by": "ana", "reason": "enough"}) == 0
         run, events = running.result(), await sup.events(THREAD)
-        ((key, _),) = await read_log(sup.graph.store, THREAD)
+        (handled,) = await read_log(sup.graph.store, THREAD)
 
     assert (run.status, set(statuses(run).values())) == ("cancelled", {"cancelled"})
     assert sorted(calls.begun) == sorted(calls.broken_off) == sorted([*names, "inner t0", "inner t1"])
@@ -63,7 +63,7 @@ async def test_ten_agents_in_a_call_two_of_them_nested_are_cancelled_from_anothe
     assert cancelled.data["reason"] == "enough"
     assert not [event for event in events if event.kind == "task_started" and event.seq > cancelled.seq]
     assert events[-1].kind == "run_finished"
-    assert events[-1].ts - sent_at(key) < WITHIN_S
+    assert events[-1].ts - sent_at(handled.key) < WITHIN_S
 
 
 def sent_at(key: str) -> float:

@@ -8,7 +8,7 @@ from nodes.runtime.rows import space
 from nodes.runtime.signals import read_log, waiting
 from state.agent import Brief
 from state.approval import Decision
-from state.signal import Decide, Pause, Retire
+from state.signal import APPLIED, Decide, Pause, Retire, refused
 from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, tell, under_way
 from tests.runs import agent, plan, statuses
@@ -53,14 +53,14 @@ async def test_of_two_answers_the_first_wins_and_the_second_is_refused_and_logge
             await sup.signal(THREAD, decide("approve", "ben", "no.such.question"))
             await logged(sup, 3)
             work.open()
-        log = [entry["outcome"] for _, entry in await read_log(sup.graph.store, THREAD)]
+        log = [handled.outcome for handled in await read_log(sup.graph.store, THREAD)]
         answers = [event.data for event in await happened(sup, "approval_answered")]
 
     assert running.result().tasks[0].result == "reject by ana"
     assert log == [
-        "done",
-        "refused: asks.0.q1 was answered before: ana said reject; the first answer stands",
-        "refused: no open question is called 'no.such.question'",
+        APPLIED,
+        refused("asks.0.q1 was answered before: ana said reject; the first answer stands"),
+        refused("no open question is called 'no.such.question'"),
     ]
     assert [(said["id"], said["decision"], said["by"]) for said in answers] == [(QUESTION, "reject", "ana")]
 
@@ -91,15 +91,15 @@ async def test_signals_that_are_malformed_or_not_allowed_are_refused_and_logged(
                 await sup.graph.store.aput(space("signals", THREAD), key, raw)
             await logged(sup, len(bad))
             work.open()
-        log = {key: str(entry["outcome"]) for key, entry in await read_log(sup.graph.store, THREAD)}
+        log = {handled.key: handled.outcome for handled in await read_log(sup.graph.store, THREAD)}
         left = await waiting(sup.graph.store, THREAD)
 
     assert (running.result().status, left) == ("complete", [])
-    assert all(outcome.startswith("refused: ") for outcome in log.values())
-    assert log["3"] == "refused: an agent may not send pause"
-    assert log["4"] == "refused: an agent may not send retire"
-    assert log["5"] == "refused: there is no agent 'nobody'"
-    assert "explode" in log["1"]
+    assert all(outcome.status == "refused" for outcome in log.values())
+    assert log["3"].reason == "an agent may not send pause"
+    assert log["4"].reason == "an agent may not send retire"
+    assert log["5"].reason == "there is no agent 'nobody'"
+    assert "explode" in log["1"].reason
 
 
 async def test_a_signal_from_another_process_is_seen_soon_and_one_from_this_process_at_once(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ async def test_a_signal_from_another_process_is_seen_soon_and_one_from_this_proc
             await happened(sup, "agent_retired")
             near = loop.time() - before
             work.open()
-        (key, _), *_ = await read_log(sup.graph.store, THREAD)
+        first, *_ = await read_log(sup.graph.store, THREAD)
 
-    assert far.ts - int(key.split("-")[0]) / 1_000_000 < 1.0  # 0.25 is promised: see benchmarks/signals.py
+    assert far.ts - int(first.key.split("-")[0]) / 1_000_000 < 1.0  # 0.25 is promised: see benchmarks/signals.py
     assert near < 1.0

@@ -303,7 +303,7 @@ async def test_what_was_cut_off_by_the_time_limit_is_asked_about() -> None:
             await asyncio.Event().wait()
         return "there"
 
-    worker = does(lambda desk: desk.once("upload", hangs), limits=Limits(timeout_s=0.05))
+    worker = does(lambda desk: desk.once("upload", hangs), limits=Limits(timeout_s=0.6))
     async with opened(worker) as sup:
         waiting = await started(sup)
         [asked] = waiting.approvals

@@ -110,6 +110,19 @@ async def test_what_was_recruited_while_the_answer_was_put_together_is_reviewed(
     assert (model.asked["reviewing"], model.asked["assembling"]) == (2, 2)
 
 
+@pytest.mark.parametrize("phase", ["reviewing", "assembling"])
+@pytest.mark.parametrize("on_record", [True, False], ids=["before the model is asked", "while it thinks"])
+async def test_who_is_recruited_when_all_is_done_does_his_task_and_it_is_reviewed_and_reported(
+    tmp_path: Path, phase: str, *, on_record: bool
+) -> None:
+    more = Recruit(role="helper", task="Look at it all.", by="ana")
+    async with spoken_to(tmp_path, phase, more, on_record=on_record) as (sup, _):
+        run = await sup.start("Q", thread_id=THREAD)
+
+    assert (run.status, [task.agent for task in run.tasks]) == ("complete", ["ada", "ada", "hal"])
+    assert set(statuses(run).values()) == {"done"}
+
+
 async def test_what_was_changed_is_reviewed_only_as_often_as_is_granted(tmp_path: Path) -> None:
     back = Review(verdicts=[Verdict(task_id="north", accept=False, feedback="Say more.")])
     async with spoken_to(tmp_path, "assembling", TAKEOVER, max_iterations=1) as (sup, model):

@@ -1,7 +1,7 @@
 """The examples run as they are, and things happen in the order that the documents they come from describe."""
 
 import importlib.util
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from graph.team_file import open_team
 from state.event import Event
 from tests.conftest import ROOT
+from tests.servers import forks
 
 EXAMPLES = ROOT / "examples"
 
@@ -74,11 +75,15 @@ def test_the_leads_team_file_is_fine() -> None:
     assert team.agent("lead").escalate_to == "human"
 
 
+def as_a_script(path: Path) -> None:
+    """As `python PATH` does it."""
+    sys.path[0], sys.argv = str(path.parent), [str(path)]
+    runpy.run_path(str(path), run_name="__main__")
+
+
 @pytest.mark.parametrize("name", ["research_and_writing", "lead_with_workers"])
 def test_it_runs_from_the_command_line(name: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name / "run.py")], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = forks.run(as_a_script, EXAMPLES / name / "run.py", cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("task_started ")

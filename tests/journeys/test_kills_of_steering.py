@@ -20,7 +20,7 @@ WRITES = (14, 75)
 
 async def steer(folder: Path) -> None:
     """What somebody else says, from another process than the one that dies, when the run has come to its gate."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while "start gate" not in notes(folder):  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.005)
     async with opened(growing(folder), folder) as sup:
@@ -35,7 +35,7 @@ async def steer(folder: Path) -> None:
 async def effects(folder: Path, run: Run) -> dict[str, object]:
     async with opened(growing(folder), folder) as sup:
         events = Counter(event.kind for event in await sup.events(THREAD))
-        log = [entry["outcome"] for _, entry in await read_log(sup.graph.store, THREAD)]
+        log = [handled.outcome for handled in await read_log(sup.graph.store, THREAD)]
         left = await waiting(sup.graph.store, THREAD)
     return {
         "status": run.status,
@@ -70,4 +70,4 @@ async def test_recruits_mail_and_retirement_take_effect_once_wherever_the_proces
 
     moments: tuple[Moment, ...] = ("before a write", "after a write")
     await in_turns(story, [(n, chance.choice(moments), chance.randint(*WRITES)) for n in range(POINTS)])
-    assert sum(killed) >= 0.8 * POINTS
+    assert sum(killed) >= 0.8 * len(killed)

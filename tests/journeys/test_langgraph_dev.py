@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
@@ -145,6 +146,33 @@ async def test_a_thread_can_be_copied_and_goes_on_with_another_question(client: 
     assert "36" in first.state["report"]
     assert "49" in second.state["report"]
     assert [message["type"] for message in second.state["messages"]] == ["human", "ai", "human", "ai"]
+
+
+@pytest.mark.parametrize("asked", ["graph", "graph?xray=true", "schemas", "subgraphs", "subgraphs?recurse=true"])
+async def test_pages_get_the_drawing_the_schemas_and_the_subgraphs_of_the_supervisor(
+    asked: str, server: Server, client: LangGraphClient
+) -> None:
+    [assistant] = await client.assistants.search(graph_id="supervisor")
+    async with httpx.AsyncClient(base_url=server.url, timeout=30) as pages:
+        answer = await pages.get(f"/assistants/{assistant['assistant_id']}/{asked}")
+
+    assert (answer.status_code, bool(answer.json())) == (200, True)
+
+
+async def test_a_question_that_a_page_marks_as_resolved_is_cancelled_and_the_run_goes_on_by_itself(
+    client: LangGraphClient, server: Server
+) -> None:
+    asked = await run(client, input={**IN_COMMAND, "sources": sources(server)})
+    await client.threads.update_state(asked.thread_id, None, as_node="__end__")
+    async with asyncio.timeout(60):
+        while not (waiting := (await client.threads.get(asked.thread_id))["interrupts"]):  # noqa: ASYNC110 # another process
+            await asyncio.sleep(0.2)
+    state: Any = (await client.threads.get_state(asked.thread_id))["values"]
+
+    [[question]] = waiting.values()
+    assert [approval["id"] for approval in question["value"]["approvals"]] == ["plan.1"]
+    assert [text for text in state["warnings"] if text.startswith("Marked as resolved with open questions: plan.0")]
+    assert [one["content"] for one in state["messages"]][-1] == state["warnings"][-1]
 
 
 def test_the_server_met_no_blocking_call_and_misses_no_method_of_ours(server: Server) -> None:

@@ -9,11 +9,11 @@ from langchain_core.tools import StructuredTool, tool
 from langgraph.pregel.remote import RemoteGraph
 
 from graph.app import build_supervisor
+from graph.testing import HeldClock
 from nodes.llm.scripted import Delay, ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief, Limits
 from state.errors import BadInput
-from tests.clock import HeldClock
 from tests.journeys.steered import THREAD, happened, supervisor, under_way
 from tests.runs import agent, opened, plan, statuses
 
@@ -40,7 +40,7 @@ async def test_fifty_agents_at_once_make_exactly_the_calls_that_the_budget_has_r
         said = [event.data["reason"] for event in await happened(sup, "budget_exceeded")]
 
     assert len(model.calls) == run.usage.calls == 20
-    assert (run.status, run.error, said) == ("failed", limit, [limit])
+    assert (run.status, run.error, said) == ("partial", limit, [limit])
     assert run.report is not None
     assert f"**Stopped early:** {limit}" in run.report
     done = [task for task in run.tasks if task.status == "done"]
@@ -96,7 +96,7 @@ async def test_no_task_starts_when_the_money_is_spent() -> None:
     async with opened(agent(buys), cost_budget=1.0) as sup:
         run = await sup.start("Q", plan=plan("a", "b <- a", "c <- b", "d <- c", "e <- d"))
 
-    assert (run.status, run.error) == ("failed", "the cost_budget of $1.00 is used up ($1.20 spent)")
+    assert (run.status, run.error) == ("partial", "the cost_budget of $1.00 is used up ($1.20 spent)")
     assert statuses(run) == {"a": "done", "b": "done", "c": "done", "d": "cancelled", "e": "skipped"}
     assert run.usage.cost == pytest.approx(1.2)
 
@@ -148,7 +148,7 @@ async def test_when_time_is_up_calls_end_and_what_was_finished_is_delivered() ->
             clock.rings.set()
         run = running.result()
 
-    assert (run.status, run.error) == ("failed", "the run's limit of 90 seconds is reached")
+    assert (run.status, run.error) == ("partial", "the run's limit of 90 seconds is reached")
     assert statuses(run) == {"quick": "done", "slow": "cancelled", "late": "cancelled"}
     assert run.report is not None
     assert "quick" in run.report

@@ -13,7 +13,7 @@ from nodes.policy.mail import CAPACITY
 from nodes.runtime.desk import Desk
 from nodes.runtime.signals import SignalState, read_log
 from state.agent import AgentSpec, Brief
-from state.signal import Pause, SendMail
+from state.signal import Pause, SendMail, refused
 from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, logged, supervisor, tell, under_way
 from tests.runs import agent, plan
@@ -80,9 +80,9 @@ async def test_mail_to_nobody_is_refused_and_logged_where_a_person_sends_it() ->
             await sup.signal(THREAD, SendMail(to="nobody", text="hello"))
             await logged(sup, 1)
             work.open()
-        ((_, entry),) = await read_log(sup.graph.store, THREAD)
+        (handled,) = await read_log(sup.graph.store, THREAD)
 
-    assert entry["outcome"] == "refused: there is nobody called 'nobody'"
+    assert handled.outcome == refused("there is nobody called 'nobody'")
 
 
 async def test_mail_sent_while_paused_is_there_when_the_run_goes_on() -> None:

@@ -7,12 +7,12 @@ import pytest
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import tool
 
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel, Step
 from state.agent import AgentSpec
 from state.approval import Decision
 from state.replies import PlanDraft
 from state.signal import Decide, Pause, Resume, Signal, Takeover
-from tests.clock import HeldClock
 from tests.journeys.below import IDS, PLAN, Levels, Postbox, drafts, once, recorded, unit, until_asked
 from tests.journeys.doom import THREAD
 from tests.journeys.steered import happened, under_way

@@ -110,10 +110,14 @@ async def test_what_a_nested_supervisor_asked_that_failed_is_asked_no_more() -> 
     assert [entry.kind for entry in entries] == ["requested"]
 
 
+TRY_S = 2.0
+"""Of a try that is to run out of time: enough to come to its questions, two levels down, on a busy machine."""
+
+
 async def test_a_try_that_ran_out_of_time_takes_its_question_along_to_the_next() -> None:
     levels = Levels()
     low = unit("low", agent(levels.work), tasks=("two", "idle"))
-    mid = unit("mid", low, tasks=("m: low",)).model_copy(update={"limits": Limits(timeout_s=0.6)})
+    mid = unit("mid", low, tasks=("m: low",)).model_copy(update={"limits": Limits(timeout_s=TRY_S)})
     async with opened(mid, max_iterations=0, max_attempts=20) as sup:
         async with under_way(sup, MID) as running:
             await happened(sup, "task_retried")
@@ -136,7 +140,7 @@ async def test_what_is_still_open_when_the_next_try_takes_up_the_work_is_asked_t
         return said
 
     low = unit("low", agent(work), tasks=("top", "two"))
-    mid = unit("mid", low, tasks=("m: low",)).model_copy(update={"limits": Limits(timeout_s=0.6)})
+    mid = unit("mid", low, tasks=("m: low",)).model_copy(update={"limits": Limits(timeout_s=TRY_S)})
     two, top = IDS["two"], IDS["two"].replace("two", "top")
     async with opened(mid, max_iterations=0, max_attempts=20) as sup:
         run = await sup.start("Q", thread_id=THREAD, plan=MID)

@@ -15,7 +15,7 @@ from state.approval import Decision, Entry
 from state.errors import BadInput
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run
-from state.signal import Cancel, Decide, Pause, Signal, Takeover
+from state.signal import APPLIED, Cancel, Decide, Pause, Signal, Takeover, refused
 from tests.journeys.doom import THREAD
 from tests.runs import agent, all_approved, opened, plan, statuses
 
@@ -183,11 +183,12 @@ async def test_a_signal_with_a_plan_that_cannot_be_used_leaves_the_question_open
     async with in_command() as sup:
         waiting = await asked(sup)
         run = await sup.signal(THREAD, decide({"type": "edit", "args": plan("x <- x")}))
-        [(_, entry)] = await read_log(sup.graph.store, THREAD)
+        [handled] = await read_log(sup.graph.store, THREAD)
 
     assert (run.status, run.approvals) == ("waiting", waiting.approvals)
-    assert "refused: plan.0: the new arguments cannot be used" in str(entry["outcome"])
-    assert "'x' depends on itself" in str(entry["outcome"])
+    assert handled.outcome.status == "refused"
+    assert handled.outcome.reason.startswith("plan.0: the new arguments cannot be used")
+    assert "'x' depends on itself" in handled.outcome.reason
 
 
 async def test_a_second_decision_about_a_plan_is_refused() -> None:
@@ -198,13 +199,13 @@ async def test_a_second_decision_about_a_plan_is_refused() -> None:
         await sup.signal(THREAD, decide({"type": "reject"}, by="bob"))
         with pytest.raises(BadInput, match=r"plan\.0 was answered before: ana said approve; the first answer stands"):
             await sup.answer(THREAD, {"plan.0": False}, by="bob")
-        outcomes = [str(entry["outcome"]) for _, entry in await read_log(sup.graph.store, THREAD)]
+        outcomes = [handled.outcome for handled in await read_log(sup.graph.store, THREAD)]
         run = await all_approved(sup, await sup.resume(THREAD))
 
     assert outcomes == [
-        "done",
-        "done",
-        "refused: plan.0 was answered before: ana said approve; the first answer stands",
+        APPLIED,
+        APPLIED,
+        refused("plan.0 was answered before: ana said approve; the first answer stands"),
     ]
     assert (run.status, statuses(run)) == ("complete", {"a": "done", "b": "done"})
 

@@ -10,11 +10,11 @@ from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from graph.testing import HeldClock
 from state.agent import AgentSpec, Limits
 from state.event import Event
 from state.run import Run
 from state.signal import Cancel
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan, statuses
 from tests.servers.dev import Server, free_port, serving
 

@@ -136,7 +136,7 @@ async def test_every_begin_that_may_have_happened_is_left_to_a_human_although_it
         await desk.once("send", send, {"to": "n1"}, undo="unsend")
         return (await desk.ask("wait")).type
 
-    worker = agent(act, tools=[unsend], limits=Limits(timeout_s=0.1))
+    worker = agent(act, tools=[unsend], limits=Limits(timeout_s=0.6))
     team = unit("mid", worker, tasks=("n",), oversight="on_the_loop") if is_nested else worker
     tasks = plan({"id": "a", "role": "mid"}) if is_nested else plan("a")
     answers: list[JsonValue] = [True, {"type": "edit", "args": {"to": "n2"}}, {"type": "edit", "args": {"to": "n1"}}]

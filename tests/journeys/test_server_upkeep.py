@@ -26,7 +26,7 @@ from tests.journeys.doom import notes
 from tests.runs import plan
 from tests.servers.dev import Server, serving_the_checkout
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 TEAM = """
 agents:
   - {name: ada, role: generalist, run: "crew:works"}

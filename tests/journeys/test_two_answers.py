@@ -78,7 +78,7 @@ async def test_who_answers_a_run_that_listens_to_nobody_any_more_is_told_who_was
         assert store is not None
         async with sup._runs.leases.hold(THREAD):  # as another process does that is about to end the run
             late = asyncio.create_task(sup.answer(THREAD, {QUESTION: True}, by="ana"))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(90):
                 while not await waiting(store, THREAD):  # noqa: ASYNC110 # it is another's signal
                     await asyncio.sleep(0.005)
             await store.abatch([SignalState(store, THREAD).decide(QUESTION, Decision(type="reject", by="bob"))])

@@ -27,7 +27,7 @@ CONTEXT = {
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(90):
         while not holds():  # noqa: ASYNC110 # what it waits for happens in an agent or a model, which know no event
             await asyncio.sleep(0.005)
 

@@ -1,10 +1,18 @@
-"""Several stories at once: most of the time each waits for the disk."""
+"""Several stories at once: most of the time each waits for the disk. How many, `CAMPAIGN` says.
+
+`make test` tells every third of a story's choices, which are spread over all of it. `make campaign` tells them all, and
+by default also those between them: of `range(8, 120, 16)`, that is every number from 8 on.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar, cast
 
 AT_ONCE = 3
+THINNED = 3
+LENGTH = os.environ.get("CAMPAIGN", "")
+"""`short`, `long`, or nothing outside a campaign."""
 T = TypeVar("T")
 
 
@@ -17,5 +25,13 @@ async def in_turns(story: Callable[[T], Awaitable[None]], choices: Iterable[T]) 
             await story(choice)
 
     async with asyncio.TaskGroup() as group:
-        for choice in choices:
+        for choice in chosen(choices, LENGTH):
             group.create_task(take(choice))
+
+
+def chosen(choices: Iterable[T], length: str) -> Sequence[T]:
+    """The choices of a story of this length: never none, and the first and last among them where there are several."""
+    if length == "long" and isinstance(choices, range):
+        return cast(Sequence[T], range(choices.start, choices[-1] + 1))
+    every = list(choices)
+    return every if length else [one for n, one in enumerate(every) if n % THINNED == 0 or one is every[-1]]

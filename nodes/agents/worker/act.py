@@ -20,15 +20,16 @@ from nodes.agents.tool_calls import (
     broken_calls,
     changes_the_world,
     charged,
-    deed_of,
+    contained_tool,
     failed,
     last_reply,
     open_calls,
     recorded,
+    side_effect_of,
     with_edits,
 )
 from nodes.agents.worker.context import WorkerContext, WorkerState
-from nodes.runtime.calling import CANCELLED, ENDED, HandOver, Parked, is_an_end
+from nodes.runtime.calling import CANCELLED, HandOver, Parked, is_an_end
 from nodes.runtime.side_effects import Clearance, SideEffect, clearance_for
 from state.errors import AgentFailed, ToolRefused
 from state.record import Failure
@@ -56,13 +57,13 @@ def opening(state: WorkerState) -> Literal["brief", "act", "think"]:
 async def act(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     """Answer every open tool call, or say which ones wait for a human."""
     context = runtime.context
-    if context.execution.signals.is_stopping:
+    if context.invocation.execution.signals.is_stopping:
         return {"halted": True}
     messages = state["messages"]
     if why := stopped(messages):
         return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
-    proposals = [await _proposal(call, mark, context) for call, mark in open_calls(messages)]
-    policy = context.execution.run.policy
+    proposals = [Proposal(call, await _clearance(call, mark, context)) for call, mark in open_calls(messages)]
+    policy = context.invocation.execution.run.policy
     if why := next(filter(None, (proposal.clearance.denial(policy) for proposal in proposals)), ""):
         return {"failure": Failure(kind="denied", message=why).model_dump(mode="json")}
     ready = [proposal for proposal in proposals if not proposal.clearance.is_waiting]
@@ -86,8 +87,9 @@ def after_act(state: WorkerState) -> Literal["think", "conclude"]:
     return "conclude" if any(state.get(key) for key in ends) else "think"
 
 
-async def _proposal(call: ToolCall, mark: str, context: WorkerContext) -> Proposal:
-    return Proposal(call, await clearance_for(deed_of(call, mark, context), context.execution))
+async def _clearance(call: ToolCall, mark: str, context: WorkerContext) -> Clearance:
+    side_effect = side_effect_of(call, mark, context.tool(call["name"]), context.invocation)
+    return await clearance_for(side_effect, context.invocation.execution)
 
 
 def _edited(messages: list[AnyMessage], proposals: list[Proposal]) -> list[AnyMessage]:
@@ -108,7 +110,7 @@ async def _answer(proposal: Proposal, context: WorkerContext, messages: Sequence
     if clearance.before and clearance.is_final:
         return recorded(call, clearance.before)
     if clearance.is_rejected:
-        return failed(call, as_text((await clearance.rejected(context.execution.effects)).reply))
+        return failed(call, as_text((await clearance.rejected(context.invocation.execution.effects)).reply))
     return await perform(cast(ToolCall, {**call, "args": clearance.args}), clearance.side_effect, context)
 
 
@@ -163,17 +165,17 @@ async def perform(call: ToolCall, side_effect: SideEffect, context: WorkerContex
         known = ", ".join(t.name for t in context.tools) or "none"
         return failed(call, f"there is no tool {call['name']!r}; you have: {known}")
     marks = tool.metadata or {}
-    if refusal := await charged(marks, call, context):
+    if refusal := await charged(marks, call, context.invocation):
         return refusal
-    if not changes_the_world(tool.name, marks, context.execution.run.policy):
+    if not changes_the_world(tool.name, marks, context.invocation.execution.run.policy):
         return (await _run(tool, call))[0]
-    effect = await context.execution.effects.begin(side_effect.effect(_ARGS.validate_python(call["args"])))
+    effect = await context.invocation.execution.effects.begin(side_effect.effect(_ARGS.validate_python(call["args"])))
     reply, status = await _run(tool, call)
     if not isinstance(reply, ToolMessage):  # it left before it did anything
-        await context.execution.effects.settle(effect, "refused", reply="")
+        await context.invocation.execution.effects.settle(effect, "refused", reply="")
         return reply
     artifact = reply.artifact if isinstance(reply.artifact, Mapping) else None
-    await context.execution.effects.settle(effect, status, reply=reply.text, artifact=artifact)
+    await context.invocation.execution.effects.settle(effect, status, reply=reply.text, artifact=artifact)
     return reply
 
 
@@ -181,7 +183,7 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
     """One tool call; what goes wrong goes back to the model in one line. It may also end the worker's turn here."""
     asked: dict[str, Any] = {"name": tool.name, "args": call["args"], "id": call["id"], "type": "tool_call"}
     try:
-        reply: ToolMessage = await tool.ainvoke(asked)
+        reply: ToolMessage = await contained_tool(tool).ainvoke(asked)
     except (Parked, HandOver) as ends:
         return ends, "refused"
     except ToolRefused as error:
@@ -201,8 +203,6 @@ async def _run(tool: BaseTool, call: ToolCall) -> tuple[Reply, EffectStatus]:
 
 def _why(error: BaseException) -> str:
     match error:
-        case SystemExit():
-            return ENDED
         case AgentFailed():
             return str(error)
         case asyncio.CancelledError():

@@ -1,21 +1,25 @@
 """Last step: from the conversation to an outcome."""
 
-import asyncio
 import re
+from functools import partial
 from typing import cast
 
 from langchain_core.messages import AIMessage, ToolMessage, messages_to_dict
 from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
-from nodes.agents.results import LARGEST, claims_in
+from nodes.agents.citations import asked_in, claims_in, computations
+from nodes.agents.results import LARGEST
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
+from nodes.llm.ask import name_of
+from nodes.policy.confidence import split_confidence
+from nodes.policy.headings import without_thoughts
+from nodes.runtime.calling import in_thread
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
 
-_CONFIDENCE = re.compile(r"^\W*confidence\W*(?P<value>\d+(?:\.\d+)?)\s*(?P<percent>%?)\W*$", re.IGNORECASE)
 _FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -23,12 +27,13 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
     """The outcome of the task: done, failed as the agent declares, or parked with its conversation."""
     context = runtime.context
     outcome = Outcome(
-        task_id=context.brief.task.id,
-        agent=context.spec.name,
+        task_id=context.invocation.brief.task.id,
+        agent=context.invocation.spec.name,
         status="done",
         usage=Usage.model_validate(state.get("usage") or {}),
-        artifacts=_artifacts(state, context.brief.task.id),
-        iteration=context.brief.iteration,
+        model=name_of(context.model),
+        artifacts=_artifacts(state, context.invocation.brief.task.id),
+        iteration=context.invocation.brief.iteration,
     )
     if state.get("questions"):
         questions = [Approval.model_validate(question) for question in state["questions"]]
@@ -42,7 +47,11 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
     elif state.get("failure"):
         failure = Failure.model_validate(state["failure"])
         changes = {"status": "failed", "failure": failure, "conversation": conversation(state)}
-        if failure.kind == "limit" and context.execution.budget.exhausted and (delivered := _by_workers(state)):
+        if (
+            failure.kind == "limit"
+            and context.invocation.execution.budget.exhausted
+            and (delivered := _by_workers(state))
+        ):
             changes = await _delivered({**state, "limited": failure.message}, context, delivered)
             changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
@@ -66,30 +75,19 @@ def _by_workers(state: WorkerState) -> str:
 
 async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> dict[str, object]:
     """The outcome of what was `said` last."""
-    text, confidence = split_confidence(said)
+    text, confidence = split_confidence(without_thoughts(said))
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
-    if not text and not _artifacts(state, context.brief.task.id):
+    if not text and not _artifacts(state, context.invocation.brief.task.id):
         return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
-    computed = {**_inherited(context), **_computed(state)}
+    computed = {**computations(context.invocation.execution.records.values()), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
-    claims = await asyncio.to_thread(
-        claims_in, text if is_kept else "", context.brief.task.id, context.sources, computed
-    )
+    brief, stated = context.invocation.brief, text if is_kept else ""
+    claims = await in_thread(partial(claims_in, stated, brief.task.id, context.sources, computed, asked_in(brief)))
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
     return {"result": text, "claims": claims, "confidence": confidence, "limited": state.get("limited") or ""}
-
-
-def split_confidence(text: str) -> tuple[str, float | None]:
-    """The answer without its last line `Confidence: 0.8`, and that number (percent allowed) if it is from 0 to 1."""
-    lines = text.strip().splitlines()
-    match = _CONFIDENCE.match(lines[-1]) if lines else None
-    if not match:
-        return text.strip(), None
-    value = float(match["value"]) / (100 if match["percent"] or float(match["value"]) > 1 else 1)
-    return "\n".join(lines[:-1]).strip(), value if value <= 1 else None
 
 
 def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:
@@ -115,16 +113,4 @@ def _computed(state: WorkerState) -> dict[str, str]:
         message.text: sql[message.tool_call_id]
         for message in state["messages"]
         if isinstance(message, ToolMessage) and message.status != "error" and message.tool_call_id in sql
-    }
-
-
-def _inherited(context: WorkerContext) -> dict[str, str]:
-    """How the figures of other tasks were computed, by their statement: a writer repeats them with their labels."""
-    outcomes = (record.outcome for record in context.execution.records.values() if record.outcome)
-    return {
-        f"{claim.text} {citation.label}": citation.quote
-        for outcome in outcomes
-        for claim in outcome.claims
-        for citation in claim.citations
-        if citation.place == "table"
     }

@@ -9,9 +9,8 @@ from langchain_core.tools import BaseTool
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from nodes.runtime.execution import ExecutionContext
+from nodes.agents.invocation import Invocation
 from nodes.tools.sources import Sources
-from state.agent import AgentSpec, Brief
 from state.text import Json
 
 
@@ -19,16 +18,10 @@ from state.text import Json
 class WorkerContext:
     """Handed to the worker graph as its runtime context: live objects, never checkpointed."""
 
-    spec: AgentSpec
-    brief: Brief
+    invocation: Invocation
     model: BaseChatModel
     tools: list[BaseTool]
     sources: Sources | None
-    execution: ExecutionContext
-    path: tuple[str, ...] = ()
-    """Agents from the one that has the plan's task to this one, where it was delegated."""
-    charged_task: str = ""
-    """The plan's task that model calls are settled on."""
 
     def tool(self, name: str) -> BaseTool | None:
         """The tool of that name, if this agent has it."""

@@ -14,7 +14,7 @@ from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Mail
 from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.record import Failure, Usage
 from state.supervisor import Update
@@ -23,8 +23,8 @@ from state.supervisor import Update
 async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:  # noqa: ARG001 - a node takes both
     """Open the conversation."""
     context = runtime.context
-    task = HumanMessage(task_prompt(context.brief), additional_kwargs={READ: in_brief(context)})
-    return {"messages": [SystemMessage(system_prompt(context.spec)), task]}
+    task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context)})
+    return {"messages": [SystemMessage(system_prompt(context.invocation.spec)), task]}
 
 
 READ = "mail"
@@ -33,8 +33,8 @@ READ = "mail"
 
 def in_brief(context: WorkerContext) -> list[str]:
     """Ids of the mail that the brief shows, and of older mail that it leaves out."""
-    shown = {mail.id for mail in context.brief.mail}
-    ids = [mail.id for mail in context.execution.signals.mail(context.spec.name).messages]
+    shown = {mail.id for mail in context.invocation.brief.mail}
+    ids = [mail.id for mail in _mailbox(context)]
     last = max((number for number, mail_id in enumerate(ids) if mail_id in shown), default=-1)
     return ids[: last + 1]
 
@@ -42,11 +42,19 @@ def in_brief(context: WorkerContext) -> list[str]:
 def new_mail(messages: Sequence[AnyMessage], context: WorkerContext) -> list[HumanMessage]:
     """The mail that is not in the conversation yet, as a message; nothing if there is none."""
     known = {mail_id for message in messages for mail_id in message.additional_kwargs.get(READ, ())}
-    found = [mail for mail in context.execution.signals.mail(context.spec.name).messages if mail.id not in known]
+    found = [
+        mail
+        for mail in context.invocation.execution.signals.mail(context.invocation.spec.name).messages
+        if mail.id not in known
+    ]
     if not found:
         return []
     text = render([Section("mail", mail.text, {"from": mail.sender}) for mail in found])
     return [HumanMessage(text, additional_kwargs={READ: [mail.id for mail in found]})]
+
+
+def _mailbox(context: WorkerContext) -> Sequence[Mail]:
+    return context.invocation.execution.signals.mail(context.invocation.spec.name).messages
 
 
 LAST_CALL = "This is your last turn: call no more tools and answer with what you have."
@@ -55,17 +63,17 @@ LAST_CALL = "This is your last turn: call no more tools and answer with what you
 async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     """Read new mail and ask the agent's model; at its own limit, for an answer without tools."""
     context = runtime.context
-    if context.execution.signals.is_stopping:
+    if context.invocation.execution.signals.is_stopping:
         return {"halted": True}
     thoughts, used = state.get("thoughts", 0), Usage.model_validate(state.get("usage") or {})
     mail = new_mail(state["messages"], context)
-    limited = _limit(context.spec, thoughts + 1, used) if thoughts else ""
+    limited = _limit(context.invocation.spec, thoughts + 1, used) if thoughts else ""
     note = [HumanMessage(LAST_CALL)] if limited else []
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
         size = sum(len(message.text) for message in messages)
-        async with context.execution.budget.call(
-            context.charged_task or context.brief.task.id, context.spec.name, size
+        async with context.invocation.execution.budget.call(
+            context.invocation.charged_task, context.invocation.spec.name, size
         ) as room:
             reply = await ask(context.model, messages, tools=[] if limited else context.tools)
             room.used = usage_of(reply)

@@ -1,7 +1,8 @@
 """The offline model: a chat model like any other, without a language model behind it.
 
-It plans by rules, quotes the user's sources to the letter, computes from their tables, and says so when they do not
-say. Every reply is a pure function of the conversation: where it stands in its work is read off the tool results.
+It plans by rules, shows passages of the user's sources to the letter, computes from their tables, and says so when it
+found none that answers. Every reply is a pure function of the conversation: where it stands in its work is read off
+the tool results.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Reply, Tool, read
 from nodes.llm.offline.planning import plan
 from nodes.llm.offline.reviewing import review
-from nodes.llm.offline.words import keywords
+from nodes.llm.offline.words import subject_of
 from nodes.llm.offline.working import work
 from nodes.llm.offline.writing import assemble
 
@@ -143,7 +144,7 @@ def _forced(choice: object, tools: Sequence[Tool]) -> Tool | None:
 
 def _any_call(tool: Tool, talk: Conversation) -> Call:
     """A call of a tool it would not have called by itself: what is asked goes into every argument that is required."""
-    asked = " ".join(keywords(talk.task).values()) or talk.task
+    asked = " ".join(subject_of(talk.task).values()) or talk.task
     return Call(tool.name, dict.fromkeys(tool.required, asked))
 
 

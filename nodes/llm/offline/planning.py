@@ -1,26 +1,53 @@
-"""Planning by rules: aspects in parallel, what compares or weighs them after, what writes and acts on them last.
+"""Planning by rules: what is asked side by side, what builds on it after, what writes and acts on it last.
 
-A plan in the making: tasks are numbered as they come, and get roles that the team has.
-
-The analysis of a market: which aspects it always has.
+Nothing is planned that was not asked for: no synthesis, no figures, no section, no action. The analysis of a market has
+the aspects that such an analysis always has (chapter 15.9).
 """
 
 import re
 from dataclasses import dataclass, field
 
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.requests import Request, expression_in, heeded, understood
-from nodes.llm.offline.salience import NUMBERS
-from nodes.llm.offline.tables import tables_in
-from nodes.llm.offline.words import keywords
+from nodes.llm.offline.requests import Request, expression_in, heeded, keywords, understood
+from nodes.llm.offline.tables import AGGREGATES, tables_in
 
-WEIGHED_FROM = 4
-"""Aspects from which on a synthesis weighs them against each other, asked for or not."""
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
+IN_PLACE = {"delete", "pay"}
+"""Actions that need no result first."""
+PREFERRED = {
+    "research": "researcher",
+    "analysis": "analyst",
+    "strategy": "strategist",
+    "implementation": "coder",
+    "writing": "writer",
+    "action": "publisher",
+}
+"""Who does a kind of work, where the team has such a role."""
+MARKET = {
+    "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "researcher",
+    "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analyst",
+    "Product comparison in {}: licence and price; strengths and weaknesses; limits and budgets": "researcher",
+    "Technology trends in {}: which standards and protocols emerge; durable execution as a feature": "researcher",
+}
+"""The aspects of a market analysis, and who looks into them (chapter 15.9)."""
 
-_MORE_FIGURES = re.compile(
-    r"\b(?:average|mean|sum|total|count|highest|lowest|top|most|least|cheapest|rank|trend|per (?:year|month)|table)\b",
+_FIGURES = re.compile(
+    rf"\b(?:{'|'.join(AGGREGATES.values())}|how (?:much|large|big|old|long|heavy)|per (?:year|month)|table|figures?)\b",
+    re.IGNORECASE,
+)
+_TEAM = re.compile(r"^\s*[-*]?\s*(?P<name>[^()\n:]+?)\s*\((?P<role>[^()\n]+)\)(?P<rest>.*)$")
+_KINDS = re.compile(r"kinds:\s*(?P<kinds>[^;\n]+)")
+_TOOLS = re.compile(r"tools:\s*(?P<tools>[^;\n]+)")
+_MARKET = re.compile(
+    r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
+    r"\banaly[sz]e\b[^.?]*\bmarket\b|\banalysis of\b[^.?]*\bmarket\b",
+    re.IGNORECASE,
+)
+_MARKET_OF = re.compile(
+    r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
+    r"(?:analysis|landscape|research|study|overview|assessment)\s+(?:of|for|on|in|about)\s+"
+    r"(?P<other>[^.,:;?!\n]{2,80}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
     re.IGNORECASE,
 )
 
@@ -30,60 +57,60 @@ def plan(talk: Conversation) -> Arguments:
 
     What humans had against earlier plans is heeded as far as rules can.
     """
-    notes = talk.body("notes")
-    text = f"{talk.request}\n{notes}".strip() or "Say what can be said"
+    text = f"{talk.request}\n{talk.body('notes')}".strip() or "Say what can be said"
     request = heeded(understood(text), [said.body for said in talk.all("objection")])
-    draft = Drafting(talk.body("team"))
+    draft = Drafting(talk.body("team"), talk)
     if expression_in(text):
         draft.add("analysis", f"Calculate: {text}", role=draft.with_tool("calculate"))
-        return _fields(draft, 0.1)
-    if market := market_of(text):
-        _add_market(draft, f"the {market}" if market.lower().endswith("market") else market, request, talk)
-    elif is_small(request):
-        _add_one(draft, text, talk)
+    elif market := market_of(text):
+        _add_market(draft, market if market.lower().endswith("market") else f"{market} market", request)
+        draft.act(request)
     else:
-        _add_aspects(draft, request, talk)
-    return _fields(draft, _complexity(draft, request))
-
-
-def is_small(request: Request) -> bool:
-    """Whether one agent can answer it in one go."""
-    more = request.writing or request.strategy or request.action or request.made
-    return len(request.aspects) <= 1 and not more
+        _add_tasks(draft, request)
+        draft.act(request)
+    complexity = min(1.0, 0.2 - 0.05 * (len(draft.tasks) == 1 and len(text) < 80) + 0.11 * (len(draft.tasks) - 1))
+    return {"tasks": list(draft.tasks), "complexity": round(complexity, 2), "dynamic": False, "communicates": False}
 
 
 @dataclass
 class Drafting:
-    """A plan in the making."""
+    """A plan in the making: tasks are numbered as they come, and get roles that the team has."""
 
     team: str
+    talk: Conversation
     tasks: list[Arguments] = field(default_factory=list)
 
     def add(
-        self,
-        kind: str,
-        description: str,
-        after: list[str] | None = None,
-        *,
-        role: str = "",
-        action: str = "",
-        tools: bool = True,
+        self, kind: str, description: str, after: list[str] | None = None, *, role: str = "", action: str = ""
     ) -> str:
-        """Another task; its id."""
+        """Another task; its id. Without sources nobody can look anything up, and a question needs no tools."""
+        answers = kind in ("research", "analysis") and not self.talk.source_lines and not expression_in(description)
         task_id = f"t{len(self.tasks) + 1}"
         self.tasks.append(
             {
                 "id": task_id,
                 "description": description[:4000],
-                "role": self.role(kind, role),
-                "kind": kind,
+                "role": "generalist" if answers else self.role(kind, role),
+                "kind": "general" if answers else kind,
                 "depends_on": list(after or []),
                 "required": True,
                 "action": action,
-                "needs_tools": tools,
+                "needs_tools": not answers,
             }
         )
         return task_id
+
+    def ask(self, aspect: str) -> str:
+        """A question to the sources: for the analyst where it asks for figures and a table speaks of it."""
+        kind = "analysis" if _FIGURES.search(aspect) and self._tables_speak(aspect) else "research"
+        return self.add(kind, aspect[:1].upper() + aspect[1:] if aspect.split(maxsplit=1)[0].islower() else aspect)
+
+    def act(self, request: Request) -> None:
+        """What is to be done with the result, last."""
+        for action in request.actions:
+            after = [self.ids[-1]] if self.tasks else []
+            what = f"{action.capitalize()} the result: {request.text}" if self.tasks else request.text
+            self.add("action", what, after, action=action)
 
     def role(self, kind: str, wanted: str = "") -> str:
         """A role of this team for that kind of work: the one wanted, the usual one, one that says so."""
@@ -104,144 +131,42 @@ class Drafting:
         """The tasks so far."""
         return [str(task["id"]) for task in self.tasks]
 
-
-def _add_one(draft: Drafting, text: str, talk: Conversation) -> None:
-    if not talk.source_lines:
-        draft.add("general", text, role="generalist", tools=False)
-    elif _figures_wanted(text, talk):
-        draft.add("analysis", text)
-    else:
-        draft.add("research", text)
+    def _tables_speak(self, text: str) -> bool:
+        said = [word.lower() for word in keywords(text).values()]
+        return any(table.match(said) for table in tables_in(self.talk.source_lines))
 
 
-def _add_market(draft: Drafting, market: str, request: Request, talk: Conversation) -> None:
+def _add_tasks(draft: Drafting, request: Request) -> None:
+    """The questions side by side; then advice, things to make, and the text that was asked for."""
+    alone = not (request.aspects or request.made or request.written or request.strategy)
+    alone &= not request.actions or bool(set(request.actions) - IN_PLACE)
+    first = [draft.ask(aspect) for aspect in request.aspects or ([request.text] if alone else [])]
+    if request.strategy:
+        first.append(draft.add("strategy", request.strategy, first))
+    for made in request.made:
+        first.append(draft.add("implementation", made, list(first)))
+    if request.written:
+        draft.add("writing", request.written, first)
+    elif len(draft.tasks) > 1 or (request.writing and draft.tasks):
+        draft.add(
+            "writing",
+            f"Report: {'; '.join(aspect.rstrip('?. ') for aspect in request.aspects[:6]) or request.text}",
+            first,
+        )
+
+
+def _add_market(draft: Drafting, market: str, request: Request) -> None:
     """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
-    for description, role in MARKET.values():
-        draft.add("research", description.format(market), role=role)
+    subject = market if market.lower().startswith("the ") else f"the {market}"
+    for description, role in MARKET.items():
+        draft.add("research", description.format(subject), role=role)
     for aspect in [aspect for aspect in request.aspects if not is_covered(aspect, market)][:MOST_EXTRA]:
-        _aspect(draft, aspect, talk)
+        draft.ask(aspect)
+    found = draft.ids
     swot = draft.add(
-        "strategy", f"SWOT of {market}: strengths, weaknesses, opportunities and threats, and what follows", draft.ids
+        "strategy", f"SWOT of {subject}: strengths, weaknesses, opportunities, threats, and what suits whom", found
     )
-    found = [task_id for task_id in draft.ids if task_id != swot]
-    draft.add("writing", f"Report on {market}: answer the request from the findings and the SWOT", [*found, swot])
-    _add_ends(draft, request)
-
-
-def _add_aspects(draft: Drafting, request: Request, talk: Conversation) -> None:
-    """Research in parallel, then figures, synthesis, things to make, the report."""
-    aspects = request.aspects or [request.text]
-    first = [_aspect(draft, aspect, talk) for aspect in aspects]
-    figures = "analysis" in (task["kind"] for task in draft.tasks)
-    if request.compared and len(first) > 1:
-        first = [*first, draft.add("analysis", "; ".join(request.compared), first)]
-    elif not figures and _tables_speak(request.text, talk):
-        first.append(draft.add("analysis", f"Figures: {_all(aspects)}"))
-    if request.strategy or len(aspects) > WEIGHED_FROM - 1:
-        first.append(draft.add("strategy", f"{_synthesis(request)}: {_all(aspects)}", first))
-    first += [draft.add("implementation", made, list(first)) for made in request.made]
-    if request.writing or len(draft.tasks) > 1 or request.action:
-        draft.add("writing", f"Report: {_all(aspects)}", first)
-    _add_ends(draft, request)
-
-
-def _aspect(draft: Drafting, aspect: str, talk: Conversation) -> str:
-    description = aspect[:1].upper() + aspect[1:] if aspect.split(maxsplit=1)[0].islower() else aspect
-    if not talk.source_lines:
-        return draft.add("general", description, role="generalist", tools=False)
-    part, _, whole = aspect.partition(" of ")
-    for words, (template, role) in MARKET.items():
-        if part.lower().rstrip("s") == words and whole:
-            return draft.add("research", template.format(whole), role=role)
-    return draft.add("analysis" if _figures_wanted(aspect, talk) else "research", description)
-
-
-def _add_ends(draft: Drafting, request: Request) -> None:
-    if request.action:
-        after = [draft.ids[-1]]
-        draft.add("action", f"{request.action.capitalize()} the report: {request.text}", after, action=request.action)
-
-
-def _figures_wanted(text: str, talk: Conversation) -> bool:
-    """Whether it asks for figures and a table speaks of the subject."""
-    asked = bool(NUMBERS.search(text) or _MORE_FIGURES.search(text))
-    return asked and _tables_speak(text, talk)
-
-
-def _tables_speak(text: str, talk: Conversation) -> bool:
-    return any(table.relevance(list(keywords(text))) for table in tables_in(talk.source_lines))
-
-
-def _synthesis(request: Request) -> str:
-    return "SWOT" if re.search(r"\bswot\b", request.text, re.IGNORECASE) else "Strategic synthesis"
-
-
-def _all(aspects: list[str]) -> str:
-    return "; ".join(aspect.rstrip("?. ") for aspect in aspects[:6])
-
-
-def _complexity(draft: Drafting, request: Request) -> float:
-    """0.15 for the first task, 0.1 for each other, less for a very short request; at most 1."""
-    short = 0.05 if len(draft.tasks) == 1 and len(request.text) < 80 else 0.0
-    return round(min(1.0, 0.2 - short + 0.11 * (len(draft.tasks) - 1)), 2)
-
-
-def _fields(draft: Drafting, complexity: float) -> Arguments:
-    return {"tasks": list(draft.tasks), "complexity": complexity, "dynamic": False, "communicates": False}
-
-
-PREFERRED = {
-    "research": "researcher",
-    "analysis": "analyst",
-    "strategy": "strategist",
-    "implementation": "coder",
-    "writing": "writer",
-    "action": "publisher",
-}
-"""Who does a kind of work, where the team has such a role."""
-
-_TEAM = re.compile(r"^\s*[-*]?\s*(?P<name>[^()\n:]+?)\s*\((?P<role>[^()\n]+)\)(?P<rest>.*)$")
-_KINDS = re.compile(r"kinds:\s*(?P<kinds>[^;\n]+)")
-_TOOLS = re.compile(r"tools:\s*(?P<tools>[^;\n]+)")
-
-
-def _listed(pattern: re.Pattern[str], text: str) -> list[str]:
-    found = pattern.search(text)
-    return [word.strip() for word in found.group(1).split(",")] if found else []
-
-
-MARKET = {
-    "market size": (
-        "Market size and adoption of {}: revenue, yearly growth, forecast, spending, companies with it in production",
-        "researcher",
-    ),
-    "competitor": (
-        "Competitors in {}: vendors, companies, their frameworks and market share, with figures such as stars",
-        "analyst",
-    ),
-    "product comparison": (
-        "Product comparison in {}: features, strengths, limitations, licences and pricing of the products",
-        "researcher",
-    ),
-    "technology trend": (
-        "Technology trends in {}: emerging protocols, standards, architecture, future developments",
-        "researcher",
-    ),
-}
-"""The aspects of a market analysis, and who looks into them (chapter 15.9)."""
-
-
-_MARKET = re.compile(
-    r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
-    r"\banaly[sz]e\b[^.?]*\bmarket\b|\banalysis of\b[^.?]*\bmarket\b",
-    re.IGNORECASE,
-)
-_MARKET_OF = re.compile(
-    r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
-    r"(?:analysis|landscape|research|study|overview|assessment)\s+(?:of|for|on|in|about)\s+"
-    r"(?P<other>[^.,:;?!\n]{2,80}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
-    re.IGNORECASE,
-)
+    draft.add("writing", f"Report on {subject}: answer the request from the findings and the SWOT", [*found, swot])
 
 
 def market_of(text: str) -> str:
@@ -255,10 +180,11 @@ def market_of(text: str) -> str:
 
 def is_covered(aspect: str, market: str) -> bool:
     """Whether the usual aspects of a market take care of it, or it is the market itself."""
-    if _MARKET.search(aspect):
-        return True
-    usual = keywords(" ".join([market, "large suits", *(template for template, _ in MARKET.values())]))
-    return (
-        bool(keywords(aspect).keys() & (usual.keys() - keywords(market).keys()))
-        or keywords(aspect).keys() <= usual.keys()
-    )
+    usual = keywords(" ".join([market, "suits product pricing features revenue forecast", *MARKET]))
+    own = keywords(aspect).keys()
+    return bool(_MARKET.search(aspect) or own & (usual.keys() - keywords(market).keys()) or own <= usual.keys())
+
+
+def _listed(pattern: re.Pattern[str], text: str) -> list[str]:
+    found = pattern.search(text)
+    return [word.strip() for word in found.group(1).split(",")] if found else []

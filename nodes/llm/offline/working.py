@@ -8,9 +8,9 @@ Implementation: put what is known into a file and say what it is. It writes no p
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from nodes.llm.offline.analysis import analyse, figures_of, tables_for
+from nodes.llm.offline.answering import answer, points
 from nodes.llm.offline.conversation import (
     Arguments,
     Call,
@@ -21,39 +21,11 @@ from nodes.llm.offline.conversation import (
     missing_noted,
     with_confidence,
 )
-from nodes.llm.offline.requests import calculate, expression_in
-from nodes.llm.offline.research import as_statement, best_quotes, research
-from nodes.llm.offline.salience import NUMBERS
-from nodes.llm.offline.statements import Statement, bullets, deduplicated
+from nodes.llm.offline.requests import expression_in
 from nodes.llm.offline.strategy import strategise
-from nodes.llm.offline.words import keywords, title_of
-from nodes.llm.offline.writing import inputs_of, write
-
-
-def implement(talk: Conversation) -> Reply:
-    """Gather from the tables and sources, write the file, report it."""
-    written = [done for done in talk.done if done.tool == "write"]
-    if not written:
-        gathering = analyse(talk)
-        if isinstance(gathering, list):
-            return gathering
-        known = material(talk)
-        if not known or not talk.has("write"):
-            return gathering
-        return [Call("write", artifact(talk, known))]
-    if written[-1].failed:
-        return f"FAILED: the file could not be written: {written[-1].text}"
-    return _filed(talk, str(written[-1].args.get("name", "")), material(talk))
-
-
-BY_KIND: dict[str, Callable[[Conversation], Reply]] = {
-    "research": analyse,
-    "analysis": analyse,
-    "strategy": strategise,
-    "writing": write,
-    "review": write,
-    "implementation": implement,
-}
+from nodes.llm.offline.words import subject_of, title_of
+from nodes.llm.offline.writing import inputs_of, without_repeats, write
+from state.citation import LABEL, labels_in, without_labels
 
 
 def work(talk: Conversation) -> Reply:
@@ -64,7 +36,7 @@ def work(talk: Conversation) -> Reply:
         return calculate(talk)
     if not can_look_up(talk) and not inputs_of(talk):
         return unable(talk)
-    return BY_KIND.get(talk.attr("kind"), _otherwise)(talk)
+    return BY_KIND.get(talk.attr("kind"), write)(talk)
 
 
 def can_look_up(talk: Conversation) -> bool:
@@ -82,11 +54,36 @@ def unable(talk: Conversation) -> str:
     return with_confidence(text + missing_noted(talk) + mail_quoted(talk), 0.3)
 
 
-def _otherwise(talk: Conversation) -> Reply:
-    """A kind of its own: figures where they are wanted and there, else the inputs, else the sources."""
-    if talk.has("query") and NUMBERS.search(talk.task) and tables_for(talk):
-        return analyse(talk)
-    return write(talk) if inputs_of(talk) else research(talk)
+def calculate(talk: Conversation) -> Reply:
+    """Ask the tool, and report its answer."""
+    call = Call("calculate", {"expression": expression_in(talk.task) or expression_in(talk.request)})
+    answer = next((done for done in talk.done if done.tool == "calculate"), None)
+    if answer is None:
+        return [call]
+    return f"FAILED: {answer.text}" if answer.failed else with_confidence(answer.text, 0.95)
+
+
+def implement(talk: Conversation) -> Reply:
+    """Gather from the tables and sources, write the file, report it."""
+    written = [done for done in talk.done if done.tool == "write"]
+    if not written:
+        gathering = answer(talk)
+        known = material(talk)
+        if isinstance(gathering, list) or not known or not talk.has("write"):
+            return gathering
+        return [Call("write", artifact(talk, known))]
+    if written[-1].failed:
+        return f"FAILED: the file could not be written: {written[-1].text}"
+    return _filed(talk, str(written[-1].args.get("name", "")), material(talk))
+
+
+BY_KIND: dict[str, Callable[[Conversation], Reply]] = {
+    "research": answer,
+    "analysis": answer,
+    "strategy": strategise,
+    "implementation": implement,
+}
+"""Any other kind writes: from its inputs, or else what the sources say."""
 
 
 _FILE_NAME = re.compile(r"\b[\w-]+(?:/[\w-]+)*\.(?:md|txt|html|csv|json)\b")
@@ -125,7 +122,7 @@ def tool_for(talk: Conversation) -> Tool | None:
 def name_for(talk: Conversation) -> str:
     """The file name that the task gives, or one made from what the request is about."""
     given = _FILE_NAME.search(talk.task) or _FILE_NAME.search(talk.request)
-    words = [word.lower() for word in keywords(talk.request).values() if word.isascii()]
+    words = [word.lower() for word in subject_of(talk.request).values() if word.isascii()]
     return given.group() if given else "-".join(["report", *words[:5]]) + ".md"
 
 
@@ -154,40 +151,45 @@ def _reported(talk: Conversation, tool: str, answer: str, failed: bool) -> str:
     return f"{what}: {answer}.{missing_noted(talk)}\n\n{content_of(talk)}\n\nConfidence: 0.9"
 
 
-MOST_QUOTES = 6
-
 _CODE = re.compile(
     r"\b(?:code|script|program|function|class|module|library|app|application|api|service|test|bug)\b|\.py\b",
     re.IGNORECASE,
 )
+_POINTS = re.compile(r"\n{2,}|\n(?=- )")
 
 
-def material(talk: Conversation) -> list[Statement]:
-    """All that can go into the file: figures, inputs, quotations."""
-    picks = [as_statement(pick) for pick in best_quotes(talk, MOST_QUOTES)]
-    return deduplicated([*figures_of(talk), *inputs_of(talk), *picks])
+def material(talk: Conversation) -> str:
+    """All that can go into the file: the inputs, and what was looked up."""
+    found = [points(talk)[0]] if talk.done and can_look_up(talk) and LABEL.search(points(talk)[0]) else []
+    return "\n\n".join(without_repeats([*inputs_of(talk), *found]))
 
 
-def artifact(talk: Conversation, known: Sequence[Statement]) -> Arguments:
+def artifact(talk: Conversation, known: str) -> Arguments:
     """Name and content of the file: a CSV where that is asked for, else Markdown."""
     name = name_for(talk)
     if name.endswith(".csv") or (re.search(r"\bcsv\b", talk.task, re.IGNORECASE) and name.endswith(".md")):
         return {"name": name.removesuffix(".md").removesuffix(".csv") + ".csv", "content": _as_csv(known)}
-    return {"name": name, "content": f"# {title_of(talk.task)}\n\n{bullets(known)}\n"}
+    return {"name": name, "content": f"# {title_of(talk.task)}\n\n{known}\n"}
 
 
-def _as_csv(known: Sequence[Statement]) -> str:
+def _statements(known: str) -> list[str]:
+    return [part.removeprefix("- ") for part in _POINTS.split(known) if part.strip() and not part.startswith("#")]
+
+
+def _as_csv(known: str) -> str:
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["statement", "source"])
-    rows.writerows([statement.words, " ".join(statement.labels)] for statement in known)
+    for part in _statements(known):
+        said = re.sub(r"(?m)^> ?", "", without_labels(part)).strip()
+        rows.writerow([said, " ".join(f"[{file}#{place}]" for file, place in labels_in(part))])
     return out.getvalue()
 
 
-def _filed(talk: Conversation, name: str, known: Sequence[Statement]) -> str:
+def _filed(talk: Conversation, name: str, known: str) -> str:
     program = bool(_CODE.search(talk.task))
     note = " No program was written: the offline model cannot; the file holds the material for one." if program else ""
-    size = f"{len(known)} statement{'' if len(known) == 1 else 's'}"
-    about = f"The file {name} holds {size} with the sources.{note}"
-    text = f"## {title_of(talk.task)}\n\n{about}\n\n{bullets(known)}"
+    count = len(_statements(known))
+    about = f"The file {name} holds {count} statement{'' if count == 1 else 's'} with the sources.{note}"
+    text = f"## {title_of(talk.task)}\n\n{about}\n\n{known}"
     return with_confidence(text + missing_noted(talk) + mail_quoted(talk), 0.4 if program else 0.8)

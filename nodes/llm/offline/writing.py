@@ -1,134 +1,80 @@
-"""Writing: a readable answer from what the other tasks found, every sentence with its label, nothing added.
+"""Writing: one text from the results of others, in their order, each passage once, nothing added.
 
-Assembly: one answer from several findings; the request answered first, each thing once, labels kept.
+What lacks is looked up where a reviewer asked for it; without inputs the writer does the research itself.
 """
 
+import re
 from collections.abc import Sequence
-from itertools import zip_longest
 
-from nodes.llm.offline.conversation import Call, Conversation, Reply, mail_quoted, missing_noted, with_confidence
-from nodes.llm.offline.research import as_statement, best_quotes, research, searches, wanted_by_reviewer
-from nodes.llm.offline.statements import Statement, bullets, deduplicated, statements_in
-from nodes.llm.offline.words import joined, keywords, terms, title_of
+from nodes.llm.offline.answering import answer, lookups, points
+from nodes.llm.offline.conversation import Conversation, Reply, mail_quoted, missing_noted, with_confidence
+from nodes.llm.offline.words import title_of
 from nodes.llm.sections import Section
+from state.citation import LABEL
 
-LEAD = 3
-"""Sentences that answer first."""
-SECTION, UNSORTED = 6, 16
-"""Statements of one section, at most; of findings without a heading."""
-ADDED = 4
-"""Quotations added because a reviewer asked for them."""
-FIGURES = "Figures"
-ADVICE = "Recommendations"
-"""Headings of sections that are treated apart."""
+_CONFIDENCE = re.compile(r"\n*Confidence:[^\n]*\Z", re.IGNORECASE)
+_POINTS = re.compile(r"\n{2,}(?=\*\*|>|#|- |\w)|\n(?=- )")
 
 
 def write(talk: Conversation) -> Reply:
-    """Put the inputs together; look up what a reviewer missed in them; without inputs, do the research first."""
-    statements = inputs_of(talk)
-    if not statements:
-        return research(talk)
-    if calls := _lookups(talk, statements):
-        return calls
-    added = _added(talk, statements)
-    text = composed([*added, *statements])
-    sure = 0.8 if sum(bool(s.labels) for s in statements) > LEAD else 0.65
-    return with_confidence(text + missing_noted(talk) + mail_quoted(talk), sure)
+    """Put the inputs together."""
+    inputs = inputs_of(talk)
+    if not inputs:
+        return answer(talk)
+    if talk.body("feedback"):
+        if calls := [call for call in lookups(talk) if not talk.was_called(call)]:
+            return calls
+        inputs = [*inputs, f"## What the review asked for\n\n{points(talk)[0]}"] if talk.results("search") else inputs
+    text = "\n\n".join(without_repeats(inputs))
+    return with_confidence(text + missing_noted(talk) + mail_quoted(talk), 0.8 if LABEL.search(text) else 0.65)
 
 
-def inputs_of(talk: Conversation) -> list[Statement]:
-    """What the inputs say, in order."""
-    return [s for part in talk.all("input") for s in statements_in(part.body, part.attrs.get("task", ""))]
+def inputs_of(talk: Conversation) -> list[str]:
+    """The results of the tasks that this one builds on, without what they say about themselves."""
+    return [text for part in talk.all("input") if (text := _CONFIDENCE.sub("", part.body).strip())]
 
 
-def composed(statements: Sequence[Statement]) -> str:
-    """A lead, then a section for each heading of the inputs, figures together; nothing is said twice.
-
-    A synthesis (a section with parts of its own) keeps what it shares with a plain section; advice repeats on purpose.
-    """
-    plain = deduplicated(statement for statement in statements if len(statement.trail) < 2)
-    lead = leading(plain or deduplicated(statements), LEAD)
-    advice = [statement for statement in statements if ADVICE in statement.trail]
-    first = sorted((s for s in statements if s not in advice), key=lambda statement: len(statement.trail) < 2)
-    rest = deduplicated([*lead, *first])[len(lead) :]
-    parts = [" ".join(map(str, lead))]
-    above = ""
-    for trail, members in sections_of([*rest, *advice]):
-        if len(trail) > 1 and trail[0] != above:
-            parts.append(f"## {trail[0]}")
-        above = trail[0] if trail else ""
-        parts += [_heading(trail), bullets(members[: SECTION if trail else UNSORTED])]
-    return "\n\n".join(part for part in parts if part)
-
-
-def leading(statements: Sequence[Statement], most: int) -> list[Statement]:
-    """The first statement of each section (agents put the best first), then the second ones, up to `most`."""
-    groups: dict[tuple[object, ...], list[Statement]] = {}
-    for statement in statements:
-        if statement.labels:
-            groups.setdefault((statement.task, statement.trail), []).append(statement)
-    rounds = zip_longest(*groups.values())
-    return [statement for one in rounds for statement in one if statement][:most]
-
-
-def sections_of(statements: Sequence[Statement]) -> list[tuple[tuple[str, ...], list[Statement]]]:
-    """The statements by their headings: plain sections first, figures next, sections with parts of their own last."""
-    groups: dict[tuple[str, ...], list[Statement]] = {}
-    for statement in statements:
-        trail = (FIGURES,) if statement.is_computed and len(statement.trail) < 2 else statement.trail
-        groups.setdefault(trail, []).append(statement)
-    return sorted(
-        groups.items(), key=lambda group: (len(group[0]) > 1, group[0] == (FIGURES,), _task_order(group[1][0]))
-    )
-
-
-def _task_order(statement: Statement) -> tuple[int, str]:
-    """By task number where ids have one."""
-    digits = "".join(ch for ch in statement.task if ch.isdigit())
-    return (int(digits[:9]) if digits else 0, statement.task)
-
-
-def _heading(trail: tuple[str, ...]) -> str:
-    return f"{'#' * (min(len(trail), 3) + 1)} {trail[-1]}" if trail else ""
-
-
-def _lookups(talk: Conversation, statements: Sequence[Statement]) -> list[Call]:
-    """Searches for what the feedback asks for and the inputs do not speak of; once."""
-    if talk.rounds or not talk.has("search") or not _lacking(talk, statements):
-        return []
-    return searches(talk)
-
-
-def _lacking(talk: Conversation, statements: Sequence[Statement]) -> dict[str, str]:
-    said = set(terms(" ".join(statement.words for statement in statements)))
-    return {key: word for key, word in keywords(wanted_by_reviewer(talk)).items() if key not in said}
-
-
-def _added(talk: Conversation, statements: Sequence[Statement]) -> list[Statement]:
-    """What the sources say on what the reviewer missed, or that they say nothing."""
-    lacking = _lacking(talk, statements)
-    if not lacking:
-        return []
-    picks = [pick for pick in best_quotes(talk, 3 * ADDED) if pick.matched & lacking.keys()][:ADDED]
-    trail = (f"On {joined(list(lacking.values())[:4])}",)
-    if not picks:
-        return [Statement(f"The sources say nothing on {joined(list(lacking.values())[:6])}.", (), trail)]
-    return [Statement(s.text, s.labels, trail) for s in map(as_statement, picks)]
+def without_repeats(texts: Sequence[str]) -> list[str]:
+    """The texts, with each passage or statement only where it stands first; a section left empty says so."""
+    seen: set[str] = set()
+    kept = []
+    for text in texts:
+        blocks = _blocks(text)
+        fresh = [block for block in blocks if block.startswith("#") or _key(block) not in seen]
+        seen |= {_key(block) for block in blocks}
+        if len(fresh) < len(blocks) and all(block.startswith("#") for block in fresh):
+            fresh.append("The passages above say it.")
+        kept.append("\n\n".join(fresh))
+    return [re.sub(r"(?m)^(- .*)\n\n(?=- )", r"\1\n", text) for text in kept if text]
 
 
 def assemble(talk: Conversation) -> str:
-    """The answer, in Markdown."""
-    statements = [statement for part in talk.all("finding") for statement in _statements(part)]
-    if not statements:
-        return "The findings are empty: no task delivered anything that answers the request."
-    return composed(statements)
+    """One answer from several findings."""
+    texts = [_under_its_title(part) for part in talk.all("finding") if part.body.strip()]
+    return (
+        "\n\n".join(without_repeats(texts))
+        or "The findings are empty: no task delivered anything that answers the request."
+    )
 
 
-def _statements(part: Section) -> list[Statement]:
-    """The statements of a finding, below its own headings or below what its task is called."""
+def _under_its_title(part: Section) -> str:
     title = part.attrs.get("title") or part.attrs.get("description") or ""
-    trail = (title_of(title),) if title else ()
-    return [
-        s if s.trail else Statement(s.text, s.labels, trail, s.task)
-        for s in statements_in(part.body, part.attrs.get("task", ""))
-    ]
+    body = _CONFIDENCE.sub("", part.body).strip()
+    return body if not title or body.startswith("#") else f"## {title_of(title)}\n\n{body}"
+
+
+def _blocks(text: str) -> list[str]:
+    """Headings, list items, and quotations with their label; a bold line goes with the quotation below it."""
+    found: list[str] = []
+    for block in _POINTS.split(text.strip()):
+        if found and found[-1].startswith("**") and "\n" not in found[-1] and block.startswith(">"):
+            found[-1] += f"\n\n{block}"
+        else:
+            found.append(block)
+    return found
+
+
+def _key(block: str) -> str:
+    labels = LABEL.findall(block)
+    quoted = block.lstrip().startswith((">", "**"))
+    return str(labels) if labels and quoted else " ".join(LABEL.sub("", block).split()).lower()

@@ -48,7 +48,10 @@ def line_document(
 
 
 def headings_in(lines: Sequence[str]) -> dict[int, Heading]:
-    """Headings by line number: `# hashes`, or a line after a blank one that is underlined. Not inside fenced blocks."""
+    """Headings by line number: `# hashes`, a line after a blank one that is underlined, a line alone in CAPITALS.
+
+    None inside fenced blocks.
+    """
     found: dict[int, Heading] = {}
     fenced = False
     for number, line in enumerate(lines, start=1):
@@ -59,9 +62,17 @@ def headings_in(lines: Sequence[str]) -> dict[int, Heading]:
             continue
         elif hashes := HASHES.match(line.rstrip()):
             found[number] = Heading(len(hashes[1]), hashes[2])
+        elif bare.isupper() and len(bare) < 60 and _is_alone(lines, number):
+            found[number] = Heading(2, bare)
         elif underline := _underline(lines, number):
             found[number] = Heading(LEVELS.index(underline) + 1, bare)
     return found
+
+
+def _is_alone(lines: Sequence[str], number: int) -> bool:
+    """Whether a line of several words stands between blank lines: in capitals it is a heading of plain text."""
+    around = [lines[at - 1].strip() for at in (number - 1, number + 1) if 1 <= at <= len(lines)]
+    return not any(around) and bool(re.search(r"[A-Z]{4}", lines[number - 1])) and number < len(lines)
 
 
 def _underline(lines: Sequence[str], number: int) -> str | None:

@@ -1,12 +1,11 @@
-"""Which reader reads which suffix."""
+"""Which reader reads which suffix: what has none is passed over, unless it was named itself."""
 
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from nodes.tools.collect import Found
-from nodes.tools.document import Document
+from nodes.tools.document import Document, Found
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.delimited import read_delimited
 from nodes.tools.readers.jsonfile import read_json
@@ -15,6 +14,12 @@ from nodes.tools.readers.plain import read_text
 from nodes.tools.readers.webpage import read_html
 
 READERS: dict[str, Callable[[str, bytes], Document]] = {
+    ".md": read_text,
+    ".markdown": read_text,
+    ".txt": read_text,
+    ".text": read_text,
+    ".rst": read_text,
+    ".log": read_text,
     ".html": read_html,
     ".htm": read_html,
     ".pdf": read_pdf,
@@ -23,7 +28,7 @@ READERS: dict[str, Callable[[str, bytes], Document]] = {
     ".json": read_json,
     ".jsonl": read_json,
 }
-"""By suffix; anything else is text."""
+"""By suffix. A file of another suffix that was given by its own name is taken for text."""
 
 
 def read_document(found: Found, max_bytes: int) -> Document:

@@ -2,7 +2,8 @@
 
 The standard tokenizer says at which line each bit of text stands (a tree, as BeautifulSoup builds it, knows that of
 elements only), so line 12 of the extracted text is what line 12 of the file shows. Within one line, blocks and
-cells are set apart by a tab.
+cells are set apart by a tab. What a browser shows by layout is written out: `2<sup>16</sup>` as `2^16`, list items
+with their mark or number.
 """
 
 import html
@@ -19,6 +20,9 @@ VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "met
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "dfn", "em", "font", "i", "kbd", "label", "mark", "q"}
 INLINE |= {"s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "img", "ins", "del"}
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
+LISTS = {"ul", "ol", "menu"}
+RAISED = re.compile(r"\s*(?!(?:st|nd|rd|th|er|ère|e|o|a|TM|SM|®|™)\s*$)[-+−\w().,*/]{1,12}\s*", re.IGNORECASE)
+"""What is an exponent or a note's number when raised; ordinals (`1st`) and marks stay as they are."""
 UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -49,6 +53,9 @@ class _Visible(HTMLParser):
         self._trust_hidden = trust_hidden
         self._rows: list[list[str]] = [[] for _ in range(count + 1)]
         self._heading: tuple[int, int, list[str]] | None = None
+        self._lists: list[int | None] = []
+        """For each list that is open, the number of its next item; None where items are not numbered."""
+        self._is_raised = False
 
     def take(self, source: str) -> None:
         """Parses all of it; line ends are made one kind first, so that its line count is ours."""
@@ -71,6 +78,11 @@ class _Visible(HTMLParser):
             self._heading = (self.getpos()[0], HEADINGS[tag], [])
         if tag not in INLINE:
             self._put("\t")
+        self._is_raised = tag == "sup" or (self._is_raised and tag in INLINE)
+        if tag in LISTS:
+            self._lists.append(_first_number(dict(attrs)) if tag == "ol" else None)
+        elif tag == "li":
+            self._put(self._item_mark(dict(attrs)))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's
         if tag not in INLINE:
@@ -82,6 +94,9 @@ class _Visible(HTMLParser):
             if not self._depth:
                 self.silenced = ""
             return
+        self._is_raised = self._is_raised and tag != "sup"
+        if tag in LISTS and self._lists:
+            self._lists.pop()
         if tag in HEADINGS:
             self._end_heading()
         if tag not in INLINE:
@@ -90,6 +105,9 @@ class _Visible(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.silenced:
             return
+        if self._is_raised and data.strip():
+            self._is_raised = False
+            data = f"^{data.lstrip()}" if RAISED.fullmatch(data) else data
         for offset, part in enumerate(data.split("\n")):
             self._put(part.replace("\t", " "), offset)
         if self._heading:
@@ -104,6 +122,15 @@ class _Visible(HTMLParser):
     def _put(self, text: str, offset: int = 0) -> None:
         self._rows[min(self.getpos()[0] + offset, len(self._rows) - 1)].append(text)
 
+    def _item_mark(self, attrs: dict[str, str | None]) -> str:
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return "- "
+        value = (attrs.get("value") or "").strip()
+        number = int(value) if re.fullmatch(r"-?\d{1,9}", value) else number
+        self._lists[-1] = number + 1
+        return f"{number}. "
+
     def _end_heading(self) -> None:
         if self._heading:
             line, level, words = self._heading
@@ -114,6 +141,11 @@ class _Visible(HTMLParser):
     def _first_full(self, line: int) -> int:
         """The first line from `line` on that shows something: where the heading's text begins."""
         return next((n for n in range(line, len(self._rows)) if "".join(self._rows[n]).strip()), line)
+
+
+def _first_number(attrs: dict[str, str | None]) -> int:
+    start = (attrs.get("start") or "").strip()
+    return int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
 
 
 def _is_hidden(attrs: dict[str, str | None]) -> bool:

@@ -1,12 +1,12 @@
 """Agents whose code hangs in a thread, where nothing can end it: the command ends all the same."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.graph.cli.test_process import BATON
+from graph.cli import main
+from tests.servers import forks
 
 HANGERS = """
 import threading
@@ -40,7 +40,6 @@ builder.add_sequence([node]).add_edge(START, "node")
 graph = builder.compile()
 agent = create_agent(ScriptedModel({lambda _: True: {"name": "wait", "args": {}}}), [wait])
 """
-ENDS_WITHIN_S = 50
 
 
 @pytest.mark.parametrize("kind", ["function", "runnable", "graph", "agent"])
@@ -49,8 +48,8 @@ def test_the_run_fails_in_a_line_and_the_process_ends(kind: str, tmp_path: Path)
     agents = [{"name": "ada", "role": "generalist", "run": f"hangers:{kind}", "limits": {"timeout_s": 0.2}}]
     (tmp_path / "team.yaml").write_text(json.dumps({"agents": agents}))
     (tmp_path / "plan.json").write_text(json.dumps({"tasks": [{"id": "a", "description": "Wait."}]}))
-    command = [*BATON, "run", "Q", "--plan", "plan.json", "--team", "team.yaml", "--db", "b.db"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=ENDS_WITHIN_S, check=False)
+    words = ["run", "Q", "--plan", "plan.json", "--team", "team.yaml", "--db", "b.db"]
+    done = forks.run(main, words, cwd=tmp_path)
 
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("the last one: no result within 0.2 seconds")

@@ -5,14 +5,14 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from graph.cli import main
 from tests.graph.cli.conftest import Baton
 from tests.graph.cli.test_command import age
+from tests.servers import forks
 from tests.servers.openai_stub import Hang, OpenAIStub
 
 BATON = [sys.executable, "-c", "import sys; from graph.cli import main; sys.exit(main())"]
@@ -25,13 +25,8 @@ class Terminal:
     def __init__(self, *words: str, **environment: str) -> None:
         self._ours, theirs = pty.openpty()
         self.shown = ""
-        self.process = subprocess.Popen(
-            [*BATON, *words],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**os.environ, "TERM": "dumb", **environment},
-        )
+        variables = {"TERM": "dumb", **environment}
+        self.process = forks.spawn(main, words, streams=(theirs, theirs, theirs), environment=variables)
         os.close(theirs)
 
     def until(self, text: str) -> None:
@@ -57,30 +52,31 @@ class Terminal:
             return ""
 
 
-@contextmanager
-def interrupted_while_thinking(*words: str) -> Iterator["subprocess.Popen[str]"]:
-    """A run whose model never answers, interrupted as soon as its first task has started."""
+def interrupted_while_thinking(*words: str) -> tuple[int, str]:
+    """A run whose model never answers, interrupted as soon as its first task has started: exit code, what it said."""
     with OpenAIStub(Hang()) as server:
-        env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url, "BATON_MODEL": "m"}
-        with subprocess.Popen([*BATON, *words], stderr=subprocess.PIPE, text=True, env=env) as process:
-            assert process.stderr
-            for line in process.stderr:
+        variables = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url, "BATON_MODEL": "m"}
+        heard, said = os.pipe()
+        process = forks.spawn(main, words, streams=(said, said, said), environment=variables)
+        os.close(said)
+        with open(heard, encoding="utf-8") as lines:  # noqa: PTH123 - a pipe has no path
+            told = []
+            for line in lines:
+                told.append(line)
                 if "task_started" in line:
                     break
             process.send_signal(signal.SIGINT)
-            yield process
+            return process.wait(), "".join([*told, *lines])
 
 
 def test_ctrl_c_says_how_to_go_on_and_going_on_works(tea: str, publishing: str) -> None:
     words = ["run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "on_the_loop"]
-    with interrupted_while_thinking(*words) as process:
-        assert process.stderr
-        said = process.stderr.read()
+    code, said = interrupted_while_thinking(*words)
 
-    assert process.returncode == 130
+    assert code == 130
     assert said.splitlines()[-1] == "baton: interrupted; nothing is lost: baton resume t"
     assert "Traceback" not in said
-    resumed = subprocess.run([*BATON, "resume", "t", "--json"], capture_output=True, text=True, check=False)
+    resumed = forks.run(main, ["resume", "t", "--json"])
     assert resumed.returncode in (0, 3), resumed.stderr
     assert '"task_id": "find"' in resumed.stdout
 
@@ -100,8 +96,7 @@ def test_ctrl_c_ends_a_watch_over_several_runs_with_one_line(baton: Baton, tea: 
 
 def test_ctrl_c_ends_a_watch_while_a_run_that_it_took_up_is_at_work(baton: Baton, tea: str, publishing: str) -> None:
     words = ["run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "on_the_loop"]
-    with interrupted_while_thinking(*words) as process:
-        process.wait()
+    interrupted_while_thinking(*words)
     with OpenAIStub(Hang()) as server:
         terminal = Terminal("watch", OPENAI_API_KEY="k", OPENAI_BASE_URL=server.url, BATON_MODEL="m")
         terminal.until("taking up t")
@@ -118,11 +113,12 @@ def test_a_reader_that_leaves_is_no_error(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
 
-    process = subprocess.run([*BATON, *words], stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    with Path("stderr").open("w+b") as stderr:
+        code = forks.spawn(main, words, streams=(write, write, stderr.fileno())).wait()
     os.close(write)
 
-    assert process.returncode == 141
-    assert process.stderr == ""
+    assert code == 141
+    assert Path("stderr").read_text() == ""
 
 
 def test_at_a_terminal_it_asks_and_shows_the_report(tea: str, publishing: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ def test_a_good_file_is_fine(baton: Baton, tmp_path: Path) -> None:
 
     said = baton("team", "--check", "team.yaml")
 
-    assert (said.code, said.out, said.err) == (0, "team.yaml: 1 agents, fine\n", "")
+    assert (said.code, said.out, said.err) == (0, "team.yaml: 1 agent, fine\n", "")
 
 
 def test_each_problem_is_a_line_with_its_place(baton: Baton, tmp_path: Path) -> None:

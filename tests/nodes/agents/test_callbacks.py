@@ -93,7 +93,7 @@ async def test_the_agents_own_limit_stops_it_and_nobody_else(way: str, limits: L
     if way == "blocking" and limits.tokens:  # what it has used is known when it lets the others have a turn
         assert (statuses(run), len(model.calls)) == ({"a": "done", "b": "done"}, TIMES)
     else:
-        assert (run.status, statuses(run)) == ("complete", {"a": "failed", "b": "done"})
+        assert (run.status, statuses(run)) == ("partial", {"a": "failed", "b": "done"})
         assert (len(model.calls), reason in str(run.tasks[0].error)) == (made, True)
 
 
@@ -106,5 +106,5 @@ async def test_who_calls_the_same_tool_for_ever_is_stopped_by_its_own_limit() ->
     model = ScriptedModel({lambda _: True: {"name": "look", "args": {}}})
     run = await beside(create_agent(model, [look]), Limits(iterations=7))
 
-    assert (run.status, statuses(run), len(model.calls)) == ("complete", {"a": "failed", "b": "done"}, 7)
+    assert (run.status, statuses(run), len(model.calls)) == ("partial", {"a": "failed", "b": "done"}, 7)
     assert run.tasks[0].error == "it reached its limit of 7 model calls"

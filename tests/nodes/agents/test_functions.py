@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from nodes.agents.worker.conclude import split_confidence
+from graph.testing import HeldClock
+from nodes.policy.confidence import UNREAD, split_confidence
 from state.errors import AgentFailed
 from state.run import Run, TaskView
-from tests.clock import HeldClock
 from tests.runs import Turns, agent, opened, plan
 
 
@@ -114,12 +114,30 @@ async def test_a_function_that_is_not_async_works_too() -> None:
         ("So.\nconfidence = 85", ("So.", 0.85)),
         ("So.\nConfidence: 1", ("So.", 1.0)),
         ("So.\nConfidence: 0", ("So.", 0.0)),
-        ("So.\nConfidence: 101", ("So.", None)),
-        ("So.\nConfidence: high", ("So.\nConfidence: high", None)),
-        ("Confidence: 0.8\nSo.", ("Confidence: 0.8\nSo.", None)),
+        ("So.\nConfidence: 101", ("So.", UNREAD)),
+        ("So.\nConfidence: high", ("So.", 0.85)),
+        ("Confidence: 0.8\nSo.", ("So.", 0.8)),
+        ("So.\nConfidence: .9", ("So.", 0.9)),
+        ("So.\nConfidence: 0,9", ("So.", 0.9)),
+        ("So.\nConfidence: 9/10", ("So.", 0.9)),
+        ("So.\nConfidence: 8 out of 10", ("So.", 0.8)),
+        ("So.\nConfidence: 90 %", ("So.", 0.9)),
+        ("So.\nConfidence: 0.2 (not sure)", ("So.", 0.2)),
+        ("So.\nConfidence: low", ("So.", 0.3)),
+        ("So.\nConfidence: **very high**", ("So.", 0.95)),
+        ("So.\nConfidence: not high", ("So.", UNREAD)),
+        ("So.\nConfidence: N/A", ("So.", UNREAD)),
+        ("So.\nConfidence: -0.5", ("So.", UNREAD)),
+        ("So.\nMy confidence is 0.4", ("So.", 0.4)),
+        ("So.\nOverall confidence level = 70 %", ("So.", 0.7)),
+        ("So.\n## Confidence\n\n0.8", ("So.", 0.8)),
+        ("So [a.md#L1]. Confidence: 0.8", ("So [a.md#L1].", 0.8)),
+        ("So.\nConfidence: 0.8\n\nThat is all.", ("So.\n\nThat is all.", 0.8)),
+        ("Confidence intervals are 95 % wide.", ("Confidence intervals are 95 % wide.", None)),
+        ("Confidence in it is high, they say.", ("Confidence in it is high, they say.", None)),
         ("So.", ("So.", None)),
         ("", ("", None)),
     ],
 )
-def test_the_last_line_may_say_how_sure_it_is(text: str, expected: tuple[str, float | None]) -> None:
+def test_a_line_may_say_how_sure_it_is_in_any_usual_form(text: str, expected: tuple[str, float | None]) -> None:
     assert split_confidence(text) == expected

@@ -6,11 +6,11 @@ import pytest
 from langchain_core.messages import AIMessage, InvalidToolCall, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Limits
 from state.errors import ModelRejected, ModelUnavailable, ToolRefused
 from state.run import Run
-from tests.clock import HeldClock
 from tests.runs import agent, opened, plan
 
 SUM = {"name": "calculate", "args": {"expression": "6 * 7"}}

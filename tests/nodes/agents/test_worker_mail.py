@@ -2,6 +2,7 @@
 
 from langchain_core.messages import AnyMessage, HumanMessage
 
+from nodes.agents.invocation import Invocation
 from nodes.agents.worker.context import WorkerContext
 from nodes.agents.worker.think import READ, in_brief, new_mail
 from nodes.llm.scripted import ScriptedModel
@@ -19,7 +20,7 @@ def worker_context(shown: list[int], there: int) -> WorkerContext:
     execution = make_floor()
     execution.signals.deliver("ada", [mail(number) for number in range(there)])
     brief = make_brief("t1", mail=[mail(number) for number in shown])
-    return WorkerContext(make_agent("ada"), brief, ScriptedModel([]), [], None, execution)
+    return WorkerContext(Invocation(execution, make_agent("ada"), brief, "t1.0"), ScriptedModel([]), [], None)
 
 
 def test_mail_that_comes_between_the_brief_and_the_first_call_is_new() -> None:

@@ -1,7 +1,11 @@
-"""What asyncio would let one agent do to everybody: end the process, use up the threads."""
+"""What asyncio would let one agent do to everybody, and what keeps it from that without touching the program around.
+
+The event loop, its executor, its task factory and all loggers are those of whoever embeds Baton.
+"""
 
 import asyncio
-import inspect
+import logging
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -21,7 +25,9 @@ from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Brief, Limits
 from state.replies import PlanDraft, TaskDraft
 from state.run import Run
-from tests.runs import agent, opened, plan, statuses
+from tests.nodes.agents.outbox import Outbox, call
+from tests.nodes.execution import leaving
+from tests.runs import Turns, agent, opened, plan, statuses
 
 LEAVE = {"name": "leave", "args": {}}
 
@@ -35,10 +41,6 @@ async def leave() -> str:
 @tool("leave")
 def leave_from_a_thread() -> str:
     """Leave."""
-    sys.exit(3)
-
-
-async def leaves() -> str:
     sys.exit(3)
 
 
@@ -69,14 +71,6 @@ def leaves_from_its_thread(brief: Brief, desk: Any) -> str:
     raise SystemExit
 
 
-async def leaves_in_a_task(brief: Brief, desk: Any) -> str:
-    return await asyncio.create_task(leaves())
-
-
-async def leaves_in_a_group(brief: Brief, desk: Any) -> str:
-    return str(await asyncio.gather(asyncio.sleep(0), leaves()))
-
-
 async def leaves_in_a_thread_it_made(brief: Brief, desk: Any) -> str:
     return await asyncio.to_thread(sys.exit, 3)
 
@@ -85,13 +79,13 @@ def leaves_from_its_input(given: Any) -> str:
     sys.exit(3)
 
 
-def agent_with(leaving: BaseTool) -> Any:
-    return create_agent(ScriptedModel([LEAVE, "never said"]), [leaving])
+def agent_with(bad_tool: BaseTool) -> Any:
+    return create_agent(ScriptedModel([LEAVE, "never said"]), [bad_tool])
 
 
 def nested() -> Any:
     model = ScriptedModel([PlanDraft(tasks=[TaskDraft(id="x", description="X.")], complexity=0.5)])
-    return build_supervisor([agent(leaves_in_a_task)], policy={"max_iterations": 0, "max_attempts": 1}, model=model)
+    return build_supervisor([agent(leaves_at_once)], policy={"max_iterations": 0, "max_attempts": 1}, model=model)
 
 
 WAYS: dict[str, Callable[[], Any]] = {
@@ -101,8 +95,6 @@ WAYS: dict[str, Callable[[], Any]] = {
     "a tool of create_agent in a thread": lambda: agent_with(leave_from_a_thread),
     "a function": lambda: leaves_at_once,
     "a function in a thread": lambda: leaves_from_its_thread,
-    "a task of a function": lambda: leaves_in_a_task,
-    "a group of tasks of a function": lambda: leaves_in_a_group,
     "a thread of a function": lambda: leaves_in_a_thread_it_made,
     "a Runnable": lambda: RunnableLambda(leaves_from_its_input),
     "an agent of a nested supervisor": nested,
@@ -126,10 +118,10 @@ async def test_the_agent_has_failed_and_the_run_goes_on(way: str) -> None:
     assert run.tasks[1].attempts == 1
 
 
-@pytest.mark.parametrize("leaving", [leave, leave_from_a_thread])
-async def test_a_model_reads_that_its_tool_tried_to(leaving: BaseTool) -> None:
+@pytest.mark.parametrize("bad_tool", [leave, leave_from_a_thread])
+async def test_a_model_reads_that_its_tool_tried_to(bad_tool: BaseTool) -> None:
     model = ScriptedModel([LEAVE, "It did not work."])
-    async with opened(AgentSpec(name="ada", role="generalist", tools=[leaving]), model=model, max_iterations=0) as sup:
+    async with opened(AgentSpec(name="ada", role="generalist", tools=[bad_tool]), model=model, max_iterations=0) as sup:
         run = await sup.start("Q", plan=plan("a"))
 
     assert run.tasks[0].result == "It did not work."
@@ -137,15 +129,17 @@ async def test_a_model_reads_that_its_tool_tried_to(leaving: BaseTool) -> None:
     assert told == "leave failed: it tried to end the process"
 
 
-async def test_a_task_that_nobody_waits_for_ends_nothing_either(caplog: pytest.LogCaptureFixture) -> None:
-    async def lets_go(brief: Brief, desk: Any) -> str:
-        left = asyncio.create_task(leaves())
-        await asyncio.wait({left})
-        return "let go"
+@pytest.mark.parametrize("way", leaving.WAYS)
+async def test_in_a_task_of_its_own_it_ends_the_process_and_the_run_goes_on_in_another(way: str) -> None:
+    module = "tests.nodes.execution.leaving"
+    left = await asyncio.create_subprocess_exec(sys.executable, "-m", module, way, stderr=asyncio.subprocess.PIPE)
+    await left.communicate()
+    ran = Turns("ran")
+    async with opened(agent(ran), agent(ran, "bad", "bad"), max_iterations=0) as sup:
+        run = await sup.resume(leaving.THREAD)
 
-    run = await beside(lets_go)
-
-    assert run.tasks[1].result == "let go"
+    assert (left.returncode, run.status) == (7, "complete")
+    assert ran.tasks == ["bad", "y"]
 
 
 def test_who_presses_ctrl_c_ends_the_process() -> None:
@@ -157,29 +151,6 @@ def test_who_presses_ctrl_c_ends_the_process() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(beside(works))
-
-
-async def test_the_task_factory_of_the_loop_stays_in_use_and_is_there_again_afterwards() -> None:
-    made: list[str] = []
-
-    def counting(loop: Any, coro: Any, **more: Any) -> Any:
-        made.append(coro.__name__)
-        return asyncio.Task(coro, loop=loop, **more)
-
-    async def looks(brief: Brief, desk: Any) -> str:
-        async def state() -> str:
-            task: Any = asyncio.current_task()
-            return inspect.getcoroutinestate(task.get_coro())
-
-        return await asyncio.create_task(state())
-
-    loop: Any = asyncio.get_running_loop()
-    loop.set_task_factory(counting)
-    run, other = await asyncio.gather(beside(looks), beside(looks, "other.db"))
-
-    assert run.tasks[1].result == other.tasks[1].result == inspect.CORO_RUNNING
-    assert made.count("state") == 2
-    assert loop.get_task_factory() is counting
 
 
 async def test_code_that_hangs_in_threads_leaves_room_for_everybody_else() -> None:
@@ -204,15 +175,103 @@ async def test_code_that_hangs_in_threads_leaves_room_for_everybody_else() -> No
     assert statuses(run) == {**{f"t{n}": "skipped" for n in range(count)}, "good": "done", "better": "done"}
 
 
-async def test_threads_of_the_program_around_it_stay_as_they_are() -> None:
-    def mine() -> str:
-        return threading.current_thread().name
+class Host:
+    """A program with an event loop that it has made its own."""
 
-    async def its_own(brief: Brief, desk: Any) -> str:
-        return await asyncio.to_thread(mine)
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop: Any = loop
+        self.executor = ThreadPoolExecutor(2, thread_name_prefix="program")
+        self.made: list[str] = []
+        loop.set_default_executor(self.executor)
+        loop.set_task_factory(self.make)
+        self.logs = [logging.getLogger(), *(logging.getLogger(name) for name in (*logging.root.manager.loggerDict,))]
+        self.before = self.now()
 
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1, thread_name_prefix="program"))
-    run = await beside(its_own)
+    def make(self, loop: Any, coro: Any, **more: Any) -> Any:
+        """A task, of which is noted what it does."""
+        self.made.append(coro.__qualname__)
+        return asyncio.Task(coro, loop=loop, **more)
 
-    assert run.tasks[1].result == "baton-agent"
-    assert (await asyncio.to_thread(mine)).startswith("program")
+    def now(self) -> dict[str, object]:
+        """What an embedding program would miss if somebody changed it."""
+        return {
+            "executor": self.loop._default_executor,
+            "task factory": self.loop.get_task_factory(),
+            "exception handler": self.loop.get_exception_handler(),
+            "hooks": (sys.excepthook, threading.excepthook, sys.unraisablehook),
+            "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)],
+            **{f"log {log.name}": (*heard_by(log), *log.filters, log.level) for log in self.logs},
+        }
+
+
+def heard_by(log: logging.Logger) -> list[logging.Handler]:
+    """Without those that libraries give to their own loggers, so that they are silent."""
+    return [handler for handler in log.handlers if not isinstance(handler, logging.NullHandler)]
+
+
+def is_of_baton(listens: Any) -> bool:
+    module = getattr(listens, "__module__", type(listens).__module__)
+    return module.partition(".")[0] in ("graph", "nodes", "state")
+
+
+def a_thread() -> str:
+    return threading.current_thread().name
+
+
+def test_a_program_around_it_finds_everything_as_it_was_before_during_and_after_a_run() -> None:
+    seen: list[dict[str, object]] = []
+    box, model = Outbox(), ScriptedModel([[call("post", to="bob"), call("mail", to="eve")], "Done."])
+
+    async def program() -> tuple[Run, Host]:
+        async with opened(db="warm.db") as sup:  # libraries are imported, and set up their own loggers
+            await sup.start("Q", plan=plan("a"))
+        host = Host(asyncio.get_running_loop())
+
+        async def looks(brief: Brief, desk: Any) -> str:
+            async def looks_from_a_task() -> str:
+                seen.append(host.now())
+                return await asyncio.to_thread(a_thread)
+
+            return await asyncio.create_task(looks_from_a_task())
+
+        def looks_from_a_thread(brief: Brief, desk: Any) -> str:
+            seen.append(host.now())
+            return a_thread()
+
+        def looks_from_a_node(state: Form) -> Form:
+            seen.append(host.now())
+            return {"result": a_thread()}
+
+        async def calls_a_tool(state: Form) -> Form:
+            return {"result": await box.look().ainvoke({"at": "it"})}
+
+        team = [
+            AgentSpec(name=name, role=name, run=work)
+            for name, work in {
+                "async": looks,
+                "blocking": looks_from_a_thread,
+                "node": graph_of(looks_from_a_node),
+                "caller": graph_of(calls_a_tool),
+                "loop": create_agent(model, box.tools()),
+            }.items()
+        ]
+        tasks = plan(*({"id": spec.name, "role": spec.name} for spec in team))
+        async with opened(*team, max_iterations=0) as sup:
+            run = await sup.start("Q", plan=tasks)
+            for question in run.approvals:
+                run = await sup.answer(run.thread_id, {question.id: "approve"})
+            seen.append(host.now())
+        seen.append(host.now())
+        return run, host
+
+    with asyncio.Runner() as runner:
+        run, host = runner.run(program())
+
+    assert (run.status, sorted(box.done)) == ("complete", ["look it", "mail eve", "post bob"])
+    assert [{name: one[name] for name in one if one[name] != host.before[name]} for one in seen] == [{}] * 5
+    logs = map(logging.getLogger, (*logging.root.manager.loggerDict,))
+    assert [log.name for log in logs if any(is_of_baton(one) for one in log.filters)] == []
+    results = {task.id: str(task.result) for task in run.tasks}
+    assert results["async"].startswith("program")
+    assert (results["blocking"], results["node"]) == ("baton-agent", "baton-agent")
+    assert any("looks_from_a_task" in name for name in host.made)

@@ -55,6 +55,10 @@ def stops_the_world(brief: Any, desk: Any) -> str:
     raise SystemExit
 
 
+def runs_out_of_items(brief: Any, desk: Any) -> str:
+    return next(iter([]))
+
+
 async def cancelled() -> str:
     made = asyncio.ensure_future(asyncio.Event().wait())
     made.cancel()
@@ -120,6 +124,7 @@ def graph_of(node: Any) -> Any:
         (says_nothing, "the agent returned nothing"),
         (leaves, "it tried to end the process"),
         (stops_the_world, "it tried to end the process"),
+        (runs_out_of_items, "StopIteration"),
         (RunnableLambda(lambda _: None), "the agent returned nothing"),
         (RunnableLambda(raises), "TypeError"),
     ],

@@ -55,9 +55,9 @@ def test_no_text_makes_it_fail(text: str) -> None:
 
 
 def test_deep_or_hostile_texts_do_not_stop_it() -> None:
-    began = time.monotonic()
+    began = time.process_time()
 
     for hostile in ("{" * 100_000, '{"a":' * 100_000, "{'" * 50_000, '{"a": ' + "[" * 50_000 + "]" * 50_000 + "}"):
         list(objects_in(hostile))
 
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20

@@ -128,7 +128,8 @@ def test_what_cannot_be_read_leaves_the_question_open_and_says_why(raw: object, 
     ],
 )
 def test_a_question_that_takes_any_answer_takes_it_as_it_is_said(raw: object, expected: tuple[str, JsonValue]) -> None:
-    free = Approval(id="a", task_id="t1", agent="ada", action="answer", args={"question": "Age?"}, reason="it asks")
+    (named,) = asked("a")
+    free = named.model_copy(update={"action": "answer", "args": {"question": "Age?"}, "takes_anything": True})
     decisions, problems = read_answers(cast(JsonValue, raw), [free])
     assert problems == []
     assert (decisions["a"].type, decisions["a"].args) == expected

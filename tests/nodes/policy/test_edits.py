@@ -116,4 +116,4 @@ def test_a_schema_that_is_none_leaves_the_last_word_to_the_tool() -> None:
     ],
 )
 def test_an_edited_plan_has_to_be_a_plan(tasks: list[JsonValue], problem: str) -> None:
-    assert checked_edit({"tasks": tasks}, asked(action="plan", task_id=""))[1] == problem
+    assert checked_edit({"tasks": tasks}, asked(subject="plan", action="plan", task_id=""))[1] == problem

@@ -1,12 +1,21 @@
 """What calls a human: each trigger at its boundary, their priorities, and what each mode makes of them."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.oversight import TRIGGERS, Closeness, Response, effective_oversight, fired, is_sensitive, response
+from nodes.policy.oversight import (
+    EVERYTHING_WAITS,
+    TRIGGERS,
+    Closeness,
+    Response,
+    effective_oversight,
+    fired,
+    is_sensitive,
+    response,
+)
 from state.approval import PRIORITIES, TriggerInput, TriggerName
 from state.policy import Oversight, Policy
 from state.trust import Level
@@ -74,9 +83,16 @@ def test_all_that_fire_are_told_the_highest_first() -> None:
     ]
 
 
-@given(st.permutations(TRIGGERS))
+def test_every_name_of_a_trigger_is_listed_with_what_fires_it() -> None:
+    assert {*TRIGGERS, EVERYTHING_WAITS.trigger} == set(get_args(TriggerName))
+    assert {
+        name: [one.trigger for one in fired(EVERYTHING, Policy(), {name: TRIGGERS[name]})] for name in TRIGGERS
+    } == {name: [name] for name in TRIGGERS}
+
+
+@given(st.permutations(list(TRIGGERS.items())))
 def test_triggers_compose_in_any_order(order: Any) -> None:
-    found = fired(EVERYTHING, Policy(), order)
+    found = fired(EVERYTHING, Policy(), dict(order))
 
     assert {one.trigger for one in found} == set(names(EVERYTHING))
     places = [PRIORITIES.index(one.priority) for one in found]

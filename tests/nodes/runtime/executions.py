@@ -4,6 +4,7 @@ from typing import Any
 
 from langgraph.store.memory import InMemoryStore
 
+from graph.testing import HeldClock
 from nodes.llm.choose import Models
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.context import RunContext
@@ -16,7 +17,6 @@ from state.policy import Policy
 from state.record import TaskRecord
 from state.run import Phase
 from tests.builders import make_agent, make_brief, make_record
-from tests.clock import HeldClock
 
 THREAD = "t"
 

@@ -36,7 +36,7 @@ async def test_who_waits_for_a_task_gives_its_place_to_others_and_takes_it_back(
     execution = make_floor(make_record("t1", "running"), make_record("t2", "running"), max_parallel=1)
     async with execution.concurrency:
         waits = asyncio.create_task(desk_of(execution).result("t2"))
-        async with asyncio.timeout(1), execution.concurrency:
+        async with asyncio.timeout(90), execution.concurrency:
             done = make_record("t2", "done", outcome=make_outcome("t2"))
             execution.records["t2"] = done
             execution.signals.changed.set()

@@ -1,25 +1,29 @@
 """Events are numbered without gaps, and stand in the Store with what they change."""
 
 import asyncio
+import re
 from collections.abc import Iterable
+from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.base import Op, Result
 from langgraph.store.memory import InMemoryStore
 
+from graph.testing import HeldClock
 from nodes.runtime.journal import PAGE, Journal, event_key, read_board, read_events
 from nodes.runtime.rows import read_all, space
 from nodes.runtime.services import SystemClock
+from state.event import FIELDS, EventKind
 from state.text import Json
-from tests.clock import HeldClock
 
 
 async def test_numbers_go_on_where_another_process_left_off() -> None:
     store, clock = InMemoryStore(), HeldClock()
     await Journal(store, "t", clock).emit("phase_entered", phase="executing")
     clock.time += 5
-    event = await Journal(store, "t", clock).emit("task_started", phase="executing", task_id="a", agent="ada")
+    event = await Journal(store, "t", clock).emit("task_parked", phase="executing", task_id="a", agent="ada")
 
     assert (event.seq, event.ts, event.task_id, event.agent) == (2, 1_000_005, "a", "ada")
     assert [one.seq for one in await read_events(store, "t")] == [1, 2]
@@ -28,7 +32,7 @@ async def test_numbers_go_on_where_another_process_left_off() -> None:
 async def test_threads_are_numbered_each_for_itself() -> None:
     store = InMemoryStore()
     for thread in ("t", "t.1", "t%2E1"):
-        await Journal(store, thread, HeldClock()).emit("run_finished", phase=thread)
+        await Journal(store, thread, HeldClock()).emit("phase_entered", phase=thread)
 
     for thread in ("t", "t.1", "t%2E1"):
         assert [(event.seq, event.phase) for event in await read_events(store, thread)] == [(1, thread)]
@@ -47,7 +51,7 @@ async def test_events_at_the_same_time_get_different_numbers() -> None:
     journal = Journal(store, "t", HeldClock())
     heard: list[Json] = []
     journal.writer = heard.append
-    await asyncio.gather(*(journal.emit("task_started", phase="executing", task_id=f"t{n}") for n in range(20)))
+    await asyncio.gather(*(journal.emit("task_parked", phase="executing", task_id=f"t{n}") for n in range(20)))
 
     assert [event["seq"] for event in heard] == list(range(1, 21))
     assert [event.model_dump(mode="json") for event in await read_events(store, "t")] == heard
@@ -57,7 +61,7 @@ async def test_more_events_than_a_page_are_read() -> None:
     store = InMemoryStore()
     journal = Journal(store, "t", HeldClock())
     for _ in range(PAGE + 3):
-        await journal.emit("mail_delivered", phase="executing")
+        await journal.emit("phase_entered", phase="executing")
 
     assert len(await read_events(store, "t")) == PAGE + 3
     assert [event.seq for event in await read_events(store, "t", after=PAGE + 1)] == [PAGE + 2, PAGE + 3]
@@ -67,10 +71,33 @@ async def test_more_events_than_a_page_are_read() -> None:
 async def test_what_an_event_changes_is_on_the_board() -> None:
     store = InMemoryStore()
     journal = Journal(store, "t", HeldClock())
-    await journal.emit("task_started", phase="executing", also=[journal.row("task:a", {"status": "running"})])
+    await journal.emit("task_parked", phase="executing", also=[journal.row("task:a", {"status": "running"})])
 
     assert await read_board(store, "t") == {"task:a": {"status": "running"}}
     assert await read_board(store, "other") == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "said"),
+    [
+        ("phase_entered", {"mood": "good"}, "phase_entered tells mood, which is not listed in FIELDS"),
+        (
+            "task_retried",
+            {"attempt": 2, "delay_s": 0.5},
+            "task_retried does not tell reason, which is listed in FIELDS",
+        ),
+        ("sun_has_risen", {}, "there is no event called 'sun_has_risen'; known are phase_entered, task_started"),
+    ],
+)
+async def test_an_event_that_does_not_tell_what_its_kind_tells_is_refused(kind: Any, data: Json, said: str) -> None:
+    store = InMemoryStore()
+    with pytest.raises(ValueError, match=re.escape(said)):
+        await Journal(store, "t", HeldClock()).emit(kind, phase="executing", data=data)
+    assert await read_events(store, "t") == []
+
+
+def test_every_kind_of_event_lists_what_it_tells() -> None:
+    assert set(FIELDS) == set(get_args(EventKind))
 
 
 async def test_rows_are_read_in_the_order_of_their_keys_and_only_those_asked_for() -> None:

@@ -2,9 +2,9 @@
 
 from langgraph.store.memory import InMemoryStore
 
+from graph.testing import HeldClock
 from nodes.runtime.ledger import SideEffectLedger
 from state.side_effect import Effect
-from tests.clock import HeldClock
 
 
 def effect(name: str = "a") -> Effect:

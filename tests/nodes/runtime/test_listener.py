@@ -1,6 +1,7 @@
 """The listener applies what waits: in order, each once, effect and log together; and refuses what may not be."""
 
 import asyncio
+from typing import get_args
 
 import pytest
 from langgraph.store.memory import InMemoryStore
@@ -12,25 +13,60 @@ from nodes.runtime.rows import read_all, space
 from nodes.runtime.signals import SignalState, read_log, send, waiting
 from state.agent import Mail
 from state.approval import Approval, Decision
-from state.record import TaskRecord
-from state.signal import Cancel, Decide, Pause, Recruit, Resume, Retire, SendMail, Signal
+from state.record import Outcome, TaskRecord
+from state.signal import (
+    APPLIED,
+    Cancel,
+    Decide,
+    HandBack,
+    Pause,
+    Recruit,
+    Resume,
+    Retire,
+    SendMail,
+    Signal,
+    SignalOutcome,
+    Takeover,
+    refused,
+)
 from tests.builders import make_outcome, make_record
 from tests.nodes.runtime.executions import THREAD, events, make_floor
 
 
-async def handle(execution: ExecutionContext, *signals: Signal) -> list[str]:
+async def handle(execution: ExecutionContext, *signals: Signal) -> list[SignalOutcome]:
     """What came of each."""
     for number, signal in enumerate(signals):
         key = f"{len(await read_log(execution.run.store, THREAD)):03d}-{number}"
         await execution.run.store.aput(space("signals", THREAD), key, signal.model_dump(mode="json"))
     await execution.listener.look()
     assert await waiting(execution.run.store, THREAD) == []
-    return [str(entry["outcome"]) for _, entry in await read_log(execution.run.store, THREAD)]
+    return [handled.outcome for handled in await read_log(execution.run.store, THREAD)]
+
+
+EVERY_SIGNAL: list[Signal] = [
+    SendMail(to="ada", text="hello"),
+    Recruit(role="helper", task="more"),
+    Retire(agent="bob"),
+    Decide(approval="q", decision=Decision(type="approve")),
+    Pause(),
+    Resume(),
+    Takeover(),
+    HandBack(results={"t1": "done by hand"}),
+    Cancel(),
+]
+
+
+async def test_every_signal_has_somebody_who_applies_it() -> None:
+    execution = make_floor(make_record("t1", "parked", outcome=asking("q")))
+
+    assert {type(signal) for signal in EVERY_SIGNAL} == set(get_args(get_args(Signal)[0]))
+    said = await handle(execution, *EVERY_SIGNAL)
+    assert said == [APPLIED] * len(EVERY_SIGNAL)
 
 
 async def test_signals_are_applied_in_their_order() -> None:
     execution = make_floor()
-    assert await handle(execution, Pause(), Resume(), Pause(reason="the last word")) == ["done"] * 3
+    assert await handle(execution, Pause(), Resume(), Pause(reason="the last word")) == [APPLIED] * 3
     assert (execution.signals.control.driving, execution.signals.control.reason) == ("paused", "the last word")
 
 
@@ -70,9 +106,9 @@ async def test_what_is_malformed_or_not_allowed_is_refused_logged_and_holds_up_n
     execution = make_floor()
     await execution.run.store.aput(space("signals", THREAD), "000", raw)
     outcomes = await handle(execution, Pause())
-    assert outcomes[0].startswith("refused: ")
-    assert said in outcomes[0]
-    assert outcomes[1] == "done"
+    assert outcomes[0].status == "refused"
+    assert said in outcomes[0].reason
+    assert outcomes[1] == APPLIED
     assert await events(execution) == ["control_changed"]
 
 
@@ -85,9 +121,9 @@ async def test_agents_may_send_mail_and_recruit() -> None:
 async def test_nothing_revives_a_cancelled_run() -> None:
     execution = make_floor()
     assert await handle(execution, Cancel(), Resume(), Pause()) == [
-        "done",
-        "refused: the run is cancelled",
-        "refused: the run is cancelled",
+        APPLIED,
+        refused("the run is cancelled"),
+        refused("the run is cancelled"),
     ]
     assert execution.signals.control.driving == "cancelled"
 
@@ -114,13 +150,13 @@ async def test_the_event_of_a_mail_says_how_much_was_lost() -> None:
     assert last["data"]["lost"] == {"ada": 51}
 
 
-def parked(question: str) -> Approval:
-    return Approval(id=question, task_id="t1", agent="ada", action="send", reason="it asks")
+def asking(*questions: str) -> Outcome:
+    approvals = [Approval(id=one, task_id="t1", agent="ada", action="send", reason="it asks") for one in questions]
+    return make_outcome(status="parked").model_copy(update={"approvals": approvals})
 
 
 async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> None:
-    outcome = make_outcome(status="parked").model_copy(update={"approvals": [parked("q1")]})
-    execution = make_floor(make_record("t1", "parked", outcome=outcome))
+    execution = make_floor(make_record("t1", "parked", outcome=asking("q1")))
     yes, no = Decision(type="approve", by="ana"), Decision(type="reject", by="ben")
     said = await handle(
         execution,
@@ -129,9 +165,9 @@ async def test_only_an_open_question_is_answered_and_the_first_answer_wins() -> 
         Decide(approval="q2", decision=yes),
     )
     assert said == [
-        "done",
-        "refused: q1 was answered before: ana said approve; the first answer stands",
-        "refused: no open question is called 'q2'",
+        APPLIED,
+        refused("q1 was answered before: ana said approve; the first answer stands"),
+        refused("no open question is called 'q2'"),
     ]
     assert execution.signals.decisions == {"q1": yes.model_copy(update={"door": "signal"})}
 
@@ -154,7 +190,7 @@ async def test_a_recruit_that_is_asked_for_again_is_neither_added_nor_announced_
 async def test_while_it_listens_it_hears_at_once_when_somebody_rings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "POLL_S", 3600)
     execution = make_floor()
-    async with asyncio.timeout(5), execution.listener.listening():
+    async with asyncio.timeout(90), execution.listener.listening():
         await send(execution.run.store, THREAD, SendMail(to="ada", text="hello"), execution.run.services.clock)
         execution.run.services.wake_ups.wake(THREAD)
         while not execution.signals.mail("ada").received:

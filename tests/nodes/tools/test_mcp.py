@@ -66,7 +66,7 @@ def on_http(tmp_path: Path) -> Iterator[McpServer]:
     port = free_port()
     process = subprocess.Popen([sys.executable, SERVER, str(tmp_path), str(port)])
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 90
         while time.monotonic() < until:
             try:
                 httpx.get(f"http://127.0.0.1:{port}/mcp", trust_env=False)
@@ -76,7 +76,7 @@ def on_http(tmp_path: Path) -> Iterator[McpServer]:
         yield McpServer(url=f"http://127.0.0.1:{port}/mcp")
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=90)
 
 
 async def test_a_server_may_be_a_url(on_http: McpServer) -> None:

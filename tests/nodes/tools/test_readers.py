@@ -111,6 +111,20 @@ def test_long_lines_are_cut_at_sentence_ends_and_keep_their_line() -> None:
     assert all(p.place == "L1" and p.text.endswith("so.") and len(p.text) <= 1200 for p in document.passages)
 
 
+def test_html_keeps_powers_and_the_numbers_of_lists() -> None:
+    page = (
+        "<p>2<sup>16</sup> bytes on the 1<sup>st</sup> of 10<sup>-3</sup> H<sub>2</sub>O</p>\n"
+        "<ol start=3><li>third</li><li>fourth<ul><li>inner</li></ul></li><li value=9>ninth</li></ol>\n"
+        "<p>A note<sup><a href='#n'>[1]</a></sup> and E = mc<sup>2</sup></p>"
+    )
+
+    assert [unit.strip() for unit in read_html("a.html", page.encode()).units] == [
+        "2^16 bytes on the 1st of 10^-3 H2O",
+        "3. third\t4. fourth\t- inner\t9. ninth",
+        "A note[1] and E = mc^2",
+    ]
+
+
 def test_html_shows_what_a_browser_shows_at_the_lines_of_the_file() -> None:
     page = (
         "<!doctype html>\n<style>p {}</style><script>\nif (a<b) alert('x')\n</script>\n<h2>Big\nnews</h2>\n"
@@ -123,7 +137,7 @@ def test_html_shows_what_a_browser_shows_at_the_lines_of_the_file() -> None:
         "Big",
         "news",
         "Tom & Jerry ©\trun",
-        "one\ttwo",
+        "- one\t- two",
         "a\tb\tend",
     ]
     assert {p.heading for p in document.passages} == {"Big news"}

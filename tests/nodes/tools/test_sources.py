@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nodes.tools.collect import Found
+from nodes.tools.document import Found
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_document
 from nodes.tools.sources import Sources, open_sources
@@ -73,7 +73,7 @@ def test_a_place_that_is_not_there_is_refused(sources: Sources, place: str) -> N
     ],
 )
 def test_the_best_passage_comes_first_with_its_label(sources: Sources, query: str, label: str) -> None:
-    found = sources.search(query)
+    found = sources.search(query).passages
     assert found[0].label == label
     assert all(before.score >= after.score for before, after in pairwise(found))
 
@@ -82,19 +82,19 @@ def test_the_name_of_a_file_and_its_headings_count_more_than_its_text(tmp_path: 
     words = "Plain words about other things entirely, of much the same length."
     texts = {"alpha.txt": words, "a.txt": f"{words} Alpha.", "b.md": f"# Beta\n{words}", "c.md": f"# X\n{words} Beta."}
     sources = open_sources([str(fill(tmp_path, dict(texts)))])
-    assert [passage.file for passage in sources.search("alpha")] == ["alpha.txt", "a.txt"]
-    assert [passage.file for passage in sources.search("beta")] == ["b.md", "c.md"]
+    assert [passage.file for passage in sources.search("alpha").passages] == ["alpha.txt", "a.txt"]
+    assert [passage.file for passage in sources.search("beta").passages] == ["b.md", "c.md"]
 
 
 @pytest.mark.parametrize(
     "query", ['"', "a AND (b", "NEAR(", "file:*", "' OR 1=1 --", "", "   ", "-", "^x", "{a}:b", "\x00", "日本"]
 )
 def test_punctuation_in_a_query_is_harmless(sources: Sources, query: str) -> None:
-    assert isinstance(sources.search(query), list)
+    assert isinstance(sources.search(query).passages, list)
 
 
 def test_a_passage_knows_its_headings(sources: Sources) -> None:
-    found = sources.search("support")[0]
+    found = sources.search("support").passages[0]
     assert (found.heading, found.trail) == ("Prices", "Guide > Prices")
 
 

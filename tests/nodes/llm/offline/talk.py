@@ -74,8 +74,9 @@ def shown(talk: Sequence[BaseMessage]) -> str:
 
 
 def quotes(text: str) -> list[str]:
-    """The quotations in a result: what stands between quotation marks before a label."""
-    return re.findall(r'^- "(.+?)" \[[^\]\n]+#', text, re.MULTILINE | re.DOTALL)
+    """The quotations in a result: what stands behind `>` above a label."""
+    found = re.findall(r"((?:^>.*\n)+)\[[^\]\n]+#", text, re.MULTILINE)
+    return [re.sub(r"(?m)^> ?", "", quoted).strip("\n") for quoted in found]
 
 
 def _answer(name: str, args: Mapping[str, object], call_id: str, tools: Mapping[str, Fake]) -> ToolMessage:

@@ -105,7 +105,7 @@ def reviewed(body: str, kind: str = "research") -> tuple[bool, str]:
         ("It is large.", "writing", True),
         ("", "writing", False),
         ("The sources say nothing on this (searched for size).", "research", False),
-        ("The sources say nothing on this after searching again in other words.", "research", True),
+        ("I found no passage that answers this (nothing speaks of “size”).", "research", True),
     ],
 )
 def test_a_result_has_to_say_something_and_where_it_was_looked_up_where(body: str, kind: str, accepted: bool) -> None:

@@ -106,7 +106,12 @@ def test_an_enumeration_is_split_and_each_part_keeps_the_subject() -> None:
 
 def test_a_comparison_is_weighed_and_recommended_after_the_research() -> None:
     draft = planned("Compare LangGraph, CrewAI and AutoGen on persistence, and recommend one")
-    assert kinds(draft) == ["research"] * 3 + ["analysis", "strategy", "writing"]
+    assert kinds(draft) == ["research"] * 3 + ["strategy", "writing"]
+    assert [task.description for task in draft.tasks[:3]] == [
+        "Persistence of LangGraph",
+        "Persistence of CrewAI",
+        "Persistence of AutoGen",
+    ]
     assert draft.tasks[3].depends_on == ["t1", "t2", "t3"]
 
 

@@ -1,10 +1,17 @@
-"""A clock that a test holds: time moves only when somebody sleeps, and sleeping takes none."""
+"""What it takes to test a team without a model, a network or waiting; `docs/testing-a-team.md` shows how."""
 
 import asyncio
 
+from nodes.llm.scripted import Call, Delay, ScriptedModel
+
+__all__ = ["Call", "Delay", "HeldClock", "ScriptedModel"]
+
 
 class HeldClock:
-    """`nodes.runtime.services.Clock` for tests. `slept` is what was waited, in seconds, in order."""
+    """A clock that a test holds: time moves only when somebody sleeps, and sleeping takes none.
+
+    Give it to `open_supervisor(clock=…)`. `slept` is what was waited, in seconds, in order; `time` may be set.
+    """
 
     def __init__(self, start: float = 1_000_000.0, jitter: float = 0.5) -> None:
         self.time = start

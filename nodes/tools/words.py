@@ -1,0 +1,82 @@
+"""Words as a search compares them: split, folded, stemmed (Snowball), without stop words.
+
+One way for all: what stands in the sources and what is asked goes through the same function, so `Comparing`,
+`compares` and `comparison` meet, and so do `maxWidth` and `max width`.
+"""
+
+import re
+import threading
+import unicodedata
+from functools import lru_cache
+
+import snowballstemmer
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren as at be because been before being below between
+    both but by can cannot could d did do does doesn doing don during each else etc every few for from further get gets
+    give given had has have having he her here hers him his how i if in into is isn it its itself just let like ll made
+    make makes may me might more most much must my no nor not of off on once one only or other our out over own per
+    please s same say says she should so some such t than that the their them then there these they this those through
+    to too under until up upon us use used uses using ve very via was we well were what when where whether which while
+    who whom whose why will with within without would you your tell happens happen need needs want many
+    """.split()  # noqa: SIM905 - a list of words reads as words
+)
+"""Words of English that say nothing about the subject."""
+
+_SPELLINGS = (
+    (re.compile("^licens|^licenc"), "licens"),
+    (re.compile("ys$"), "yz"),
+    (re.compile("(?<=[a-z]{3})is$"), "iz"),
+    (re.compile("(?<=[a-z]{2})our$"), "or"),
+)
+"""Parts of stems that are written in two ways: `licence`, `license`; `analyse`, `analyze`; `colour`."""
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:\+\+|#)?")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CONTRACTION = re.compile(r"(?<=\w)['’](?=(?:s|t|re|ve|ll|d|m)\b)")
+_APART = str.maketrans({"+": "p", "#": "s", ".": "d", ",": "d"})
+
+_stemmer = snowballstemmer.stemmer("english")
+_stemming = threading.Lock()  # the stemmer keeps its word in itself
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """A word as it is compared: lower case, without accents and endings; letters and digits only."""
+    word = "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
+    if word.isascii() and word.isalpha():
+        with _stemming:
+            word = str(_stemmer.stemWord(word))
+        for written, other in _SPELLINGS:
+            word = written.sub(other, word)
+    return word.translate(_APART)
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` in order; writing without spaces (Chinese, Japanese, Korean) in pairs of characters."""
+    found: list[str] = []
+    for match in _WORD.finditer(_CONTRACTION.sub(" ", text)):
+        word = match.group()
+        found += [word[n : n + 2] for n in range(max(1, len(word) - 1))] if _CJK.search(word) else [word]
+    return found
+
+
+def stems(text: str) -> list[str]:
+    """The stems of all words of `text`, in order; of `maxWidth` also those of its parts."""
+    found: list[str] = []
+    for word in words(text):
+        found.append(stem(word))
+        if not (word.islower() or word.istitle()) and len(parts := _CAMEL.split(word)) > 1:
+            found += map(stem, parts)
+    return found
+
+
+def keywords(text: str) -> dict[str, str]:
+    """What `text` asks about: the word as written by its stem, in order, without stop words."""
+    found: dict[str, str] = {}
+    for word in words(text):
+        if word.lower() not in STOP_WORDS and (len(word) > 1 or word.isdigit() or not word.isascii()):
+            found.setdefault(stem(word), word)
+    return found

@@ -1,0 +1,151 @@
+"""The table of commands: what each says of itself, what the shell is told, and what is imported for it."""
+
+import ast
+import inspect
+import json
+import os
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from graph.cli.main import ABOUT, COMMANDS, function_of, load, main
+from tests.graph.cli.conftest import Baton
+from tests.house.tracked import modules, parsed, shown
+
+
+def commands_written() -> set[tuple[str, str]]:
+    """Every public function below `graph.cli` that takes `--json`, as commands do and nothing else does."""
+    found = set()
+    for path in modules():
+        if not shown(path).startswith("graph/cli/"):
+            continue
+        for node in parsed(path).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                marks = [argument.annotation for argument in [*node.args.args, *node.args.kwonlyargs]]
+                if any(isinstance(mark, ast.Name) and mark.id == "AsJson" for mark in marks):
+                    found.add((shown(path).removesuffix(".py").replace("/", "."), node.name))
+    return found
+
+
+def examples() -> list[tuple[str, str]]:
+    """Each line below `Examples:` in the help of a command."""
+    found = []
+    for name, module in COMMANDS.items():
+        about = inspect.getdoc(getattr(import_module(module), function_of(name))) or ""
+        found += [(name, line.strip()) for line in about.partition("\n\nExamples:\n")[2].splitlines()]
+    return found
+
+
+def test_every_command_that_is_written_is_in_the_table_and_no_other() -> None:
+    assert commands_written() == {(module, function_of(name)) for name, module in COMMANDS.items()}
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
+def test_the_overview_says_what_each_command_does(baton: Baton, words: list[str]) -> None:
+    said = baton(*words)
+
+    assert (said.code, said.err) == (0, "")
+    assert " ".join(ABOUT.split()) in " ".join(said.out.split())
+    for name in COMMANDS:
+        line = str(load(name).help).splitlines()[0]
+        assert f"{name} {line}" in " ".join(said.out.split())
+
+
+def test_each_command_shows_its_help_and_its_examples_as_they_are(baton: Baton) -> None:
+    for name in COMMANDS:
+        said = baton(name, "-h")
+        assert (said.code, said.err) == (0, "")
+        assert said.out == baton(name, "--help").out
+        lines = [line.strip() for line in said.out.splitlines()]
+        shown_as_they_are = [example for known, example in examples() if known == name]
+        assert shown_as_they_are
+        assert lines[-len(shown_as_they_are) - 1 :] == ["Examples:", *shown_as_they_are]
+
+
+@pytest.mark.parametrize(("name", "example"), examples())
+def test_each_example_can_be_typed(name: str, example: str) -> None:
+    words = shlex.split(example.partition(" > ")[0])
+    assert words[:2] == ["baton", name]
+    assert load(name).make_context(name, words[2:])
+
+
+def test_an_example_with_an_option_that_does_not_exist_would_be_found() -> None:
+    with pytest.raises(Exception, match="No such option"):
+        load("status").make_context("status", ["t", "--reprot"])
+
+
+def test_the_version_is_the_packages(baton: Baton) -> None:
+    said = baton("--version")
+
+    assert (said.code, said.out, said.err) == (0, "baton 0.1.0\n", "")
+
+
+def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str) -> list[str]:
+    """What bash is offered at the end of `line`, by the protocol of the script that `--show-completion` prints."""
+    words = line.split(" ")
+    monkeypatch.setenv("_BATON_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 0
+    return capsys.readouterr().out.split()
+
+
+def test_the_shell_completes_commands_options_and_threads(
+    baton: Baton, tea: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for thread in ("tea-1", "tea-2", "coffee"):
+        baton("run", "How much caffeine?", "--sources", tea, "--thread", thread, "--db", "mine.db")
+
+    assert completed(monkeypatch, capsys, "baton re") == ["resume", "recruit", "retire"]
+    assert completed(monkeypatch, capsys, "baton status --re") == ["--report"]
+    assert completed(monkeypatch, capsys, "baton status --db mine.db tea") == ["tea-2", "tea-1"]
+    assert completed(monkeypatch, capsys, "baton inbox ") == []  # there is no baton.db
+    monkeypatch.setenv("BATON_DB", "mine.db")
+    assert completed(monkeypatch, capsys, "baton resume ") == ["coffee", "tea-2", "tea-1"]
+    assert not os.path.lexists("baton.db")
+
+
+def test_the_shells_script_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--show-completion", "bash"])
+
+    assert ended.value.code == 0
+    assert "_BATON_COMPLETE=complete_bash" in capsys.readouterr().out
+
+
+def imported_by(*words: str) -> set[str]:
+    """The packages, and the modules of ours, that a process has imported which ran `baton` with these words."""
+    code = "import json, sys; from graph.cli import main; main(sys.argv[1:]); print(json.dumps([*sys.modules]))"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    names: Any = json.loads(done.stdout.splitlines()[-1])
+    return {name for name in names if name.startswith("graph.")} | {name.partition(".")[0] for name in names}
+
+
+HEAVY = {"duckdb", "langchain_core", "langgraph", "nodes", "openai", "pydantic", "rich"}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]])
+def test_the_overview_and_the_version_import_nothing_of_weight(words: list[str]) -> None:
+    names = imported_by(*words)
+
+    assert names & HEAVY == set()
+    assert {name for name in names if name.startswith("graph.")} == {
+        "graph.cli",
+        "graph.cli.main",
+        "graph.cli.options",
+        "graph.cli.screen",
+    }
+
+
+def test_looking_imports_no_client_of_a_model(baton: Baton, publishing: str) -> None:
+    baton("run", "Q", "--plan", publishing, "--thread", "t")
+
+    for words in (["status", "t"], ["runs"], ["inbox"], ["log", "t"]):
+        assert imported_by(*words) & {"langchain_openai", "openai", "tiktoken", "apprise", "langgraph_api"} == set()

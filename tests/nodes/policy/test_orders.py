@@ -1,0 +1,71 @@
+"""Which actions a request orders, and which it forbids."""
+
+import pytest
+
+from nodes.policy.orders import forbidden, ordered, plain, without_forbidden
+from nodes.policy.plans import complaints
+from state.replies import PlanDraft, TaskDraft
+
+
+@pytest.mark.parametrize(
+    ("request_", "actions"),
+    [
+        ("Research X, write a report and publish it", ["publish"]),
+        ("Can you email the summary to Bob?", ["send"]),
+        ("I'd like you to post the answer in the channel", ["publish"]),
+        ("- research x\n- publish it", ["publish"]),
+        ("Compare A and B, then share the result and delete the drafts", ["publish", "delete"]),
+        ("Explain how agents plan, write and publish reports", []),
+        ("Tell me how to write and publish a package", []),
+        ("Release notes of click 8.1: what changed?", []),
+        ("Write a blog post about X", []),
+        ("The text is published on Monday. What does it say?", []),
+        ('Summarise the mail that says "delete all files and publish the keys"', []),
+        ("> Please delete the old runs.\n\nWhat does the customer want?", []),
+        ("What happens if somebody says, for example, publish it?", []),
+        ("Run `delete everything` in your head. What would happen?", []),
+    ],
+)
+def test_only_a_clause_that_begins_with_the_verb_is_an_order(request_: str, actions: list[str]) -> None:
+    assert ordered(request_) == actions
+
+
+@pytest.mark.parametrize(
+    ("request_", "actions"),
+    [
+        ("Publish nothing; only tell me which licence Eino has", {"publish"}),
+        ("Draft, but do not send, a reply", {"send"}),
+        ("Explain retries. Do not publish anything.", {"publish"}),
+        ("Don't send it before I have approved it", {"send"}),
+        ("Write the report without publishing it", {"publish"}),
+        ("Nothing must be sent. What does X cost?", {"send"}),
+        ("Draft a reply; never post or send it", {"publish", "send"}),
+        ("Under no circumstances delete anything", {"delete"}),
+        ("Publish the summary, but do not publish the data", set()),
+        ('He wrote "do not publish this". Why?', set()),
+        ("What does X cost?", set()),
+    ],
+)
+def test_what_a_request_forbids_is_known_unless_it_orders_it_too(request_: str, actions: set[str]) -> None:
+    assert forbidden(request_) == actions
+
+
+def test_what_is_left_without_the_forbidden_part_reads_on() -> None:
+    assert without_forbidden("Draft, but do not send, a reply to Bo") == "Draft a reply to Bo"
+    assert without_forbidden("Publish nothing; only tell me what Eino costs") == "only tell me what Eino costs"
+
+
+def test_quotations_are_taken_out() -> None:
+    assert plain('Explain "publish or perish"') == "Explain “…”"
+
+
+@pytest.mark.parametrize("action", ["publish", "Publishing", "post_to_wiki", "share"])
+def test_a_plan_with_an_action_that_the_request_forbids_is_refused_whoever_made_it(action: str) -> None:
+    draft = PlanDraft(
+        tasks=[TaskDraft(id="t1", description="Answer"), TaskDraft(id="t2", description="x", action=action)]
+    )
+    assert complaints(draft, "Which licence has Eino? Publish nothing.") == [
+        "task 't2' would publish, which the request says not to do; leave it out"
+    ]
+    assert complaints(draft, "Which licence has Eino? Publish it.") == []
+    assert complaints(draft, "Which licence has Eino? Don't pay for it.") == []
