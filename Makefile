@@ -3,6 +3,7 @@
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
 # make campaign  runs all tests but those at more points, and measures what they reach; LENGTH=short for fewer points
+# make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
 # make clean  removes what they made
 
 SHELL := /bin/sh
@@ -19,7 +20,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint types imports pytest test-services campaign clean
+.PHONY: help demo serve test lint types imports pytest test-services campaign answers clean
 .DELETE_ON_ERROR:
 
 help:
@@ -55,6 +56,9 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 # 5: nothing is marked so.
 test-services: .venv/installed-dev
 	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
+
+answers: .venv/installed-dev
+	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)
 
 # Coverage doubles the time of a test, so it is measured here. One test may tell hundreds of stories: it may take long.
 LENGTH := long

@@ -148,3 +148,38 @@ def test_a_plan_comes_from_stdin(tea: str, publishing: str) -> None:
 
     assert said.returncode == 0, said.stderr
     assert "task_finished tell publisher" in said.stderr
+
+
+POSTING = """
+from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
+
+@tool
+async def post(to: str) -> str:
+    "Post it."
+    return "posted"
+
+post.metadata = {"sensitive": True}
+
+async def posts(state: MessagesState):
+    return {"messages": [("ai", await post.ainvoke({"to": "bob"}))]}
+
+builder = StateGraph(MessagesState)
+builder.add_node("posts", posts)
+builder.add_edge(START, "posts")
+poster = builder.compile()
+"""
+
+
+def test_what_a_graph_asks_is_no_warning_on_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "posting.py").write_text(POSTING)
+    (tmp_path / "team.yaml").write_text("agents:\n  - name: own\n    role: own\n    run: posting:poster\n")
+    (tmp_path / "plan.yaml").write_text("tasks:\n  - id: a\n    description: Post it.\n    role: own\n")
+    words = ["run", "Post it.", "--team", "team.yaml", "--plan", "plan.yaml", "--json", "--db", "runs.db"]
+    paths = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
+    made = subprocess.run(
+        [*BATON, *words], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": paths}
+    )
+
+    assert (made.returncode, "Error in" in made.stderr) == (3, False)
+    assert made.stderr.startswith("waiting: ")
