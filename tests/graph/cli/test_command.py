@@ -224,6 +224,20 @@ def test_the_watch_applies_a_deadline_and_goes_on_with_the_run(baton: Baton, tea
     assert not list(Path().glob("artifacts/t/published/**/*.md"))
 
 
+@pytest.mark.parametrize("words", [["status", "t"], ["runs"], ["inbox"], ["log", "t"]])
+def test_whoever_looks_after_the_deadline_has_it_decided(
+    baton: Baton, tea: str, publishing: str, words: list[str]
+) -> None:
+    ask_to_publish(baton, tea, publishing)
+    age("t", 1)
+
+    assert baton(*words).code == 0
+
+    (question,) = baton("log", "t", "--approvals", "--json").lines[1:]
+    assert (question["decision"], question["by"], question["door"]) == ("reject", "policy", "deadline")
+    assert baton("inbox").err == "nothing waits for you\n"
+
+
 def test_an_answer_after_the_deadline_is_told_so(baton: Baton, tea: str, publishing: str) -> None:
     asked = ask_to_publish(baton, tea, publishing)
     age("t", 1)
