@@ -179,9 +179,10 @@ class Budget:
         measure.told += made.used.input_tokens
         measure.estimated += prompt
 
-    def add_own(self, used: Usage) -> None:
+    async def add_own(self, used: Usage) -> None:
         """Count one of the supervisor's own calls."""
         self._spent += used
+        await self._say_overrun()
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger: for the run, the task and the agent, and on that of an outer supervisor."""
@@ -197,6 +198,9 @@ class Budget:
             self._ledger[name] = self.used(name) + used
         place = space("ledger", self._run.thread_id)
         await self._run.store.abatch([PutOp(place, name, self._ledger[name].model_dump()) for name in names])
+        await self._say_overrun()
+
+    async def _say_overrun(self) -> None:
         if (over := self.overrun) and not self._is_over:
             self._is_over = True
             await self._run.emit("budget_exceeded", reason=over)

@@ -60,7 +60,7 @@ def recorded_calls(
 
         made = await recorded_step(f"{prefix}:{name}", within_budget)
         used = Usage.model_validate(made["usage"])
-        budget.add_own(used)
+        await budget.add_own(used)
         size += used.output_tokens + OBJECTION
         return made
 
