@@ -94,7 +94,7 @@ async def fifty(spec: AgentSpec, model: BaseChatModel) -> tuple[Run, list[str]]:
     policy = {"token_budget": BUDGET, "max_parallel": 50, "max_iterations": 0, "max_attempts": 1}
     async with supervisor(spec, model=model, **policy) as sup:  # type: ignore[arg-type]
         run = await sup.start("Q", thread_id=THREAD, plan=FIFTY)
-        return run, [event.data["reason"] for event in await happened(sup, "budget_exceeded")]
+        return run, [str(event.data["reason"]) for event in await happened(sup, "budget_exceeded")]
 
 
 @pytest.mark.parametrize("usage", ["true", None, -1, 10**15])
