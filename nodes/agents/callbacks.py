@@ -9,8 +9,9 @@ the run's budget have no room fails. LangChain logs what stops a call as a warni
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -182,6 +183,10 @@ def _call(call_id: UUID, about: Mapping[str, Any], given: Any, more: Mapping[str
     )
 
 
+_innermost: ContextVar["BudgetCallbacks | None"] = ContextVar("innermost_budget_callbacks", default=None)
+"""Those of the agent at work here, where one works for another: it alone counts its calls."""
+
+
 class BudgetCallbacks(AgentCallbacks):
     """For one try of one agent; with `is_limited` the limits of its own hold too, besides those of the run."""
 
@@ -200,7 +205,7 @@ class BudgetCallbacks(AgentCallbacks):
 
     async def on_start(self, call: Call) -> None:
         """Reserve; AgentFailed of class `limit` when there is no room."""
-        if isinstance(call, ModelCall) and not call.is_counted:
+        if isinstance(call, ModelCall) and self._is_to_count(call):
             self._check_limits()
             self._sizes[call.id] = call.size
             stack, invocation = AsyncExitStack(), self._invocation
@@ -211,7 +216,7 @@ class BudgetCallbacks(AgentCallbacks):
 
     def on_start_sync(self, call: Call) -> None:
         """Nothing is reserved, because room could not be waited for: it is there now, or the call is refused."""
-        if isinstance(call, ModelCall) and not call.is_counted:
+        if isinstance(call, ModelCall) and self._is_to_count(call):
             self._check_limits()
             self._sizes[call.id] = call.size
             budget = self._invocation.execution.budget
@@ -245,6 +250,18 @@ class BudgetCallbacks(AgentCallbacks):
             room.used = used
             self.used += used or Usage(calls=1)
             await stack.aclose()
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Within this, model calls are this agent's, and not those of one that it works for."""
+        token = _innermost.set(self)
+        try:
+            yield
+        finally:
+            _innermost.reset(token)
+
+    def _is_to_count(self, call: ModelCall) -> bool:
+        return not call.is_counted and _innermost.get() in (None, self)
 
     async def close(self) -> None:
         """Give back what calls that were cut off had reserved."""

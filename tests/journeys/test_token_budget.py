@@ -143,7 +143,8 @@ async def test_a_server_of_openai_s_protocol_is_told_the_cap_with_every_call(tel
     assert any(task.status == "done" for task in run.tasks)
 
 
-async def test_what_a_function_delegates_is_counted_once_and_what_it_asks_itself_besides() -> None:
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_a_function_delegates_is_counted_once_and_what_it_asks_itself_besides(way: str) -> None:
     model = Writer(length=20)
 
     async def asks(brief: Brief, desk: Desk) -> str:
@@ -151,7 +152,7 @@ async def test_what_a_function_delegates_is_counted_once_and_what_it_asks_itself
         return f"{own.text}{await desk.delegate('hal', 'Help.')}"
 
     boss = AgentSpec(name="ada", role="generalist", run=asks, workers=["hal"])
-    helper = AgentSpec(name="hal", role="helper", model=model)
+    helper = WAYS[way](model).model_copy(update={"name": "hal", "role": "helper"})
     async with supervisor(boss, helper, model=model, token_budget=BUDGET, max_iterations=0) as sup:
         run = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "generalist"}))
 
