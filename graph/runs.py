@@ -64,6 +64,7 @@ class Runs:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
             AgentsMissing: the run needs agents that are not in the team.
             DatabaseUnusable: the database failed; what was finished is kept.
+            LeaseLost: another process has taken the thread over while this one stood still.
         """
         with explained(self.database.path):
             async with aclosing(self._driven(thread_id, given, check)) as events:
@@ -82,7 +83,7 @@ class Runs:
         self, thread_id: str, given: Json | Command[Any] | None, check: Callable[[], Awaitable[None]] | None = None
     ) -> AsyncGenerator[Json, None]:
         """The events of the graph, until it ends or waits."""
-        async with self.leases.hold(thread_id):
+        async with self.leases.hold(thread_id) as fence:
             if isinstance(given, dict):
                 await self._prepare(thread_id, given)
             else:
@@ -97,6 +98,7 @@ class Runs:
                 async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
                     async for event in events:
                         yield event
+                        fence.enter()  # whoever takes the next one may be another task
             except ModelFailed:
                 pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
 

@@ -10,6 +10,7 @@ from nodes.agents.citations import Checked, check, computations
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.sections import Section, render
+from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
 from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
 from nodes.policy.takeover import RollbackResult
@@ -103,13 +104,15 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget
         return joined(last)
     request = render([Section("request", goal), *(_finding(record) for record in last)])
 
+    size = prompt_tokens([EDITOR, request])
+
     async def write() -> Json:
         model = run.services.models.for_agent(None)
         reply = await ask(model, [SystemMessage(EDITOR), HumanMessage(request)])
-        return {"text": reply.text, "usage": usage_of(reply).model_dump(mode="json")}
+        return {"text": reply.text, "usage": usage_of(reply, size, current_cap()).model_dump(mode="json")}
 
     try:
-        made = await recorded_calls(run, "assemble", budget, len(request))("answer", write)
+        made = await recorded_calls(run, "assemble", budget, size, "answer")("answer", write)
     except (BudgetUsedUp, ReplyUnusable):
         return joined(last)
     text, _ = split_confidence(str(made["text"]))

@@ -6,7 +6,8 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from nodes.llm.sections import Section, render
-from nodes.llm.structured import ask_for
+from nodes.llm.structured import ask_for, shape_text
+from nodes.llm.tokens import prompt_tokens
 from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import choose_mode, complaints, parse_plan, repair
@@ -84,12 +85,13 @@ async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tupl
     if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
         return parse_plan(state["draft"]), []
     request = await _request(state, run)
+    size = prompt_tokens([PLANNER, request, shape_text(PlanDraft)])
     draft, _ = await ask_for(
         run.services.models.for_agent(None),
         PlanDraft,
         [SystemMessage(PLANNER), HumanMessage(request)],
         check=lambda draft: complaints(draft, state["goal"]),
-        call=recorded_calls(run, f"plan:{len(state.get('objections', []))}", budget, len(request)),
+        call=recorded_calls(run, f"plan:{len(state.get('objections', []))}", budget, size, "plan"),
     )
     return repair(draft, roles_of(run.services.team))
 

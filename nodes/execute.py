@@ -66,10 +66,13 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     """What has come of the superstep; the edges lead from there to whoever steers it, is asked, or comes next."""
     update: Update = {"worked_s": worked_s, **await catch_up(execution, state)}
     driving, records = execution.signals.control.driving, list(execution.records.values())
+    warnings = list(state.get("warnings", []))
+    if (over := execution.budget.overrun) and over not in warnings:
+        update["warnings"] = [*warnings, over]
     if driving == "cancelled":
         return {**update, "phase": Phase.assembling.value}
     if execution.budget.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
-        update["warnings"] = [*state.get("warnings", []), execution.budget.exhausted]
+        update["warnings"] = [*update.get("warnings", warnings), execution.budget.exhausted]
     elif execution.budget.exhausted:
         abort = execution.budget.exhausted
     if error := abort:

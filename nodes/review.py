@@ -7,7 +7,8 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from nodes.llm.sections import Section, render
-from nodes.llm.structured import ask_for
+from nodes.llm.structured import ask_for, shape_text
+from nodes.llm.tokens import prompt_tokens
 from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import broken_citations, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
@@ -82,11 +83,12 @@ async def _feedback(
     if not shown:
         return found
     request = await asyncio.to_thread(_request, goal, shown)
+    size = prompt_tokens([REVIEWER, request, shape_text(Review)])
     opinion, _ = await ask_for(
         run.services.models.for_agent(None),
         Review,
         [SystemMessage(REVIEWER), HumanMessage(request)],
-        call=recorded_calls(run, f"review:{iteration}", budget, len(request)),
+        call=recorded_calls(run, f"review:{iteration}", budget, size, "review"),
     )
     ids = {record.id for record in shown}
     for verdict in opinion.verdicts:

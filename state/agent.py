@@ -38,6 +38,8 @@ class Limits(BaseModel):
     """Model calls."""
     tokens: int | None = Field(default=None, ge=1)
     """Input and output together; None: only the run's budget counts."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of one reply; None: that of its model, or the policy's for workers."""
     timeout_s: float = Field(default=600, gt=0)
     """Seconds for one try."""
 
@@ -51,6 +53,8 @@ class ModelAt(BaseModel):
     base_url: str = Field(pattern=r"^https?://[^\s/]+")
     key_from: str = ""
     """The environment variable that has its key, where it wants one."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Tokens of one reply; None: the policy's."""
 
 
 class McpServer(BaseModel):
@@ -185,6 +189,8 @@ def _own_faults(spec: AgentSpec, names: Collection[str]) -> Iterator[str]:
         return
     if not callable(spec.run) and not hasattr(spec.run, "ainvoke"):
         yield "`run` is neither a function nor something with `ainvoke`"
+    if spec.limits.max_tokens:
+        yield "limits.max_tokens cannot be enforced, `run` makes its own model calls; give its model a max_tokens"
     if not _is_metered(spec.run):
         for limit in spec.limits.model_fields_set & {"iterations", "tokens"}:
             yield f"limits.{limit} cannot be enforced, `run` does its own thinking; use limits.timeout_s"

@@ -17,6 +17,7 @@
     |   +-- ModelRejected                 permanent: wrong key, unknown model, bad request
     |   +-- BudgetUsedUp                  a limit of the run leaves no room for the call
     |   +-- ReplyUnusable                 it answered, but not with what was asked for, also after re-asking
+    +-- LeaseLost (RuntimeError)          another process took the run over while this one stood still; exit code 1
     +-- ToolRefused (ValueError)          a tool will not do that; the message is for the agent
     +-- AgentFailed (RuntimeError)        an agent did not deliver; carries the class of the failure
 
@@ -108,6 +109,10 @@ class BudgetUsedUp(ModelFailed):
 
 class ReplyUnusable(ModelFailed):
     """The model answered, but not with what was asked for, also after re-asking."""
+
+
+class LeaseLost(BatonError, RuntimeError):
+    """Another process took the run over while this one stood still: nothing that this one writes is kept any more."""
 
 
 class ToolRefused(BatonError, ValueError):

@@ -10,6 +10,8 @@ from state.text import Json
 Oversight = Literal["auto", "in_command", "in_the_loop", "on_the_loop"]
 Timeout = Literal["approve", "reject", "escalate"]
 OnReject = Literal["revise", "replan", "fail"]
+Reply = Literal["plan", "review", "answer", "worker"]
+"""What models are asked for: by the supervisor, and (`worker`) by agents."""
 Share = Field(ge=0, le=1)
 
 
@@ -52,6 +54,8 @@ class Policy(BaseModel):
     """Seconds an agent has for one try before a human is called (15.12.2); None: only its own `limits.timeout_s`."""
     token_budget: int | None = Field(default=None, ge=1)
     """Tokens, input and output together, that the run may use; None: no limit."""
+    max_tokens: dict[Reply, int] = {"plan": 4096, "review": 4096, "answer": 4096, "worker": 4096}
+    """Tokens a reply of a model may have at most, by what is asked for; less where the `token_budget` has less left."""
     cost_budget: float | None = Field(default=None, gt=0)
     """US dollars, as declared by tools and agents, that the run may use; None: no limit."""
     max_seconds: float | None = Field(default=None, gt=0)
@@ -73,6 +77,14 @@ class Policy(BaseModel):
             if not 0 <= share <= 1:
                 raise ValueError(f"failure_threshold[{kind!r}] is {share}; give a share from 0 to 1")
         return {"default": 0.5, **value}
+
+    @field_validator("max_tokens")
+    @classmethod
+    def _caps(cls, value: dict[Reply, int]) -> dict[Reply, int]:
+        for reply, cap in value.items():
+            if cap < 1:
+                raise ValueError(f"max_tokens[{reply!r}] is {cap}; give at least 1")
+        return {"plan": 4096, "review": 4096, "answer": 4096, "worker": 4096, **value}
 
     @field_validator("on_timeout")
     @classmethod

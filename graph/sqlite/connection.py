@@ -11,10 +11,12 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from graph.sqlite.fence import check_fences
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -80,11 +82,11 @@ class Connection:
         self._thread = thread
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `work` returns, done in the thread, in the order in which it was asked for.
+        """What `work` returns, done in the thread, in the order in which it was asked for, and in the caller's context.
 
         Where whoever waits is cancelled, that is raised when the work is over: it is never left half done.
         """
-        call = partial(work, *args, **kwargs)
+        call = partial(copy_context().run, partial(work, *args, **kwargs))
         doing = asyncio.get_running_loop().run_in_executor(self._thread, call)
         try:
             return await asyncio.shield(doing)
@@ -101,11 +103,17 @@ class Connection:
             return cursor.fetchone() if cursor.description else None, cursor.rowcount
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Cursor]:
-        """A cursor in a transaction; what was written is taken back where something is raised."""
+    def transaction(self, *, writes: bool) -> Iterator[sqlite3.Cursor]:
+        """A cursor in a transaction; what was written is taken back where something is raised.
+
+        Raises:
+            LeaseLost: it writes for a run that another process has taken over.
+        """
         cursor = self.sqlite.cursor()
         try:
-            cursor.execute("BEGIN")
+            cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+            if writes:
+                check_fences(cursor)
             yield cursor
             cursor.execute("COMMIT")
         except BaseException:

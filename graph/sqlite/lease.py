@@ -1,8 +1,9 @@
 """The lease of a thread: one process runs it at a time. LangGraph itself lets two, and both do the paid step.
 
 A row in the Store, taken and renewed by one atomic statement; it names its process, so that the lease of a process
-that died on this machine is free at once, and of one on another machine after `LEASE_S`. One that lives here keeps it,
-also while an agent blocks its event loop and no heartbeat gets through: taken from it, its work would be done twice.
+that died on this machine is free at once. One that lives here keeps it, also while an agent blocks its event loop and
+no heartbeat gets through. That of another machine is free once it was not renewed for as long as it holds, by the clock
+of who wants it: no two clocks are compared. Who was wrongly taken for dead can write nothing more (`fence`).
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from graph.sqlite.connection import Connection
+from graph.sqlite.fence import Fence
 from nodes.runtime.rows import space
 from nodes.runtime.services import Clock
 from state.errors import ThreadBusy
@@ -40,7 +42,11 @@ _TAKE = """
 INSERT INTO store (prefix, key, value, created_at, updated_at)
 VALUES (:prefix, 'lease', :value, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)
 ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = CURRENT_TIMESTAMP
-WHERE json_extract(store.value, '$.owner') IN (:owner, :gone) OR json_extract(store.value, '$.until') < :now
+WHERE store.value = :seen
+"""
+_RENEW = """
+UPDATE store SET value = :value, updated_at = CURRENT_TIMESTAMP
+WHERE prefix = :prefix AND key = 'lease' AND json_extract(value, '$.owner') = :owner
 """
 _LOOK = "SELECT value FROM store WHERE prefix = :prefix AND key = 'lease'"
 _DROP = "DELETE FROM store WHERE prefix = :prefix AND key = 'lease' AND json_extract(value, '$.owner') = :owner"
@@ -59,11 +65,18 @@ class Holder(BaseModel):
     until: float
     beats: bool = True
     """Whether somebody renews it: then it ends with its process, however late the next renewal is."""
+    was: str = ""
+    """Who gave it back, where it is `FREE`: what that one did last is still on its way to the file."""
 
     @property
     def is_running(self) -> bool:
         """Whether the thread is held; where it is not, it was given back a moment ago."""
         return self.owner != FREE
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is a process of this machine."""
+        return self.host == socket.gethostname()
 
 
 class Leases:
@@ -72,18 +85,21 @@ class Leases:
     def __init__(self, connection: Connection, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
+        self._watched: dict[str, tuple[str | bytes, float]] = {}
+        """By thread: the lease of another machine as it was seen first, and when."""
 
     @asynccontextmanager
-    async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[None]:
+    async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[Fence]:
         """Hold the lease of a thread while inside. Not reentrant: a second run of it is refused here as well.
 
         Raises:
             ThreadBusy: somebody else holds it.
+            LeaseLost: it was taken away meanwhile; the task that is inside is cancelled then.
         """
         owner = uuid.uuid4().hex
-        async with self._holding(thread_id, owner, patience_s):
+        async with self._holding(thread_id, owner, patience_s) as fence:
             try:
-                yield
+                yield fence
             finally:
                 await self._connection.one(_DROP, {"prefix": _prefix(thread_id), "owner": owner})
 
@@ -97,8 +113,9 @@ class Leases:
 
         Raises:
             ThreadBusy: somebody else holds it.
+            LeaseLost: it was taken away meanwhile; the task that is inside is cancelled then.
         """
-        async with self._holding(thread_id, owner, PATIENCE_S):
+        async with self._holding(thread_id, owner, PATIENCE_S) as fence:
             next_owner, seconds = FREE, STEP_S
             try:
                 yield
@@ -107,7 +124,8 @@ class Leases:
                 seconds = 0.0
                 raise
             finally:
-                await self._write(thread_id, owner, next_owner, seconds)
+                if not await self._renew(thread_id, owner, next_owner, seconds):
+                    fence.lose()
 
     async def check(self, thread_id: str, owner: str) -> None:
         """Refuse to change a thread that is not the owner's to change.
@@ -121,64 +139,93 @@ class Leases:
 
     async def holder(self, thread_id: str) -> Holder | None:
         """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
-        holder = await self._found(thread_id)
+        _, holder = await self._found(thread_id)
         if holder is None or await asyncio.to_thread(_is_gone, holder):
             return None
         return holder if holder.until >= self._clock.now() or _is_late(holder, self._clock.now()) else None
 
     @asynccontextmanager
-    async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[None]:
+    async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[Fence]:
         """Take the lease, and renew it while inside."""
-        until = self._clock.now() + patience_s
+        start = self._clock.now()
         while not await self._take(thread_id, owner):
-            if self._clock.now() >= until:
-                raise busy(thread_id, await self._found(thread_id))
+            if self._clock.now() >= start + await self._patience(thread_id, patience_s):
+                raise busy(thread_id, (await self._found(thread_id))[1])
             await self._clock.sleep(RETRY_S)
-        beat = asyncio.create_task(self._beat(thread_id, owner))
+        fence = Fence(thread_id, _prefix(thread_id), owner, self._connection.sqlite)
+        beat = asyncio.create_task(self._beat(thread_id, owner, fence))
+        fence.enter()
         try:
-            yield
+            try:
+                yield fence
+            finally:
+                beat.cancel()
+                with suppress(asyncio.CancelledError):
+                    await beat
         finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
+            fence.leave()
 
     async def _take(self, thread_id: str, owner: str) -> bool:
-        """Take the lease, if nobody living has it."""
-        other = await self._found(thread_id)
-        is_dead = other is not None and await asyncio.to_thread(_is_gone, other)
-        if other and other.owner != owner and _is_late(other, self._clock.now()) and not is_dead:
+        """Take the lease, if nobody living has it, and nobody else was faster."""
+        seen, other = await self._found(thread_id)
+        if other and other.owner not in (owner, FREE) and not await self._is_over(thread_id, seen, other):
             return False
-        return await self._write(thread_id, owner, owner, LEASE_S, other.owner if other and is_dead else FREE)
+        values = {"prefix": _prefix(thread_id), "seen": seen, "value": self._row(owner, LEASE_S)}
+        _, changed = await self._connection.one(_TAKE, values)
+        if changed:
+            self._watched.pop(thread_id, None)
+        return changed == 1
 
-    async def _found(self, thread_id: str) -> Holder | None:
-        row, _ = await self._connection.one(_LOOK, {"prefix": _prefix(thread_id)})
-        return Holder.model_validate_json(row[0]) if row else None
-
-    async def _write(self, thread_id: str, owner: str, next_owner: str, seconds: float, gone: str = FREE) -> bool:
-        """Write the lease for the next `seconds`, if it is the `owner`'s, or nobody's."""
+    async def _is_over(self, thread_id: str, seen: str | bytes, other: Holder) -> bool:
+        """Whether a lease has run out, or was its process's and that has ended."""
         now = self._clock.now()
+        if not other.is_here:
+            first, at = self._watched.get(thread_id, (b"", now))
+            if first != seen:
+                self._watched[thread_id] = (seen, at := now)
+            return now >= at + (LEASE_S if other.beats else STEP_S)
+        if await asyncio.to_thread(_is_gone, other):
+            return True
+        return other.until < now and not _is_late(other, now)
+
+    async def _patience(self, thread_id: str, patience_s: float) -> float:
+        """How long to wait for a lease: one of another machine that looks dead is watched for as long as it holds."""
+        _, other = await self._found(thread_id)
+        if not patience_s or other is None or other.is_here:
+            return patience_s
+        left = other.until - self._clock.now()
+        return patience_s if 0 <= left <= LEASE_S else LEASE_S + patience_s
+
+    async def _found(self, thread_id: str) -> tuple[str | bytes, Holder | None]:
+        """The row of a lease as it is, and who holds it."""
+        row, _ = await self._connection.one(_LOOK, {"prefix": _prefix(thread_id)})
+        return (row[0], Holder.model_validate_json(row[0])) if row else (b"", None)
+
+    async def _renew(self, thread_id: str, owner: str, next_owner: str, seconds: float) -> bool:
+        """Write the lease for the next `seconds`, if it is still the `owner`'s."""
+        value = self._row(next_owner, seconds, was=owner if next_owner == FREE else "")
+        _, changed = await self._connection.one(_RENEW, {"prefix": _prefix(thread_id), "owner": owner, "value": value})
+        return changed == 1
+
+    def _row(self, owner: str, seconds: float, was: str = "") -> str:
         me = Holder(
-            owner=next_owner,
+            owner=owner,
             host=socket.gethostname(),
             pid=os.getpid(),
             born=_born(os.getpid()),
-            until=now + seconds,
+            until=self._clock.now() + seconds,
             beats=seconds == LEASE_S,
+            was=was,
         )
-        values = {
-            "prefix": _prefix(thread_id),
-            "value": json.dumps(me.model_dump()),
-            "owner": owner,
-            "gone": gone,
-            "now": now,
-        }
-        _, changed = await self._connection.one(_TAKE, values)
-        return changed == 1
+        return json.dumps(me.model_dump())
 
-    async def _beat(self, thread_id: str, owner: str) -> None:
+    async def _beat(self, thread_id: str, owner: str, fence: Fence) -> None:
+        """Renew the lease, until it is lost."""
         while True:
             await asyncio.sleep(HEARTBEAT_S)
-            await self._write(thread_id, owner, owner, LEASE_S)
+            if not await self._renew(thread_id, owner, owner, LEASE_S):
+                fence.lose()
+                return
 
 
 def busy(thread_id: str, holder: Holder | None) -> ThreadBusy:
@@ -193,13 +240,12 @@ def _prefix(thread_id: str) -> str:
 
 def _is_late(holder: Holder, now: float) -> bool:
     """Whether the holder, a living process on this machine, may only be late: an agent may block its event loop."""
-    here = holder.beats and holder.is_running and holder.host == socket.gethostname()
-    return here and now < holder.until + LATEST_S
+    return holder.beats and holder.is_running and holder.is_here and now < holder.until + LATEST_S
 
 
 def _is_gone(holder: Holder) -> bool:
     """Whether the process is known to be dead: it was on this machine, and is not there, or is another one by now."""
-    if holder.host != socket.gethostname():
+    if not holder.is_here:
         return False
     try:
         os.kill(holder.pid, 0)

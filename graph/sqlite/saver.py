@@ -120,11 +120,11 @@ class Saver(SqliteSaver):
         return await self._own.do(self.get_delta_channel_history, config=config, channels=channels)
 
     @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002 - LangGraph's
-        """A cursor for one call."""
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """A cursor for one call, that writes if LangGraph asks for a transaction."""
         with self.lock:
             self.setup()
-            with self._own.transaction() as cursor:
+            with self._own.transaction(writes=transaction) as cursor:
                 yield cursor
 
     async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:

@@ -28,12 +28,12 @@ from nodes.agents.tool_guard import ToolGuard
 from nodes.runtime.calling import Parked, call, first_of_group, in_thread
 from nodes.runtime.desk import Desk
 from state.errors import AgentFailed
-from state.record import Outcome
+from state.record import Outcome, Usage
 from state.text import to_json
 
 
 async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) -> Outcome:
-    """One try of a function agent; it gets a new desk each time it begins.
+    """One try of a function agent; it gets a new desk each time it begins. Model calls in it are counted.
 
     Raises:
         Parked: it asks a human, by its desk or by LangGraph's `interrupt()`.
@@ -45,14 +45,27 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
 
     around = get_config().get("callbacks")
     own = around.parent_run_id if isinstance(around, BaseCallbackManager) else None
+    metered = BudgetCallbacks(invocation, is_limited=False)
     guard = ToolGuard(invocation, goes_on=False, own=(own,))
     try:
-        returned = await answering(invocation, work, guard, guard.handlers)
+        returned = await answering(invocation, work, guard, [*metered.handlers, *guard.handlers])
     finally:
+        await metered.close()
         await guard.close()
     outcome = outcome_of(returned, invocation.spec.name, invocation.brief)
-    await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-    return outcome
+    uncounted = _beyond(outcome.usage, metered.used)
+    await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, uncounted)
+    return outcome.model_copy(update={"usage": uncounted + metered.used})
+
+
+def _beyond(declared: Usage, counted: Usage) -> Usage:
+    """What a function says it has used, without the calls that were counted while it made them."""
+    return Usage(
+        input_tokens=max(0, declared.input_tokens - counted.input_tokens),
+        output_tokens=max(0, declared.output_tokens - counted.output_tokens),
+        calls=max(0, declared.calls - counted.calls),
+        cost=declared.cost,
+    )
 
 
 async def run_runnable(invocation: Invocation) -> Outcome:

@@ -21,7 +21,8 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
-from nodes.llm.ask import usage_of
+from nodes.llm.ask import COUNTED, usage_of
+from nodes.llm.tokens import prompt_tokens
 from nodes.policy.budget import exceeded
 from nodes.runtime.nesting import OuterReservation
 from state.errors import AgentFailed
@@ -34,7 +35,13 @@ class ModelCall:
 
     id: UUID
     size: int
-    """Characters of the prompt."""
+    """Tokens of the prompt, estimated."""
+    model: str = ""
+    """What people call it."""
+    cap: int | None = None
+    """The longest reply it was made for, where its maker set one."""
+    is_counted: bool = False
+    """Whether whoever makes the call puts it on the ledger."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,16 @@ class _SyncCallbacks(BaseCallbackHandler):
 def _call(call_id: UUID, about: Mapping[str, Any], given: Any, more: Mapping[str, Any]) -> Call:
     """A call as LangChain tells of it: of a model with lists of messages, of a tool with a text and perhaps inputs."""
     if not isinstance(given, str):
-        return ModelCall(call_id, sum(len(str(message.text)) for batch in given for message in batch))
+        params = more.get("invocation_params") or {}
+        told = (params.get(field) for field in ("max_tokens", "max_completion_tokens", "max_output_tokens"))
+        marks = more.get("metadata") or {}
+        return ModelCall(
+            id=call_id,
+            size=sum(prompt_tokens(batch, params.get("tools") or ()) for batch in given),
+            model=str(marks.get("ls_model_name") or params.get("model") or about.get("name") or ""),
+            cap=next((cap for cap in (*told, marks.get("ls_max_tokens")) if isinstance(cap, int) and cap > 0), None),
+            is_counted=COUNTED in (more.get("tags") or ()),
+        )
     args = more.get("inputs")
     return ToolCalled(
         id=call_id,
@@ -164,28 +180,35 @@ def _call(call_id: UUID, about: Mapping[str, Any], given: Any, more: Mapping[str
 
 
 class BudgetCallbacks(AgentCallbacks):
-    """For one try of one agent."""
+    """For one try of one agent; with `is_limited` the limits of its own hold too, besides those of the run."""
 
-    def __init__(self, invocation: Invocation) -> None:
+    def __init__(self, invocation: Invocation, *, is_limited: bool = True) -> None:
         super().__init__()
+        self._is_limited = is_limited
         self.used = Usage()
         self._invocation = invocation
         self._open: dict[UUID, tuple[AsyncExitStack, OuterReservation]] = {}
+        self._sizes: dict[UUID, int] = {}
+        """Tokens of the prompts of calls, estimated."""
         self._unreserved: set[UUID] = set()
         """Calls that were made at once, until they are settled."""
 
     async def on_start(self, call: Call) -> None:
         """Reserve; AgentFailed of class `limit` when there is no room."""
-        if isinstance(call, ModelCall):
+        if isinstance(call, ModelCall) and not call.is_counted:
             self._check_limits()
+            self._sizes[call.id] = call.size
             stack, invocation = AsyncExitStack(), self._invocation
-            reserving = invocation.execution.budget.call(invocation.charged_task, invocation.spec.name, call.size)
+            reserving = invocation.execution.budget.call(
+                invocation.charged_task, invocation.spec.name, call.size, call.cap, model=call.model, is_fixed=True
+            )
             self._open[call.id] = (stack, await stack.enter_async_context(reserving))
 
     def on_start_sync(self, call: Call) -> None:
         """Nothing is reserved, because room could not be waited for."""
-        if isinstance(call, ModelCall):
+        if isinstance(call, ModelCall) and not call.is_counted:
             self._check_limits()
+            self._sizes[call.id] = call.size
             execution = self._invocation.execution
             asked = Usage(calls=len(self._unreserved) + 1)
             if why := execution.budget.exhausted or exceeded(execution.run.policy, execution.budget.total, asked):
@@ -194,7 +217,7 @@ class BudgetCallbacks(AgentCallbacks):
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
-        used = _used(made) if isinstance(made, LLMResult) else None
+        used = _used(made, self._sizes.pop(call_id, 0)) if isinstance(made, LLMResult) else None
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
             self.used += used or Usage(calls=1)
@@ -215,13 +238,15 @@ class BudgetCallbacks(AgentCallbacks):
 
     def _check_limits(self) -> None:
         limits = self._invocation.spec.limits
+        if not self._is_limited:
+            return
         if self.used.calls + len(self._open) + len(self._unreserved) >= limits.iterations:
             raise AgentFailed(f"it reached its limit of {limits.iterations} model calls", "limit")
         if limits.tokens is not None and self.used.total_tokens >= limits.tokens:
             raise AgentFailed(f"it reached its limit of {limits.tokens} tokens", "limit")
 
 
-def _used(made: LLMResult) -> Usage:
+def _used(made: LLMResult, prompt: int) -> Usage:
     first = made.generations[0][0] if made.generations and made.generations[0] else None
     message = first.message if isinstance(first, ChatGeneration) else None
-    return usage_of(message) if isinstance(message, AIMessage) else Usage(calls=1)
+    return usage_of(message, prompt) if isinstance(message, AIMessage) else Usage(calls=1)

@@ -14,6 +14,7 @@ from langgraph.store.base import PutOp
 from pydantic import BaseModel, ConfigDict
 
 from nodes.agents.invocation import Invocation
+from nodes.llm.tokens import tokens_in
 from nodes.policy.recruiting import may_transfer, refusal
 from nodes.runtime.calling import HandOver, Parked
 from nodes.runtime.rows import read_all, space
@@ -135,7 +136,7 @@ class Delegations:
             policy=self._run.policy,
             retired=invocation.execution.signals.retired,
         )
-        return why or await invocation.execution.budget.refusal(len(task))
+        return why or await invocation.execution.budget.refusal(tokens_in(task))
 
     def _permitted(self, worker: str, task: str, constraints: str, key: str) -> tuple[str, str, str]:
         """Worker, task and constraints as a human allows them, where the policy wants one asked."""

@@ -6,7 +6,7 @@ provider; keys are taken out of the quote.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -30,10 +30,13 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import SecretStr
 
 from nodes.llm.openai import is_chat_openai, is_openai_error
+from nodes.llm.tokens import capped, message_tokens
 from state.errors import ModelFailed, ModelRejected, ModelUnavailable
 from state.record import Usage
 from state.text import all_unicode
 
+COUNTED = "baton:counted"
+"""Tag of calls that whoever makes them puts on the ledger."""
 SAID = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
 """The parts of a reply that hold what the model has written."""
 
@@ -49,8 +52,9 @@ async def ask(
 
     """
     with explained(model):
-        bound = model.bind_tools(tools) if tools else model
-        reply: Any = await bound.ainvoke(list(messages), {"tags": list(tags)})
+        asked, more = capped(model)
+        bound: Any = asked.bind_tools(tools) if tools else asked
+        reply = await bound.bind(**more).ainvoke(list(messages), {"tags": [COUNTED, *tags]})
     return whole(reply, model)
 
 
@@ -70,12 +74,30 @@ def whole(reply: object, model: BaseChatModel) -> AIMessage:
     return reply.model_copy(update=changed) if changed else reply
 
 
-def usage_of(message: AIMessage) -> Usage:
-    """What the call that returned `message` has used: one call, and the tokens if the provider counted them."""
-    counted = message.usage_metadata
-    if counted is None:
-        return Usage(calls=1)
-    return Usage(input_tokens=counted["input_tokens"], output_tokens=counted["output_tokens"], calls=1)
+MOST_TOKENS = 10_000_000
+"""More than any model reads or writes in one call."""
+
+
+def usage_of(message: AIMessage, prompt: int = 0, cap: int = 0) -> Usage:
+    """What the call that returned `message` has used: one call, and the tokens.
+
+    Where the provider told none, or what cannot be, they are estimated, if the size of the `prompt` (in tokens) is
+    given: from it and from the text, and for a reply that was cut off at its `cap`, from that.
+    """
+    counted: Mapping[str, object] = dict(message.usage_metadata or {})
+    read, written = counted.get("input_tokens"), counted.get("output_tokens")
+    if not prompt:
+        return Usage(input_tokens=_possible(read, 0), output_tokens=_possible(written, 0), calls=1)
+    text = message_tokens(message)
+    is_cut = message.response_metadata.get("finish_reason") in ("length", "max_tokens")
+    estimated = max(text, cap) if is_cut else text
+    return Usage(input_tokens=_possible(read, prompt), output_tokens=_possible(written, estimated), calls=1)
+
+
+def _possible(told: object, estimated: int) -> int:
+    """The number told, if it can be; nothing for something cannot."""
+    can_be = isinstance(told, int) and (0 < told <= MOST_TOKENS or (told == 0 and not estimated))
+    return int(told) if can_be else estimated  # type: ignore[call-overload]
 
 
 QUOTE_CHARS = 200

@@ -18,9 +18,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from nodes.llm.ask import explained, is_too_long, name_of, status_of, usage_of, whole
+from nodes.llm.ask import COUNTED, explained, is_too_long, name_of, status_of, usage_of, whole
 from nodes.llm.openai import is_chat_openai, is_openai_error
 from nodes.llm.sections import Section, render
+from nodes.llm.tokens import capped, current_cap, prompt_tokens
 from state.errors import ReplyUnusable
 from state.record import Usage
 from state.text import Json
@@ -148,8 +149,8 @@ def _line(text: str) -> str:
     return flat if len(flat) <= LINE_CHARS else flat[: LINE_CHARS - 1] + "…"
 
 
-_HIDDEN = ["nostream"]
-"""Keeps raw JSON out of LangGraph's `messages` stream."""
+_HIDDEN = [COUNTED, "nostream"]
+"""The second keeps raw JSON out of LangGraph's `messages` stream."""
 _REFUSED = {
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -186,15 +187,16 @@ async def ask_once(
 async def _asked(
     model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form
 ) -> RawReply:
-    bound: Any = model
+    asked, more = capped(model)
+    bound: Any = asked
     if form == "schema":
-        bound = model.bind(response_format=_response_format(schema), stream=False)
+        bound = asked.bind(response_format=_response_format(schema), stream=False)
     elif form == "tool":
-        bound = model.bind_tools([schema], tool_choice=schema.__name__)
+        bound = asked.bind_tools([schema], tool_choice=schema.__name__)
     else:
         messages = [*messages, HumanMessage(_in_words(schema))]
     try:
-        message = whole(await bound.ainvoke(list(messages), {"tags": _HIDDEN}), model)
+        message = whole(await bound.bind(**more).ainvoke(list(messages), {"tags": _HIDDEN}), model)
     except Exception as error:
         if is_openai_error(error, "LengthFinishReasonError"):
             return _cut_off(error, form)
@@ -203,7 +205,7 @@ async def _asked(
         form=form,
         texts=_texts(message),
         cut_off=message.response_metadata.get("finish_reason") == "length",
-        usage=usage_of(message),
+        usage=usage_of(message, prompt_tokens([*messages, shape_text(schema)]), current_cap()),
     )
 
 
@@ -216,7 +218,7 @@ def _texts(message: AIMessage) -> list[str]:
 def _cut_off(error: Any, form: Form) -> RawReply:
     """What had arrived when the reply became too long; OpenAI's client raises it."""
     counted = error.completion.usage
-    used = (counted.prompt_tokens, counted.completion_tokens) if counted else (0, 0)
+    used = (counted.prompt_tokens, counted.completion_tokens) if counted else (0, current_cap())
     text = error.completion.choices[0].message.content or ""
     usage = Usage(input_tokens=used[0], output_tokens=used[1], calls=1)
     return RawReply(form=form, texts=[text], cut_off=True, usage=usage)
@@ -237,7 +239,12 @@ def _response_format(schema: type[BaseModel]) -> dict[str, Any]:
 
 
 def _in_words(schema: type[BaseModel]) -> str:
-    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(_shape(schema))}"
+    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{shape_text(schema)}"
+
+
+def shape_text(schema: type[BaseModel]) -> str:
+    """The JSON schema that a model is shown."""
+    return json.dumps(_shape(schema))
 
 
 def _shape(schema: type[BaseModel]) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Whether another model call may be made: one budget of tokens, money and calls, shared by all agents (row M25)."""
 
+from dataclasses import dataclass
+
 from state.policy import Policy
 from state.record import Usage
 
-FIRST_REPLY = 256
-"""Tokens a reply is expected to have before any was seen."""
+LEAST_REPLY = 256
+"""Tokens of a reply that is worth asking for, as long as no shorter one was seen."""
 
 
 def exceeded(policy: Policy, used: Usage, reserved: Usage) -> str:
@@ -29,8 +31,45 @@ def used_up(policy: Policy, used: Usage) -> str:
     return exceeded(policy, used, Usage())
 
 
-def expected(prompt_characters: int, largest_call: Usage) -> Usage:
-    """What a call will probably use: its prompt at four characters a token, or the dearest call seen so far."""
-    if largest_call.calls:
-        return Usage(input_tokens=largest_call.input_tokens, output_tokens=largest_call.output_tokens, calls=1)
-    return Usage(input_tokens=prompt_characters // 4, output_tokens=FIRST_REPLY, calls=1)
+@dataclass(frozen=True)
+class Asked:
+    """A model call that asks for room; all sizes are tokens."""
+
+    prompt: int
+    cap: int
+    """How long its reply may be."""
+    is_fixed: bool = False
+    """Whether the call cannot be told a cap: it is made by code that is not Baton's."""
+    longest: int | None = None
+    """The longest reply of this model so far; None where it has given none yet."""
+    heeds: bool = True
+    """Whether its replies have kept to their caps so far."""
+
+
+@dataclass(frozen=True)
+class Granted:
+    """Room for a call; all sizes are tokens."""
+
+    cap: int
+    """How long its reply may be."""
+    held: int
+    """How much of the budget is kept for the reply."""
+
+
+def granted(policy: Policy, used: Usage, held: Usage, asked: Asked, *, is_alone: bool) -> Granted | None:
+    """Room for a call; None where it has to wait for calls under way or, if it `is_alone`, cannot be made.
+
+    A model that keeps to its cap may get a smaller one when nothing else is under way. For one
+    that keeps to none the cap is held, or the longest reply seen where that is longer; alone, it goes on as long as
+    another such reply fits.
+    """
+    if policy.token_budget is None:
+        return Granted(asked.cap, 0)
+    left = policy.token_budget - used.total_tokens - held.total_tokens - asked.prompt
+    keeps = asked.heeds and not asked.is_fixed
+    wanted = asked.cap if keeps else max(asked.cap, asked.longest or 0)
+    if wanted <= left:
+        return Granted(asked.cap, wanted)
+    least = LEAST_REPLY if asked.longest is None else max(1, asked.longest)
+    least = min(least, LEAST_REPLY, asked.cap) if keeps else least
+    return Granted(min(left, asked.cap), left) if is_alone and least <= left else None

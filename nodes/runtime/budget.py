@@ -5,16 +5,19 @@ it. While a call that is under way may still leave room, the next one waits for 
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from langgraph.store.base import BaseStore, PutOp
 
-from nodes.policy.budget import exceeded, expected, used_up
+from nodes.policy.budget import Asked, exceeded, granted, used_up
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.rows import read_all, space
 from state.errors import AgentFailed, BudgetUsedUp
+from state.policy import Reply
 from state.record import Usage
 from state.supervisor import SupervisorState
 
@@ -25,9 +28,34 @@ RUN = "run"
 class Reservation:
     """Room for one call; set `used` to what it really took."""
 
-    def __init__(self, expecting: Usage) -> None:
+    def __init__(self, cap: int, expecting: Usage, *, is_first: bool = False) -> None:
+        self.cap = cap
         self.expecting = expecting
+        self.is_first = is_first
+        """Whether it is not known yet how long replies of its model are."""
         self.used: Usage | None = None
+
+
+@dataclass
+class Habits:
+    """What the calls of one model have shown."""
+
+    longest: int | None = None
+    """Tokens of its longest reply."""
+    heeds: bool = True
+    """Whether its replies have kept to their caps."""
+
+
+@dataclass
+class Measure:
+    """How prompts of one agent were counted by providers, and how they were estimated."""
+
+    told: int = 0
+    estimated: int = 0
+
+    def of(self, prompt: int) -> int:
+        """The tokens that a prompt will be counted as, by those before; at most twice its estimate."""
+        return round(prompt * min(2.0, self.told / self.estimated)) if self.estimated else prompt
 
 
 class Budget:
@@ -38,7 +66,9 @@ class Budget:
         self._spent = Usage()
         self._ledger: dict[str, Usage] = {}
         self._open: list[Reservation] = []
-        self._largest_call = Usage()
+        self._habits: defaultdict[str, Habits] = defaultdict(Habits)
+        self._measures: defaultdict[str, Measure] = defaultdict(Measure)
+        self._is_over = False
         self._settled = asyncio.Event()
         self._exhausted: str | None = None
 
@@ -62,58 +92,97 @@ class Budget:
         return self._spent.model_copy(update={"calls": 0}) + self.used()
 
     @property
+    def overrun(self) -> str:
+        """By how much the run has used more than its `token_budget`, or an empty string."""
+        budget, used = self._run.policy.token_budget, self.total.total_tokens
+        if budget is None or used <= budget:
+            return ""
+        return f"{used} tokens were used of a token_budget of {budget}: a model wrote or read more than it was to"
+
+    @property
     def spent(self) -> Usage:
         """What the supervisor's own calls have used."""
         return self._spent
 
     @asynccontextmanager
-    async def call(self, task_id: str, agent: str, prompt_characters: int) -> AsyncIterator[OuterReservation]:
+    async def call(
+        self, task_id: str, agent: str, prompt: int, cap: int | None = None, *, model: str = "", is_fixed: bool = False
+    ) -> AsyncIterator[OuterReservation]:
         """Room for one model call; what it used is on the ledger when this ends, however it ends: a failed one counts.
+
+        `prompt`: its estimated tokens. `cap`: those of its reply at most, by default the policy's for workers; the room
+        may have less. `is_fixed`: nobody can tell the call what its cap is.
 
         Raises:
             AgentFailed: class `limit`, when a limit of the run leaves no room.
         """
-        async with self._outside(agent, prompt_characters) as outer:
-            reservation = await self._reserve(prompt_characters)
+        asked = cap or self._run.policy.max_tokens["worker"]
+        async with self._outside(agent, prompt, asked, model, is_fixed=is_fixed) as outer:
+            reservation = await self._reserve(agent, prompt, asked, model, is_fixed=is_fixed)
+            reservation.cap = min(reservation.cap, outer.cap)
             try:
                 yield reservation
             finally:
                 self._open.remove(reservation)
                 outer.used = reservation.used or Usage(calls=1)
+                self._learn(agent, model, prompt, reservation)
                 await self._put(task_id, agent, outer.used)
                 self._settled.set()
 
     @asynccontextmanager
-    async def _outside(self, agent: str, prompt_characters: int) -> AsyncIterator[OuterReservation]:
+    async def _outside(
+        self, agent: str, prompt: int, cap: int, model: str, *, is_fixed: bool = False
+    ) -> AsyncIterator[OuterReservation]:
         """Room on the outer supervisor's budget, where there is one: it is counted on both."""
         if outer := self._run.outer:
-            async with outer.budget.call(outer.task_id, agent, prompt_characters) as room:
+            async with outer.budget.call(outer.task_id, agent, prompt, cap, model=model, is_fixed=is_fixed) as room:
                 yield room
         else:
-            yield Reservation(Usage())
+            yield Reservation(cap, Usage())
 
     @asynccontextmanager
-    async def supervising(self, prompt_characters: int) -> AsyncIterator[OuterReservation]:
+    async def supervising(self, prompt: int, reply: Reply) -> AsyncIterator[OuterReservation]:
         """Room for one of the supervisor's own calls, which are settled in the state of the run (`add_own`).
 
-        What it really took is set on what this yields, for the budget of an outer supervisor.
+        `prompt`: its estimated tokens. What it really took is set on what this yields, for the budget of an outer
+        supervisor.
 
         Raises:
             BudgetUsedUp: a limit of the run leaves no room.
         """
-        expecting = expected(prompt_characters, Usage()).model_copy(update={"calls": 0})
-        if why := exceeded(self._run.policy, self.total, expecting):
-            await self.stop(why)
-            raise BudgetUsedUp(f"{why}; start again with a larger one")
+        cap = self._run.policy.max_tokens[reply]
         try:
-            async with self._outside("supervisor", prompt_characters) as room:
-                yield room
+            own = await self._reserve(reply, prompt, cap, reply, calls=0)
+        except AgentFailed as error:
+            raise BudgetUsedUp(f"{error}; start again with a larger one") from error
+        try:
+            async with self._outside("supervisor", prompt, own.cap, reply) as room:
+                own.cap = min(own.cap, room.cap)
+                try:
+                    yield own
+                finally:
+                    room.used = own.used
+                    self._learn(reply, reply, prompt, own)
         except AgentFailed as error:
             raise BudgetUsedUp(str(error)) from error
+        finally:
+            self._open.remove(own)
+            self._settled.set()
 
-    def add_own(self, used: Usage) -> None:
+    def _learn(self, agent: str, model: str, prompt: int, made: Reservation) -> None:
+        """What a call says about those to come."""
+        if made.used is None:
+            return
+        habits, measure = self._habits[model], self._measures[agent]
+        habits.longest = max(habits.longest or 0, made.used.output_tokens)
+        habits.heeds = habits.heeds and made.used.output_tokens <= made.cap
+        measure.told += made.used.input_tokens
+        measure.estimated += prompt
+
+    async def add_own(self, used: Usage) -> None:
         """Count one of the supervisor's own calls."""
         self._spent += used
+        await self._say_overrun()
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger: for the run, the task and the agent, and on that of an outer supervisor."""
@@ -124,13 +193,17 @@ class Budget:
         await self._put(task_id, agent, used)
 
     async def _put(self, task_id: str, agent: str, used: Usage) -> None:
-        if used.total_tokens > self._largest_call.total_tokens:
-            self._largest_call = used
         names = (RUN, f"task:{task_id}", f"agent:{agent}")
         for name in names:
             self._ledger[name] = self.used(name) + used
         place = space("ledger", self._run.thread_id)
         await self._run.store.abatch([PutOp(place, name, self._ledger[name].model_dump()) for name in names])
+        await self._say_overrun()
+
+    async def _say_overrun(self) -> None:
+        if (over := self.overrun) and not self._is_over:
+            self._is_over = True
+            await self._run.emit("budget_exceeded", reason=over)
 
     async def charge(self, task_id: str, agent: str, cost: float) -> None:
         """Put money on the ledger that a tool or a function costs.
@@ -158,30 +231,48 @@ class Budget:
             self._exhausted = why
             await self._run.emit("budget_exceeded", reason=why)
 
-    async def refusal(self, prompt_characters: int) -> str:
+    async def refusal(self, prompt: int) -> str:
         """Why there is no room for another call, or an empty string; stops nothing, and waits for calls under way."""
         while True:
-            held = sum((reservation.expecting for reservation in self._open), Usage())
-            asked = expected(prompt_characters, self._largest_call)
-            why = self.exhausted or exceeded(self._run.policy, self.total, held + asked)
-            if not why or self.exhausted or not self._open:
-                return why
+            found = self._room("", prompt, self._run.policy.max_tokens["worker"], "")
+            if isinstance(found, Reservation):
+                return ""
+            if self.exhausted or not self._open:
+                return found
             self._settled.clear()
             await self._settled.wait()
 
-    async def _reserve(self, prompt_characters: int) -> Reservation:
+    async def _reserve(
+        self, agent: str, prompt: int, cap: int, model: str, *, is_fixed: bool = False, calls: int = 1
+    ) -> Reservation:
         while True:
-            asked = Reservation(expected(prompt_characters, self._largest_call))
-            held = sum((reservation.expecting for reservation in self._open), Usage())
-            why = self.exhausted or exceeded(self._run.policy, self.total, held + asked.expecting)
-            if not why:
-                self._open.append(asked)
-                return asked
+            found = self._room(agent, prompt, cap, model, is_fixed=is_fixed, calls=calls)
+            if isinstance(found, Reservation):
+                self._open.append(found)
+                return found
             if self.exhausted or not self._open:
-                await self.stop(why)
-                raise AgentFailed(why, "limit")
+                await self.stop(found)
+                raise AgentFailed(found, "limit")
             self._settled.clear()
             await self._settled.wait()
+
+    def _room(
+        self, agent: str, prompt: int, cap: int, model: str, *, is_fixed: bool = False, calls: int = 1
+    ) -> Reservation | str:
+        """Room for a call, or which limit stands in its way now."""
+        if self.exhausted:
+            return self.exhausted
+        policy, held = self._run.policy, sum((reservation.expecting for reservation in self._open), Usage())
+        if why := exceeded(policy, self.total, held + Usage(calls=calls)):
+            return why
+        habits, expected = self._habits[model], self._measures[agent].of(prompt)
+        asked = Asked(expected, cap, is_fixed, habits.longest, habits.heeds)
+        room = granted(policy, self.total, held, asked, is_alone=not self._open)
+        is_first = policy.token_budget is not None and habits.longest is None
+        if room is None or (is_first and any(reservation.is_first for reservation in self._open)):
+            return exceeded(policy, self.total, Usage(input_tokens=policy.token_budget or 0, output_tokens=1))
+        expecting = Usage(input_tokens=expected, output_tokens=room.held, calls=calls)
+        return Reservation(room.cap, expecting, is_first=is_first)
 
 
 async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:

@@ -20,36 +20,49 @@ from langgraph.func import task
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt, StateSnapshot
 
+from nodes.llm.tokens import reply_cap
 from nodes.policy.failures import retry_delay
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
 from nodes.runtime.execution import ExecutionContext
 from state.errors import ModelUnavailable
+from state.policy import Reply
 from state.record import Usage
 from state.text import Json
 
+OBJECTION = 200
+"""Tokens, about, of the complaints about a reply."""
 Thunk = Callable[[], Awaitable[Json]]
 
 
-def recorded_calls(run: RunContext, prefix: str, budget: Budget, size: int) -> Callable[[str, Thunk], Awaitable[Json]]:
+def recorded_calls(
+    run: RunContext, prefix: str, budget: Budget, prompt: int, reply: Reply
+) -> Callable[[str, Thunk], Awaitable[Json]]:
     """A function that makes a call under a unique name, or returns what it returned before a crash.
 
-    `size`: characters of the prompt. The call's reply carries what it has used under `usage`.
+    `prompt`: its estimated tokens; what is asked again has the reply before in it. The call's reply carries what it has
+    used under `usage`.
 
     Raises:
         BudgetUsedUp: by the function, when a limit of the run leaves no room.
     """
+    size = prompt
 
     async def call(name: str, thunk: Thunk) -> Json:
+        nonlocal size
+
         async def within_budget() -> Json:
-            async with budget.supervising(size) as room:
-                made = await _patiently(run, thunk)
+            async with budget.supervising(size, reply) as room:
+                with reply_cap(room.cap):
+                    made = await _patiently(run, thunk)
                 room.used = Usage.model_validate(made["usage"])
                 return made
 
-        reply = await recorded_step(f"{prefix}:{name}", within_budget)
-        budget.add_own(Usage.model_validate(reply["usage"]))
-        return reply
+        made = await recorded_step(f"{prefix}:{name}", within_budget)
+        used = Usage.model_validate(made["usage"])
+        await budget.add_own(used)
+        size += used.output_tokens + OBJECTION
+        return made
 
     return call
 

@@ -32,6 +32,8 @@ Waiting = Callable[[], list[Approval]]
 class OuterReservation(Protocol):
     """Room for one model call; what it really took is set when it is known."""
 
+    cap: int
+    """Tokens that its reply may have at most."""
     used: Usage | None
 
 
@@ -42,7 +44,9 @@ class OuterBudget(Protocol):
     def exhausted(self) -> str | None:
         """Which limit stopped the run, once one has."""
 
-    def call(self, task_id: str, agent: str, prompt_characters: int) -> AbstractAsyncContextManager[OuterReservation]:
+    def call(
+        self, task_id: str, agent: str, prompt: int, cap: int | None = None, *, model: str = "", is_fixed: bool = False
+    ) -> AbstractAsyncContextManager[OuterReservation]:
         """Room for one model call, settled when it ends; AgentFailed when there is none."""
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:

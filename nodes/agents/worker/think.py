@@ -12,9 +12,10 @@ from langgraph.runtime import Runtime
 
 from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
-from nodes.llm.ask import ask, usage_of
+from nodes.llm.ask import ask, name_of, usage_of
 from nodes.llm.sections import Section, render
-from state.agent import AgentSpec, Mail
+from nodes.llm.tokens import prompt_tokens, reply_cap
+from state.agent import AgentSpec, Mail, ModelAt
 from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.record import Failure, Usage
 from state.supervisor import Update
@@ -71,12 +72,14 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     note = [HumanMessage(LAST_CALL)] if limited else []
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
-        size = sum(len(message.text) for message in messages)
+        tools, spec = [] if limited else context.tools, context.invocation.spec
+        size = prompt_tokens(messages, tools)
         async with context.invocation.execution.budget.call(
-            context.invocation.charged_task, context.invocation.spec.name, size
+            context.invocation.charged_task, spec.name, size, _cap(spec), model=name_of(context.model)
         ) as room:
-            reply = await ask(context.model, messages, tools=[] if limited else context.tools)
-            room.used = usage_of(reply)
+            with reply_cap(room.cap):
+                reply = await ask(context.model, messages, tools=tools)
+            room.used = usage_of(reply, size, room.cap)
     except ModelFailed as error:
         return _failed("transient" if isinstance(error, ModelUnavailable) else "rejected", str(error))
     except AgentFailed as error:
@@ -88,6 +91,11 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
         "limited": limited,
         "failure": None,
     }
+
+
+def _cap(spec: AgentSpec) -> int | None:
+    """Tokens of one reply, where the agent or its model has a cap of its own."""
+    return spec.limits.max_tokens or (spec.model.max_tokens if isinstance(spec.model, ModelAt) else None)
 
 
 def _limit(spec: AgentSpec, thoughts: int, used: Usage) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodes.policy.budget import FIRST_REPLY, exceeded, expected, used_up
+from nodes.policy.budget import LEAST_REPLY, Asked, Granted, exceeded, granted, used_up
 from state.policy import Policy
 from state.record import Usage
 
@@ -37,7 +37,26 @@ def test_without_limits_nothing_is_used_up() -> None:
     assert used_up(Policy(), Usage(input_tokens=10**9, cost=10**6)) == ""
 
 
-def test_the_first_call_is_estimated_by_its_prompt_and_later_ones_by_the_dearest() -> None:
-    assert expected(400, Usage()) == Usage(input_tokens=100, output_tokens=FIRST_REPLY, calls=1)
-    largest_call = Usage(input_tokens=7, output_tokens=3, calls=1, cost=5.0)
-    assert expected(400, largest_call) == Usage(input_tokens=7, output_tokens=3, calls=1)
+SMALL = Policy(token_budget=1000)
+
+
+def test_a_reply_is_asked_for_at_its_cap_while_there_is_room_for_all_of_it() -> None:
+    assert granted(SMALL, Usage(), Usage(), Asked(100, 900), is_alone=False) == Granted(900, 900)
+    assert granted(SMALL, Usage(), Usage(output_tokens=1), Asked(100, 900), is_alone=False) is None
+
+
+def test_alone_it_may_have_what_is_left_if_that_is_worth_it() -> None:
+    used = Usage(output_tokens=600)
+    assert granted(SMALL, used, Usage(), Asked(100, 900), is_alone=True) == Granted(300, 300)
+    assert granted(SMALL, used, Usage(), Asked(101 + 300 - LEAST_REPLY, 900), is_alone=True) is None
+    assert granted(SMALL, used, Usage(), Asked(390, 900, longest=10), is_alone=True) == Granted(10, 10)
+
+
+def test_who_keeps_to_no_cap_is_asked_only_if_another_reply_as_long_as_the_longest_fits() -> None:
+    for asked in (Asked(100, 50, longest=700, heeds=False), Asked(100, 50, is_fixed=True, longest=700)):
+        assert granted(SMALL, Usage(), Usage(), asked, is_alone=False) == Granted(50, 700)
+        assert granted(SMALL, Usage(output_tokens=201), Usage(), asked, is_alone=True) is None
+
+
+def test_without_a_budget_only_the_cap_counts() -> None:
+    assert granted(Policy(), Usage(output_tokens=10**9), Usage(), Asked(10**9, 50), is_alone=False) == Granted(50, 0)

@@ -1,0 +1,213 @@
+"""A process that stood still while another one took its run over writes nothing more, and stops."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graph.sqlite.lease import LEASE_S, Leases
+from graph.testing import HeldClock
+from state.agent import Brief
+from state.errors import LeaseLost, ThreadBusy
+from tests.runs import agent, opened, plan
+
+EFFECTS = [str(number) for number in range(8)]
+
+
+def change_lease(**fields: Any) -> None:
+    """Change the row of the lease of thread t."""
+    with sqlite3.connect("runs.db") as file:
+        (row,) = file.execute("SELECT value FROM store WHERE key = 'lease'").fetchone()
+        file.execute("UPDATE store SET value = ? WHERE key = 'lease'", [json.dumps({**json.loads(row), **fields})])
+    file.close()
+
+
+class EightEffects:
+    """An agent that does eight things; before the fourth it stands still, the first time."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.stands, self.goes_on = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, brief: Brief, desk: Any) -> str:
+        for name in EFFECTS:
+            if name == "3" and not self.stands.is_set():
+                self.stands.set()
+                await self.goes_on.wait()
+            await desk.once(name, self.do, {"what": name})
+        return "done"
+
+    async def do(self, what: str) -> str:
+        self.done.append(what)
+        return what
+
+
+async def test_whoever_was_taken_over_does_nothing_more_and_says_so() -> None:
+    work = EightEffects()
+    async with opened(agent(work)) as stopped, opened(agent(work)) as other:
+        first = asyncio.create_task(stopped.start("Q", thread_id="t", plan=plan("a")))
+        await work.stands.wait()
+        change_lease(until=0)  # it has stood still for longer than any process may
+        run = await other.resume("t")
+        events = await other.events("t")
+        work.goes_on.set()
+        with pytest.raises(LeaseLost, match="thread t was taken over by another process"):
+            await first
+        after = await other.events("t")
+
+    assert (run.status, work.done, after) == ("complete", EFFECTS, events)
+
+
+async def test_whoever_was_taken_over_and_notices_by_itself_is_cut_off_where_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("graph.sqlite.lease.HEARTBEAT_S", 0.01)
+    began, cut = asyncio.Event(), asyncio.Event()
+
+    async def hangs(brief: Brief, desk: Any) -> str:
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cut.set()
+        return ""
+
+    async with opened(agent(hangs)) as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
+        await began.wait()
+        change_lease(owner="somebody")
+        with pytest.raises(LeaseLost):
+            await running
+
+    assert (cut.is_set(), running.cancelled()) == (True, False)
+
+
+async def test_a_cancelled_task_stays_cancelled_also_where_the_lease_is_lost() -> None:
+    began = asyncio.Event()
+
+    async def hangs(brief: Brief, desk: Any) -> str:
+        began.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async with opened(agent(hangs)) as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
+        await began.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert await sup._runs.leases.holder("t") is None
+
+
+async def test_a_lease_of_another_machine_is_watched_by_the_clock_of_who_wants_it() -> None:
+    """Whatever the other's clock says: it may be an hour ahead, or behind."""
+    clock = HeldClock()
+    async with opened(clock=clock) as sup, opened(clock=clock) as elsewhere, elsewhere._runs.leases.hold("t"):
+        for wrong in (-3600, 3600):
+            change_lease(host="elsewhere", until=clock.time + wrong)
+            seen = [await taken(sup._runs.leases)]
+            clock.time += LEASE_S - 1
+            seen.append(await taken(sup._runs.leases))
+            change_lease(host="elsewhere", until=clock.time + wrong + 1)  # it was renewed
+            clock.time += 2
+            seen.append(await taken(sup._runs.leases))
+            assert seen == [False, False, False]
+        clock.time += LEASE_S
+        assert await taken(sup._runs.leases)
+
+
+async def taken(leases: Leases) -> bool:
+    try:
+        async with leases.hold("t", patience_s=0):
+            return True
+    except ThreadBusy:
+        return False
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():  # noqa: ASYNC110 # what is awaited is another process
+        await asyncio.sleep(0.01)
+
+
+ZOMBIE = """
+import asyncio, socket, sys, time
+from pathlib import Path
+from graph.supervisor import open_supervisor
+from nodes.llm.scripted import ScriptedModel
+from state.agent import AgentSpec
+from state.errors import BatonError
+
+async def work(brief, desk):
+    async def do(what):
+        with open("done", "a") as file:
+            file.write(what + "\\n")
+        time.sleep(0.02)
+        return what
+    for name in range(8):
+        await desk.once(str(name), do, {"what": str(name)})
+        await asyncio.sleep(0.05)
+    return "done"
+
+async def main():
+    if len(sys.argv) > 2:
+        socket.gethostname = lambda: sys.argv[2]
+    model, plan = ScriptedModel([]), {"tasks": [{"id": "a", "description": "Do a."}]}
+    async with open_supervisor("runs.db", [AgentSpec(name="ada", role="generalist", run=work)], {}, model) as sup:
+        if sys.argv[1] == "start":
+            run = await sup.start("Q", thread_id="t", plan=plan)
+        else:
+            run = await sup.resume("t")
+    print(run.status)
+
+try:
+    asyncio.run(main())
+except BatonError as error:
+    sys.exit(str(error))
+"""
+
+
+def process(folder: Path, *args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", ZOMBIE, *args], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+async def zombie_story(folder: Path, lines: int, host: str) -> tuple[str, str, int, list[str]]:
+    """What the second process said, what the stopped one did, and with which code, and every effect."""
+    os.chdir(folder)
+    done = folder / "done"
+    first = process(folder, "start", host)
+    await until(lambda: done.exists() and len(done.read_text().splitlines()) >= lines)
+    await asyncio.sleep(0.03)  # between two effects
+    first.send_signal(signal.SIGSTOP)
+    if host == socket.gethostname():
+        change_lease(until=0)  # `LATEST_S` later
+    second = process(folder, "resume")
+    said, _ = await asyncio.to_thread(second.communicate)
+    first.send_signal(signal.SIGCONT)
+    _, told = await asyncio.to_thread(first.communicate)
+    return said.strip(), told.strip(), first.returncode, done.read_text().split()
+
+
+async def test_a_zombie_does_no_effect_twice_and_ends_with_one_line(tmp_path: Path) -> None:
+    said, told, code, done = await zombie_story(tmp_path, 3, socket.gethostname())
+
+    assert (said, sorted(done), code) == ("complete", EFFECTS, 1)
+    assert [line.split(" while")[0] for line in told.splitlines()] == ["thread t was taken over by another process"]
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("lines", range(1, 7))
+async def test_a_zombie_of_another_machine_does_no_effect_twice(tmp_path: Path, lines: int) -> None:
+    said, told, code, done = await zombie_story(tmp_path, lines, "elsewhere")
+
+    assert (said, sorted(done), code, len(told.splitlines())) == ("complete", EFFECTS, 1, 1)

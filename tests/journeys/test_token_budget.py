@@ -1,0 +1,142 @@
+"""A budget of tokens holds whatever models reply: fifty at once, long replies, no usage told, and calls of others."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import PrivateAttr, SecretStr
+
+from nodes.llm.choose import make_models
+from nodes.llm.tokens import tokens_in
+from nodes.runtime.desk import Desk
+from state.agent import AgentSpec, Brief
+from state.run import Run
+from tests.journeys.steered import THREAD, happened, supervisor
+from tests.runs import plan
+from tests.servers.openai_stub import OpenAIStub, Request, Say
+
+FIFTY = plan(*(f"t{n}" for n in range(50)))
+BUDGET = 10_000
+LONG = 5_000
+"""Tokens that a model writes if nobody stops it."""
+
+
+class Writer(BaseChatModel):
+    """Writes LONG tokens, or as many as it is allowed; `read` and `written` are what it really used."""
+
+    usage: Any = "true"
+    """What it tells: `true`, None, or a number that is told for both."""
+    heeds: bool = True
+    length: int = LONG
+    _calls: list[tuple[int, int]] = PrivateAttr(default_factory=list)
+
+    @property
+    def _llm_type(self) -> str:
+        return "writer"
+
+    @property
+    def used(self) -> int:
+        """Tokens of all calls."""
+        return sum(map(sum, self._calls))
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        """The same: it reads of them, and calls none."""
+        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], **kwargs)
+
+    def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        cap = kwargs.get("max_tokens") if self.heeds else None
+        written = min(self.length, cap or self.length)
+        read = sum(4 + tokens_in(str(message.text)) for message in messages)
+        read += sum(tokens_in(json.dumps(tool)) for tool in kwargs.get("tools") or ())
+        self._calls.append((read, written))
+        told = {"true": (read, written)}.get(self.usage, (self.usage, self.usage)) if self.usage is not None else None
+        message = AIMessage("wor " * written, response_metadata={"finish_reason": "length" if cap else "stop"})
+        if told:
+            message.usage_metadata = UsageMetadata(input_tokens=told[0], output_tokens=told[1], total_tokens=sum(told))
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def worker(model: BaseChatModel) -> AgentSpec:
+    return AgentSpec(name="ada", role="generalist", model=model)
+
+
+def with_create_agent(model: BaseChatModel) -> AgentSpec:
+    return AgentSpec(name="ada", role="generalist", run=create_agent(model, []))
+
+
+def as_runnable(model: BaseChatModel) -> AgentSpec:
+    return AgentSpec(name="ada", role="generalist", run=model)
+
+
+def within_a_function(model: BaseChatModel) -> AgentSpec:
+    async def asks(brief: Brief, desk: Desk) -> str:
+        return str((await model.ainvoke(brief.task.description)).text)
+
+    return AgentSpec(name="ada", role="generalist", run=asks)
+
+
+WAYS: dict[str, Callable[[BaseChatModel], AgentSpec]] = {
+    "a worker": worker,
+    "create_agent": with_create_agent,
+    "a Runnable": as_runnable,
+    "a function": within_a_function,
+}
+
+
+async def fifty(spec: AgentSpec, model: BaseChatModel) -> tuple[Run, list[str]]:
+    policy = {"token_budget": BUDGET, "max_parallel": 50, "max_iterations": 0, "max_attempts": 1}
+    async with supervisor(spec, model=model, **policy) as sup:  # type: ignore[arg-type]
+        run = await sup.start("Q", thread_id=THREAD, plan=FIFTY)
+        return run, [str(event.data["reason"]) for event in await happened(sup, "budget_exceeded")]
+
+
+@pytest.mark.parametrize("usage", ["true", None, -1, 10**15])
+@pytest.mark.parametrize("way", WAYS)
+async def test_fifty_tasks_at_once_stay_within_the_budget_whatever_usage_is_told(way: str, usage: Any) -> None:
+    model = Writer(usage=usage)
+    run, _ = await fifty(WAYS[way](model), model)
+
+    assert LONG - 1000 < model.used <= BUDGET * 1.05
+    assert run.usage.total_tokens == pytest.approx(model.used, rel=0.05)
+    assert [task.status for task in run.tasks].count("done") >= 1
+    assert (run.status, run.error is not None and "token_budget" in run.error) == ("partial", True)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("length", [3_000, 7_000, 20_000])
+async def test_a_model_that_ignores_its_cap_goes_at_most_one_reply_above_the_budget(way: str, length: int) -> None:
+    model = Writer(heeds=False, length=length)
+    run, said = await fifty(WAYS[way](model), model)
+
+    assert model.used <= BUDGET + length
+    if model.used > BUDGET:
+        assert any("more than it was to" in warning for warning in run.warnings)
+        assert any("more than it was to" in reason for reason in said)
+        assert run.report is not None
+        assert "more than it was to" in run.report
+
+
+@pytest.mark.parametrize("tells", [True, False])
+async def test_a_server_of_openai_s_protocol_is_told_the_cap_with_every_call(tells: bool) -> None:
+    used: list[int] = []
+
+    def write(request: Request) -> Say:
+        written = min(LONG, request.body["max_tokens"])
+        read = sum(4 + tokens_in(str(message["content"])) for message in request.body["messages"])
+        used.append(read + written)
+        return Say("wor " * written, finish="length", usage=(read, written) if tells else None)
+
+    with OpenAIStub(write) as server:
+        model = make_models(api_key=SecretStr("k"), base_url=server.url, model="stub-model").default
+        run, _ = await fifty(AgentSpec(name="ada", role="generalist"), model)
+
+    assert len(used) >= 2
+    assert sum(used) <= BUDGET * 1.05
+    assert any(task.status == "done" for task in run.tasks)
