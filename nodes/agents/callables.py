@@ -48,7 +48,8 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
     metered = BudgetCallbacks(invocation, is_limited=False)
     guard = ToolGuard(invocation, goes_on=False, own=(own,))
     try:
-        returned = await answering(invocation, work, guard, [*metered.handlers, *guard.handlers])
+        with metered.counting():
+            returned = await answering(invocation, work, guard, [*metered.handlers, *guard.handlers])
     finally:
         await metered.close()
         await guard.close()
@@ -82,7 +83,8 @@ async def run_runnable(invocation: Invocation) -> Outcome:
     is_blocking = isinstance(run, RunnableLambda) and not hasattr(run, "afunc")
     work = partial(in_thread, partial(run.invoke, entry, told)) if is_blocking else partial(run.ainvoke, entry, told)
     try:
-        answer = await answering(invocation, work, guard)
+        with metered.counting():
+            answer = await answering(invocation, work, guard)
     finally:
         await metered.close()
         await guard.close()

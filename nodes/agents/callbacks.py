@@ -9,8 +9,9 @@ the run's budget have no room fails. LangChain logs what stops a call as a warni
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -23,7 +24,6 @@ from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
 from nodes.llm.ask import COUNTED, usage_of
 from nodes.llm.tokens import prompt_tokens
-from nodes.policy.budget import exceeded
 from nodes.runtime.nesting import OuterReservation
 from state.errors import AgentFailed
 from state.record import Usage
@@ -77,6 +77,9 @@ class AgentCallbacks(AsyncCallbackHandler):
 
     def on_start_sync(self, call: Call) -> None:
         """The same where nothing can be waited for: the call is made on the run's own event loop, without `await`."""
+
+    def on_end_sync(self, call_id: UUID, made: object) -> None:
+        """The same as `on_end`, which follows it, where nothing can be waited for."""
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
@@ -148,6 +151,7 @@ class _SyncCallbacks(BaseCallbackHandler):
         if run_id not in callbacks.plain:
             return
         if callbacks.is_on_loop():
+            callbacks.on_end_sync(run_id, made)
             callbacks.later(callbacks.on_end(run_id, made))
         else:
             asyncio.run_coroutine_threadsafe(callbacks.on_end(run_id, made), callbacks.loop).result()
@@ -179,6 +183,10 @@ def _call(call_id: UUID, about: Mapping[str, Any], given: Any, more: Mapping[str
     )
 
 
+_innermost: ContextVar["BudgetCallbacks | None"] = ContextVar("innermost_budget_callbacks", default=None)
+"""Those of the agent at work here, where one works for another: it alone counts its calls."""
+
+
 class BudgetCallbacks(AgentCallbacks):
     """For one try of one agent; with `is_limited` the limits of its own hold too, besides those of the run."""
 
@@ -192,10 +200,12 @@ class BudgetCallbacks(AgentCallbacks):
         """Tokens of the prompts of calls, estimated."""
         self._unreserved: set[UUID] = set()
         """Calls that were made at once, until they are settled."""
+        self._told: dict[UUID, Usage] = {}
+        """Tokens of those that have ended."""
 
     async def on_start(self, call: Call) -> None:
         """Reserve; AgentFailed of class `limit` when there is no room."""
-        if isinstance(call, ModelCall) and not call.is_counted:
+        if isinstance(call, ModelCall) and self._is_to_count(call):
             self._check_limits()
             self._sizes[call.id] = call.size
             stack, invocation = AsyncExitStack(), self._invocation
@@ -205,21 +215,32 @@ class BudgetCallbacks(AgentCallbacks):
             self._open[call.id] = (stack, await stack.enter_async_context(reserving))
 
     def on_start_sync(self, call: Call) -> None:
-        """Nothing is reserved, because room could not be waited for."""
-        if isinstance(call, ModelCall) and not call.is_counted:
+        """Nothing is reserved, because room could not be waited for: it is there now, or the call is refused."""
+        if isinstance(call, ModelCall) and self._is_to_count(call):
             self._check_limits()
             self._sizes[call.id] = call.size
-            execution = self._invocation.execution
-            asked = Usage(calls=len(self._unreserved) + 1)
-            if why := execution.budget.exhausted or exceeded(execution.run.policy, execution.budget.total, asked):
+            budget = self._invocation.execution.budget
+            unsettled = self._unsettled + Usage(calls=len(self._unreserved))
+            if why := budget.refusal_now(self._invocation.spec.name, call.size, call.cap, call.model, unsettled):
                 raise AgentFailed(why, "limit")
             self._unreserved.add(call.id)
+
+    def on_end_sync(self, call_id: UUID, made: object) -> None:
+        """Remember what it used until it is settled."""
+        if call_id in self._unreserved and isinstance(made, LLMResult):
+            used = _used(made, self._sizes.get(call_id, 0))
+            self._told[call_id] = used.model_copy(update={"calls": 0})
+
+    @property
+    def _unsettled(self) -> Usage:
+        return sum(self._told.values(), Usage())
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
         used = _used(made, self._sizes.pop(call_id, 0)) if isinstance(made, LLMResult) else None
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
+            self._told.pop(call_id, None)
             self.used += used or Usage(calls=1)
             await self._invocation.execution.budget.settle(
                 self._invocation.charged_task, self._invocation.spec.name, used or Usage(calls=1)
@@ -229,6 +250,18 @@ class BudgetCallbacks(AgentCallbacks):
             room.used = used
             self.used += used or Usage(calls=1)
             await stack.aclose()
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Within this, model calls are this agent's, and not those of one that it works for."""
+        token = _innermost.set(self)
+        try:
+            yield
+        finally:
+            _innermost.reset(token)
+
+    def _is_to_count(self, call: ModelCall) -> bool:
+        return not call.is_counted and _innermost.get() in (None, self)
 
     async def close(self) -> None:
         """Give back what calls that were cut off had reserved."""

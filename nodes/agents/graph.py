@@ -36,7 +36,7 @@ async def run_graph(invocation: Invocation) -> Outcome:
     thread = open_graph_thread(invocation.execution, graph, invocation.thread, callbacks=callbacks)
     given = fit_input(agent_input(invocation), input_schema(invocation.spec.run))
     try:
-        with guard.governing():
+        with guard.governing(), metered.counting():
             position = await onwards(invocation, thread, given, guard)
     finally:
         await metered.close()

@@ -21,6 +21,7 @@ from state.policy import Reply
 from state.record import Usage
 from state.supervisor import SupervisorState
 
+NOTHING = Usage()
 RUN = "run"
 """The ledger's row for the whole run; the others are `task:ID` and `agent:NAME`."""
 
@@ -242,6 +243,18 @@ class Budget:
             self._settled.clear()
             await self._settled.wait()
 
+    def refusal_now(self, agent: str, prompt: int, cap: int | None, model: str, unsettled: Usage) -> str:
+        """Why there is no room at this moment for a call that cannot wait, or an empty string.
+
+        `unsettled`: what calls before it have used that could not wait either.
+        """
+        outer = self._run.outer
+        if outer and (why := outer.budget.refusal_now(agent, prompt, cap, model, unsettled)):
+            return why
+        asked = cap or self._run.policy.max_tokens["worker"]
+        found = self._room(agent, prompt, asked, model, is_fixed=True, unsettled=unsettled)
+        return "" if isinstance(found, Reservation) else found
+
     async def _reserve(
         self, agent: str, prompt: int, cap: int, model: str, *, is_fixed: bool = False, calls: int = 1
     ) -> Reservation:
@@ -257,12 +270,20 @@ class Budget:
             await self._settled.wait()
 
     def _room(
-        self, agent: str, prompt: int, cap: int, model: str, *, is_fixed: bool = False, calls: int = 1
+        self,
+        agent: str,
+        prompt: int,
+        cap: int,
+        model: str,
+        *,
+        is_fixed: bool = False,
+        calls: int = 1,
+        unsettled: Usage = NOTHING,
     ) -> Reservation | str:
         """Room for a call, or which limit stands in its way now."""
         if self.exhausted:
             return self.exhausted
-        policy, held = self._run.policy, sum((reservation.expecting for reservation in self._open), Usage())
+        policy, held = self._run.policy, sum((reservation.expecting for reservation in self._open), unsettled)
         if why := exceeded(policy, self.total, held + Usage(calls=calls)):
             return why
         habits, expected = self._habits[model], self._measures[agent].of(prompt)

@@ -49,6 +49,9 @@ class OuterBudget(Protocol):
     ) -> AbstractAsyncContextManager[OuterReservation]:
         """Room for one model call, settled when it ends; AgentFailed when there is none."""
 
+    def refusal_now(self, agent: str, prompt: int, cap: int | None, model: str, unsettled: Usage) -> str:
+        """Why there is no room at this moment for a call that cannot wait, or an empty string."""
+
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger."""
 

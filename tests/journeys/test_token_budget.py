@@ -16,7 +16,8 @@ from pydantic import PrivateAttr, SecretStr
 from nodes.llm.choose import make_models
 from nodes.llm.tokens import tokens_in
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Brief
+from state.agent import AgentSpec, Brief, Limits
+from state.errors import BadInput
 from state.run import Run
 from tests.journeys.steered import THREAD, happened, supervisor
 from tests.runs import plan
@@ -140,3 +141,61 @@ async def test_a_server_of_openai_s_protocol_is_told_the_cap_with_every_call(tel
     assert len(used) >= 2
     assert sum(used) <= BUDGET * 1.05
     assert any(task.status == "done" for task in run.tasks)
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_a_function_delegates_is_counted_once_and_what_it_asks_itself_besides(way: str) -> None:
+    model = Writer(length=20)
+
+    async def asks(brief: Brief, desk: Desk) -> str:
+        own = await model.ainvoke("Go.")
+        return f"{own.text}{await desk.delegate('hal', 'Help.')}"
+
+    boss = AgentSpec(name="ada", role="generalist", run=asks, workers=["hal"])
+    helper = WAYS[way](model).model_copy(update={"name": "hal", "role": "helper"})
+    async with supervisor(boss, helper, model=model, token_budget=BUDGET, max_iterations=0) as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "generalist"}))
+
+    assert run.status == "complete"
+    assert (run.usage.calls, run.usage.total_tokens) == (2, model.used)
+
+
+async def test_a_function_that_blocks_the_loop_with_its_calls_stays_within_the_budget_too() -> None:
+    model = Writer()
+
+    async def asks(brief: Brief, desk: Desk) -> str:
+        return "".join(str(model.invoke("Go.").text) for _ in range(10))
+
+    run, _ = await fifty(AgentSpec(name="ada", role="generalist", run=asks), model)
+
+    assert model.used <= BUDGET * 1.05 + LONG
+    assert run.usage.total_tokens == model.used
+
+
+async def test_an_agents_own_cap_goes_before_its_models_and_that_before_the_policys() -> None:
+    told: list[int] = []
+
+    def write(request: Request) -> str:
+        told.append(request.body["max_tokens"])
+        return "Done."
+
+    with OpenAIStub(write) as server:
+        at = {"name": "m", "base_url": server.url, "max_tokens": 300}
+        team = [
+            AgentSpec(name="ada", role="first", model=at, limits=Limits(max_tokens=200)),
+            AgentSpec(name="bob", role="second", model=at),
+            AgentSpec(name="cid", role="third", model={**at, "max_tokens": None}),
+        ]
+        second, third = {"id": "b", "role": "second"}, {"id": "c", "role": "third"}
+        tasks = plan({"id": "a", "role": "first"}, {**second, "depends_on": ["a"]}, {**third, "depends_on": ["b"]})
+        async with supervisor(*team, max_iterations=0, max_parallel=1, max_tokens={"worker": 400}) as sup:
+            run = await sup.start("Q", thread_id=THREAD, plan=tasks)
+
+    assert (run.status, told) == ("complete", [200, 300, 400])
+
+
+async def test_a_cap_that_nobody_can_tell_the_calls_of_an_agent_is_refused_before_anything_starts() -> None:
+    spec = with_create_agent(Writer()).model_copy(update={"limits": Limits(max_tokens=200)})
+    with pytest.raises(BadInput, match=r"limits\.max_tokens cannot be enforced"):
+        async with supervisor(spec):
+            pass
