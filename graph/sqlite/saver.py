@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from graph.sqlite.connection import Connection
@@ -73,7 +74,8 @@ class Saver(SqliteSaver):
     """Checkpoints in SQLite."""
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(connection.sqlite)
+        # A file may be anybody's: what is in it makes values of LangGraph's safe types, and calls nothing else.
+        super().__init__(connection.sqlite, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         self.lock = connection.lock
         self._own = connection
 
