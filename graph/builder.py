@@ -1,8 +1,10 @@
 """The wiring: conditional edges by the one table of `nodes.policy.phases`. `baton graph` prints it."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
@@ -42,10 +44,10 @@ def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
     worker.add_node("think", think)
     worker.add_node("act", act)
     worker.add_node("conclude", conclude)
-    worker.add_conditional_edges(START, opening, ["brief", "act", "think"])
+    worker.add_conditional_edges(START, _Edge(opening), ["brief", "act", "think"])
     worker.add_edge("brief", "think")
-    worker.add_conditional_edges("think", after_think)
-    worker.add_conditional_edges("act", after_act)
+    worker.add_conditional_edges("think", _Edge(after_think), ["act", "conclude"])
+    worker.add_conditional_edges("act", _Edge(after_act), ["think", "conclude"])
     worker.add_edge("conclude", END)
     return worker.compile(name="worker")
 
@@ -74,16 +76,37 @@ def build_graph(
         graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
     graph.add_edge(START, "intake")
     for name, exits in EXITS.items():
-        graph.add_conditional_edges(name, _way_out(name), list(exits))
+        graph.add_conditional_edges(name, _Edge(partial(_way_out, name)), list(exits))
     graph.add_edge("finish", END)
     return invokable(graph.compile(checkpointer=with_async(checkpointer), store=with_async(store), name="supervisor"))
 
 
-def _way_out(node: NodeName) -> Callable[[SupervisorState], Place]:
-    def way(state: SupervisorState) -> Place:
-        return way_out(node, facts_of(state))
+State = TypeVar("State")
 
-    return way
+
+class _Edge(Runnable[State, str]):
+    """Where a node leads. LangGraph asks a plain function in a thread when the graph runs async.
+
+    A run that is cancelled while it waits for that thread would keep what the node changed without where it leads, and
+    going on would end it there: LangGraph saves what a cancelled step has written so far.
+    """
+
+    name = "edge"
+
+    def __init__(self, way: Callable[[State], str]) -> None:
+        self.way = way
+
+    def invoke(self, input: State, config: RunnableConfig | None = None, **_: Any) -> str:  # noqa: A002, ARG002 - LangChain's
+        """The next node."""
+        return self.way(input)
+
+    async def ainvoke(self, input: State, config: RunnableConfig | None = None, **_: Any) -> str:  # noqa: A002, ARG002
+        """The next node, without a pause in which the run could be cancelled."""
+        return self.way(input)
+
+
+def _way_out(node: NodeName, state: SupervisorState) -> Place:
+    return way_out(node, facts_of(state))
 
 
 def facts_of(state: SupervisorState) -> Facts:

@@ -178,7 +178,7 @@ def _next_steps(run: Run, db: Path | None) -> list[str]:
     steps = open_questions(run, db)
     if "hand-back" in run.hint:
         return [*steps, to_hand_back(run, db)]
-    way = f"go on: {command('resume', run.thread_id, db=db)}" if "resume" in run.hint else onward(run, db)
+    way = onward(run, db)
     return [*steps, way] if way else steps
 
 

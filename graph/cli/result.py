@@ -133,10 +133,10 @@ def why_it_stands(run: Run) -> str:
 def onward(run: Run, db: Path | None) -> str:
     """The way on for a run that lies still, with its command; empty where only an answer moves it."""
     if "resume" in run.hint:
-        return f"it goes on with ({command('resume', run.thread_id, db=db)})"
+        return f"go on with: {command('resume', run.thread_id, db=db)}"
     if run.missing_agents:
         given = command("resume", run.thread_id, "--team", "FILE", db=db)
-        return f"it goes on with the program that started it, or with its team file ({given})"
+        return f"go on with the program that started it, or with its team file: {given}"
     return ""
 
 

@@ -129,3 +129,18 @@ async def test_a_run_that_was_cut_off_goes_on_with_what_had_not_finished() -> No
 
     assert (cut.status, cut.waits_for, cut.hint, cut.error) == ("paused", "process", ["resume"], None)
     assert (run.status, did, ended) == ("complete", ["a", "b", "b", "c"], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 6))
+async def test_a_run_that_is_cancelled_at_any_turn_of_the_event_loop_goes_on_to_its_end(turns: int) -> None:
+    async with opened() as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
+        while not await sup.events("t"):  # noqa: ASYNC110 # what is awaited is in the database
+            await asyncio.sleep(0)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait({running})
+        run = await sup.resume("t")
+
+    assert (run.status, statuses(run)) == ("complete", {"a": "done"})

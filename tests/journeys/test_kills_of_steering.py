@@ -14,7 +14,7 @@ from tests.journeys.stories import growing
 from tests.journeys.turns import in_turns
 
 POINTS = 50
-WRITES = (14, 75)
+WRITES = (10, 48)
 """The story makes about this many writes before its first recruit, and until its end."""
 
 

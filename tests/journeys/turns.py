@@ -16,8 +16,11 @@ LENGTH = os.environ.get("CAMPAIGN", "")
 T = TypeVar("T")
 
 
-async def in_turns(story: Callable[[T], Awaitable[None]], choices: Iterable[T]) -> None:
-    """Tell a story once for each choice, a few at a time; the first failure ends the others and is raised."""
+async def in_turns(story: Callable[[T], Awaitable[None]], choices: Iterable[T], length: str = LENGTH) -> None:
+    """Tell a story once for each choice, a few at a time; the first failure ends the others and is raised.
+
+    `length`: `short` for a story that is told for each choice outside a campaign, too.
+    """
     room = asyncio.Semaphore(AT_ONCE)
 
     async def take(choice: T) -> None:
@@ -25,7 +28,7 @@ async def in_turns(story: Callable[[T], Awaitable[None]], choices: Iterable[T]) 
             await story(choice)
 
     async with asyncio.TaskGroup() as group:
-        for choice in chosen(choices, LENGTH):
+        for choice in chosen(choices, length):
             group.create_task(take(choice))
 
 

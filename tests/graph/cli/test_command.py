@@ -252,7 +252,8 @@ def test_an_answer_after_the_deadline_is_told_so(baton: Baton, tea: str, publish
 def test_the_watch_takes_up_a_run_whose_process_is_gone(baton: Baton, tea: str) -> None:
     async def left_behind() -> None:
         async with open_supervisor("baton.db", model=ScriptedModel([]), clock=HeldClock()) as sup:
-            running = asyncio.create_task(sup.start(ASK, [tea], "gone", plan=plan("a")))
+            asked = plan({"id": "a", "description": ASK})
+            running = asyncio.create_task(sup.start(ASK, [tea], "gone", plan=asked))
             while not await sup.events("gone"):  # noqa: ASYNC110 # what is awaited is in the database
                 await asyncio.sleep(0)
             running.cancel()

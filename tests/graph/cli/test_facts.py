@@ -96,7 +96,7 @@ def test_a_run_started_in_python_says_that_it_waits_for_its_team_and_goes_on_wit
 
     assert (waiting["waits_for"], waiting["missing_agents"], waiting["hint"]) == ("team", ["slow", "bo"], [])
     assert without.code == given.code == 3
-    way = "it goes on with the program that started it, or with its team file (baton resume t --team FILE --db runs.db)"
+    way = "go on with the program that started it, or with its team file: baton resume t --team FILE --db runs.db"
     assert shown.out.splitlines()[-1] == way
     assert f"open: land (medium risk, slow): baton answer t {second} approve" in given.err
     assert (kept.code, kept.lines[-1]["tasks"][0]["result"]) == (0, "approve, approve")

@@ -209,7 +209,7 @@ def test_a_run_that_is_paused_still_shows_what_it_asks(baton: Baton, tea: str, p
 
     shown = baton("status", "t").out
     assert "open: publish" in shown
-    assert "go on: baton resume t" in shown
+    assert "go on with: baton resume t" in shown
 
 
 def test_at_the_terminal_only_the_answer_that_came_second_is_lost(baton: Baton, tea: str, publishing: str) -> None:

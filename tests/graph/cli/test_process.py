@@ -86,12 +86,12 @@ def test_ctrl_c_ends_a_watch_over_several_runs_with_one_line(baton: Baton, tea: 
         baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", thread)
     age("early", 1)
     terminal = Terminal("watch", "--every", "0.05")
-    terminal.until("complete: thread early")
+    terminal.until("partial: thread early")
     terminal.process.send_signal(signal.SIGINT)
 
     assert terminal.end() == 130
-    assert terminal.shown.split("\r\n") == ["taking up early", "complete: thread early", "baton: interrupted", ""]
-    assert {run["status"] for run in baton("runs", "--json").lines[0]} == {"complete", "waiting"}
+    assert terminal.shown.split("\r\n") == ["taking up early", "partial: thread early", "baton: interrupted", ""]
+    assert {run["status"] for run in baton("runs", "--json").lines[0]} == {"partial", "waiting"}
 
 
 def test_ctrl_c_ends_a_watch_while_a_run_that_it_took_up_is_at_work(baton: Baton, tea: str, publishing: str) -> None:

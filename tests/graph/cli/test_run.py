@@ -90,7 +90,7 @@ def test_a_wrong_key_fails_in_one_line_with_the_way_back(
     assert said.out == ""
     last = said.err.splitlines()[-1]
     assert last.startswith("baton: ")
-    assert last.endswith("what was finished is kept: baton resume t")
+    assert last.endswith("what was finished is kept; go on with: baton resume t")
 
 
 def test_skipped_sources_are_lines_on_stderr(baton: Baton, tea: str) -> None:

@@ -22,7 +22,7 @@ def test_an_answer_is_kept_and_the_program_that_started_the_run_goes_on(baton: B
     refused = baton("resume", "t", "--db", "runs.db")
 
     assert (said.code, again.code, refused.code) == (3, 2, 2)
-    assert "paused: it needs agents that are not in this team: slow, bo; it goes on with the program" in said.err
+    assert "paused: it needs agents that are not in this team: slow, bo; go on with the program" in said.err
     assert f"{asked} was answered before: ana said approve; the first answer stands" in again.err
     assert refused.err == f"baton: {REFUSAL}\n"
     assert asyncio.run(resumed(owner)) == "complete"
