@@ -26,7 +26,7 @@ def make_approve(services: Services) -> Node:
         execution = await resumed_execution(run, state)
         is_open = any(question.id not in execution.signals.decisions for question in questions)
         answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK_AT_SIGNALS
-        problems = await _decide(execution, questions, answers)
+        problems = await take_answers(execution, questions, answers)
         update = await catch_up(execution, state)
         is_unread = not update and answers != LOOK_AT_SIGNALS
         return {**update, "unread": (problems or "there was no answer") if is_unread else ""}
@@ -34,7 +34,7 @@ def make_approve(services: Services) -> Node:
     return approve
 
 
-async def _decide(execution: ExecutionContext, questions: Sequence[Approval], answers: JsonValue) -> str:
+async def take_answers(execution: ExecutionContext, questions: Sequence[Approval], answers: JsonValue) -> str:
     """Keep what the deadline and then the answers decide of what is still open; what could not be used, in words."""
     asked, signals = execution.approvals, execution.signals
     await asked.expire([q for q in questions if q.id not in signals.decisions], signals.decide)

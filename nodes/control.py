@@ -3,7 +3,9 @@
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from nodes.policy.answers import LOOK_AT_SIGNALS
+from nodes.approve import take_answers
+from nodes.policy.answers import GO_ON, LOOK_AT_SIGNALS, is_go_on
+from nodes.policy.approvals import open_questions
 from nodes.policy.takeover import takeover_context
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.execution import catch_up, resumed_execution
@@ -19,14 +21,22 @@ def make_control(services: Services) -> Node:
     """The node."""
 
     async def control(state: SupervisorState, runtime: Runtime[None]) -> Update:
-        """Wait; any answer but `LOOK_AT_SIGNALS` lets the run go on."""
+        """Wait; only what says so lets the run go on. An answer to an open question is kept for when it does."""
         said = interrupt(payload(state))
         run = open_context(services, state, runtime, Phase(state["phase"]))
         execution = await resumed_execution(run, state)
-        if said != LOOK_AT_SIGNALS and not run.outer:  # a nested one is driven by the run around it
+        unread = ""
+        if said == LOOK_AT_SIGNALS or run.outer:  # a nested one is driven by the run around it
+            pass
+        elif is_go_on(said):
             row = execution.signals.set_control(Control())
             await run.emit("control_changed", also=[row], **Control(by="human").model_dump())
-        return await catch_up(execution, state)
+        else:
+            known = len(execution.signals.decisions)
+            unread = await take_answers(execution, open_questions(state), said)
+            if len(execution.signals.decisions) == known:
+                unread = unread or "it answers no open question, and does not say `resume`"
+        return {**await catch_up(execution, state), "unread": unread}
 
     return control
 
@@ -34,4 +44,6 @@ def make_control(services: Services) -> Node:
 def payload(state: SupervisorState) -> Json:
     """What a human sees who has the wheel: chapter 15.12.4, `TakeoverContext`."""
     driving = "handed_over" if state["phase"] == Phase.handed_over else "paused"
-    return {"control": driving, "context": takeover_context(records_of(state))}
+    asked: Json = {"control": driving, "context": takeover_context(records_of(state)), "go_on": GO_ON}
+    unread = state.get("unread")
+    return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked

@@ -278,5 +278,16 @@ def _is_one_of(value: JsonValue, types: set[str]) -> bool:
     return kind in types or (kind == "integer" and "number" in types)
 
 
+GO_ON: Json = {"type": "resume"}
+"""What lets a run go on that is paused or in a human's hands, as programs send it."""
+_GO_ON = frozenset({"resume", "continue", "go on", "go_on", "proceed"})
+
+
+def is_go_on(said: JsonValue) -> bool:
+    """Whether an answer says that the run is to go on: `GO_ON`, or one of its words. A bare yes may mean a question."""
+    word = said.get("type") if isinstance(said, dict) else said
+    return isinstance(word, str) and word.strip(".! ").lower() in _GO_ON
+
+
 LOOK_AT_SIGNALS: Json = {"type": "look"}
 """What a door resumes a waiting run with when there are signals to look at: it answers nothing by itself."""

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.types import Command
+from pydantic import JsonValue
 
+from graph.runs import config
 from graph.supervisor import Supervisor
 from state.agent import Brief
 from state.errors import BadInput
@@ -212,3 +215,47 @@ async def test_a_human_may_end_what_he_has_taken() -> None:
         run = await sup.signal(THREAD, Cancel(by="bob"))
 
     assert (run.status, statuses(run)) == ("cancelled", {"a": "cancelled", "b": "done"})
+
+
+async def asked_and_taken(sup: Supervisor) -> str:
+    """A run that waits for an answer, and then somebody takes it; the question's id."""
+    run = await sup.start("Q", thread_id="t", plan=plan("a"))
+    await sup.signal("t", Takeover(reason="I know this one", by="ana"))
+    return run.approvals[0].id
+
+
+async def asks_first(brief: Brief, desk: Any) -> str:
+    said = await desk.ask("launch", {}, "high")
+    return f"{said.type} by {said.by}"
+
+
+async def test_an_answer_that_arrives_when_somebody_has_taken_the_wheel_is_kept_and_the_wheel_stays_theirs() -> None:
+    async with opened(agent(asks_first)) as sup:
+        question = await asked_and_taken(sup)
+        late: Command[Any] = Command(resume={question: {"type": "approve", "by": "bob"}})
+        await sup.graph.ainvoke(late, config("t"))
+        run = await sup.view("t")
+        assert (run.status, run.approvals) == ("handed_over", [])
+        entries, broken = await sup.audit("t")
+        assert ([entry.by for entry in entries if entry.decision], broken) == (["bob"], "")
+        run = await sup.resume("t")
+
+    assert (run.status, run.tasks[0].result) == ("complete", "approve by bob")
+
+
+@pytest.mark.parametrize("said", [{"type": "resume"}, "Resume", "go on", "continue."])
+async def test_who_says_so_at_a_page_lets_a_taken_run_go_on(said: JsonValue) -> None:
+    async with opened(agent(asks_first)) as sup:
+        await asked_and_taken(sup)
+        await sup.graph.ainvoke(Command(resume=said), config("t"))
+        assert (await sup.view("t")).status == "waiting"
+
+
+@pytest.mark.parametrize("said", [7, "perhaps", {"type": "later"}, {"q9": "yes"}])
+async def test_what_does_not_say_so_leaves_the_wheel_where_it_is_and_is_told_so(said: JsonValue) -> None:
+    async with opened(agent(asks_first)) as sup:
+        await asked_and_taken(sup)
+        asked = await sup.graph.ainvoke(Command(resume=said), config("t"))
+        assert (await sup.view("t")).status == "handed_over"
+
+    assert "could not be read" in asked["__interrupt__"][0].value["error"]
