@@ -38,8 +38,8 @@ def test_there_are_modules_to_look_at() -> None:
     assert {shown(path).split("/")[0] for path in modules()} == set(PACKAGES)
 
 
-def test_no_function_hides_an_import_of_our_own_code() -> None:
-    found = {shown(path): hidden_imports(parsed(path)) for path in modules()}
+def test_no_function_hides_an_import_of_our_own_code_but_those_of_the_command_line_which_starts_light() -> None:
+    found = {shown(path): hidden_imports(parsed(path)) for path in modules() if path.parent != ROOT / "graph" / "cli"}
     assert {name: hidden for name, hidden in found.items() if hidden} == {}
 
 
