@@ -2,7 +2,7 @@
 # make serve  installs the server too, and serves the graph with the demo's database to Studio and chat pages
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
-# make campaign  runs all tests but those at more points, and measures what they reach; LENGTH=short for fewer points
+# make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
 # make clean  removes what they made
 
@@ -61,9 +61,11 @@ answers: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)
 
 # Coverage doubles the time of a test, so it is measured here. One test may tell hundreds of stories: it may take long.
+# The short form tells what `make test` leaves out, and nothing twice.
 LENGTH := long
+MORE := $(if $(filter short,$(LENGTH)),-m "campaign and not services",-m "not services" --cov --cov-report=term)
 campaign: .venv/installed-dev
-	@CAMPAIGN=$(LENGTH) $(PYTEST) -m "not services" -o faulthandler_timeout=3600 --cov --cov-report=term
+	@CAMPAIGN=$(LENGTH) $(PYTEST) $(MORE) -o faulthandler_timeout=3600
 
 .venv/installed: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Baton into .venv (once; a minute or two)"
