@@ -42,8 +42,9 @@ def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> 
     for warning in run.warnings:
         print_err(f"warning: {one_line(warning)}")
     print_err(summary(run))
-    problem = _written(run, report) if run.report else ""
-    if run.report and not as_json:
+    is_wanted = run.has_ended or any(task.status == "done" for task in run.tasks)
+    problem = _written(run, report) if run.report and is_wanted else ""
+    if run.report and is_wanted and not as_json:
         _show(run.report, "" if problem else str(report))
     if as_json:
         put_json(run_as_json(run))

@@ -86,7 +86,10 @@ async def test_what_a_reviewer_refuses_to_the_end_is_no_plain_success() -> None:
         run = await sup.start("Q", plan=plan("p", "q <- p", complexity=0.8))
 
     assert (run.status, doubts(run)) == ("complete", [("refused", "p"), ("unseen", "q")])
-    assert run.doubts[0].said == "p was sent back in the last round of review (Say which year.); nobody has looked at it since"
+    assert (
+        run.doubts[0].said
+        == "p was sent back in the last round of review (Say which year.); nobody has looked at it since"
+    )
     assert all(f"- In doubt: {doubt.said}" in (run.report or "") for doubt in run.doubts)
 
 
