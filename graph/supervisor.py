@@ -191,7 +191,8 @@ class Supervisor:
         records.update({record.id: records.get(record.id, record) for record in signals.recruits})
         now = {task.id: task for task in run.tasks}
         current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, signals.retired)
+        unread = {agent: mailbox.unread for agent, mailbox in signals.mailboxes.items()}
+        return directory(current, self.services.team, signals.retired, unread)
 
     async def plan(self, thread_id: str) -> Json:
         """The plan a run uses, in the form in which one can be given.

@@ -41,23 +41,22 @@ def make_assemble(services: Services) -> Node:
         await run.enter()
         execution = await resumed_execution(run, state)
         changed = await catch_up(execution, state)
+        if not _is_cut(execution, state) and is_turned(changed):
+            return changed
         records, budget = records_of(state), execution.budget
-        last, before = sinks(records), budget.spent
-        answer = joined(last)
-        if not _is_cut(execution, state):
-            if is_turned(changed):
-                return changed
-            written = await _answer(run, state["goal"], last, budget)
-            if budget.spent != before:
-                changed = await catch_up(execution, state)
-            answer = answer if _is_cut(execution, state) else written
+        last = sinks(records)
+        is_cut = _is_cut(execution, state)
+        answer = joined(last) if is_cut else await _answer(run, state["goal"], last, budget)
+        checked = await _checked(run, state["goal"], answer, records)
+        changed = await catch_up(execution, state)  # what came while it was written
         update: Update = {**changed, "spent": budget.spent.model_dump(mode="json")}
         if not _is_cut(execution, state) and is_turned(changed):
             return update
+        if _is_cut(execution, state) and not is_cut:
+            checked = await _checked(run, state["goal"], joined(last), records)
         control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
-        checked = await _checked(run, state["goal"], answer, records)
         return {**update, "report": _report(services, state, checked, records, undone), "phase": phase}
 
     return assemble

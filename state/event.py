@@ -23,6 +23,7 @@ EventKind = Literal[
     "approval_requested",
     "approval_answered",
     "control_changed",
+    "signal_refused",
     "budget_exceeded",
     "run_finished",
 ]
@@ -50,6 +51,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     ),
     "approval_answered": ("id", "decision", "by", "message"),
     "control_changed": tuple(Control.model_fields),
+    "signal_refused": ("signal", "by", "reason"),
     "budget_exceeded": ("reason",),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
