@@ -25,6 +25,7 @@ EventKind = Literal[
     "control_changed",
     "signal_refused",
     "budget_exceeded",
+    "result_doubted",
     "run_finished",
 ]
 
@@ -53,6 +54,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "control_changed": tuple(Control.model_fields),
     "signal_refused": ("signal", "by", "reason"),
     "budget_exceeded": ("reason",),
+    "result_doubted": ("doubt", "said"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
 """What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""
