@@ -50,6 +50,8 @@ class Store(SqliteStore):
         before = _WRITES.set(any(isinstance(op, PutOp) for op in asked))
         try:
             return super().batch(asked)
+        except ValueError as error:  # LangGraph's own words around what SQLite said
+            raise error.__context__ if isinstance(error.__context__, sqlite3.Error) else error from None
         finally:
             _WRITES.reset(before)
 
