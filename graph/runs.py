@@ -23,7 +23,7 @@ from nodes.runtime.approvals import Approvals
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
-from nodes.runtime.rows import listing
+from nodes.runtime.rows import list_run
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.sources import open_sources
@@ -198,8 +198,8 @@ class Runs(Reading):
             )
         if paths := [str(path) for path in cast(list[JsonValue], given["sources"])]:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
-        rows = listing(thread_id, str(given["query"]), self.services.clock.now())
-        await self.database.store.abatch(rows)  # before the first checkpoint: no list of runs misses it
+        # Before the first checkpoint: no list of runs misses it.
+        await list_run(self.database.store, thread_id, str(given["query"]), self.services.clock.now())
 
 
 def was_ended_from_outside(snapshot: StateSnapshot) -> bool:
