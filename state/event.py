@@ -23,7 +23,9 @@ EventKind = Literal[
     "approval_requested",
     "approval_answered",
     "control_changed",
+    "signal_refused",
     "budget_exceeded",
+    "result_doubted",
     "run_finished",
 ]
 
@@ -50,7 +52,9 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     ),
     "approval_answered": ("id", "decision", "by", "message"),
     "control_changed": tuple(Control.model_fields),
+    "signal_refused": ("signal", "by", "reason"),
     "budget_exceeded": ("reason",),
+    "result_doubted": ("doubt", "said"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
 """What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""
