@@ -158,7 +158,9 @@ def _made(
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
-    if not asked_model:
+    if not made:
+        lines.append(f"- The model was {' and '.join(models)}")
+    elif not asked_model:
         lines.append("- The tasks were done by functions, without a language model")
     elif models == ["offline"]:
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
