@@ -99,9 +99,10 @@ class Dispatcher:
 
     async def _until_all_ended(self) -> None:
         while self._queue or self._open_tasks:
-            if not self._open_tasks or self.execution.idle.is_set():  # what is left cannot start: it is told so
+            can_start = self._due > len(self._launched)
+            if self.execution.idle.is_set() or not (can_start or self._open_tasks):  # what is left is told that it waits
                 self._due = len(self._places)
-            while self._queue and len(self._launched) < self._due:
+            while len(self._launched) < self._due:
                 task = asyncio.create_task(self._settle(self._queue.popleft()))
                 task.add_done_callback(self._ended)
                 self._launched.append(task)
