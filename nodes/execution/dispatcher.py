@@ -100,7 +100,7 @@ class Dispatcher:
     async def _until_all_ended(self) -> None:
         while self._queue or self._open_tasks:
             can_start = self._due > len(self._launched)
-            if self.execution.idle.is_set() or not (can_start or self._open_tasks):  # what is left is told that it waits
+            if self.execution.idle.is_set() or not (can_start or self._open_tasks):  # the rest is to wait
                 self._due = len(self._places)
             while len(self._launched) < self._due:
                 task = asyncio.create_task(self._settle(self._queue.popleft()))
