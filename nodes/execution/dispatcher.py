@@ -71,6 +71,7 @@ class Dispatcher:
     def stop(self, why: str) -> None:
         """Give up: nothing new starts, calls in flight are ended."""
         self.abort = self.abort or why
+        self.execution.listener.gave_up = self.abort
         self.execution.aborted.set()
         self._due = len(self._places)
         self._wake.set()
@@ -93,7 +94,7 @@ class Dispatcher:
     def _driven(self, control: Control) -> None:
         if control.driving == "cancelled":
             self.stop(control.reason or "cancelled")
-        elif control.driving != "running":
+        elif self.execution.signals.is_stopping:
             self.execution.idle.set()
             self._wake.set()
 

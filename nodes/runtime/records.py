@@ -4,7 +4,7 @@ Asked after every task's end, of a run with any number of tasks; so nothing here
 """
 
 from collections import UserDict, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from state.record import FINAL, TaskRecord
@@ -16,6 +16,8 @@ class Records(UserDict[str, TaskRecord]):
     def __init__(self, records: Iterable[TaskRecord] = ()) -> None:
         self._dependents: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._recruits: defaultdict[str, list[str]] = defaultdict(list)
+        self._needs: defaultdict[str, list[str]] = defaultdict(list)
+        """Recruits that a person wants a task to wait for."""
         self._awaited: dict[str, int] = {}
         """How many of those that a task waits for have not ended."""
         self._running: set[str] = set()
@@ -42,14 +44,10 @@ class Records(UserDict[str, TaskRecord]):
     def dependents_of(self, task_id: str) -> AbstractSet[str]:
         """Ids of the tasks that wait for this one; who waits for a task waits for those that it recruited, too."""
         found: AbstractSet[str] = self._dependents[task_id].keys()
-        recruiter = self.data[task_id].recruited_by
+        recruiter = self.data[task_id].recruiter
         while recruiter in self.data:
-            found, recruiter = found | self._dependents[recruiter].keys(), self.data[recruiter].recruited_by
+            found, recruiter = found | self._dependents[recruiter].keys(), self.data[recruiter].recruiter
         return found
-
-    def recruits_of(self, task_id: str) -> Sequence[str]:
-        """Ids of the tasks that this one has recruited itself."""
-        return self._recruits.get(task_id, ())
 
     def is_busy(self, waiting: Container[str] = ()) -> bool:
         """Whether anything is at work, or could start (`nodes.policy.readiness.is_busy`).
@@ -59,25 +57,29 @@ class Records(UserDict[str, TaskRecord]):
         return bool(self._startable) or any(task_id not in waiting for task_id in self._running)
 
     def _add(self, task_id: str, record: TaskRecord) -> None:
-        counted = self._dependents[task_id].keys()
-        if record.recruited_by in self.data:
-            self._recruits[record.recruited_by].append(task_id)
+        waits_already = set(self._dependents[task_id])
+        for other in record.needed_by:
+            self._dependents[task_id][other] = None
+            self._needs[other].append(task_id)
+        if record.recruiter in self.data:
+            self._recruits[record.recruiter].append(task_id)
         if record.status in FINAL:
-            self._count(counted, -1)
+            self._count(waits_already, -1)
         else:
-            self._count(self.dependents_of(task_id) - counted, 1)
-        awaited = {one for other in record.task.depends_on for one in self._with_recruits(other)}
+            self._count(self.dependents_of(task_id) - waits_already, 1)
+        needs = [*record.task.depends_on, *self._needs[task_id]]
+        awaited = {one for other in needs for one in self._with_recruits(other)}
         self._awaited[task_id] = sum(one not in self.data or self.data[one].status not in FINAL for one in awaited)
         for other in record.task.depends_on:
             self._dependents[other][task_id] = None
 
     def _with_recruits(self, task_id: str) -> Iterator[str]:
         yield task_id
-        for other in self.recruits_of(task_id):
+        for other in self._recruits[task_id]:
             yield from self._with_recruits(other)
 
-    def _count(self, task_ids: Iterable[str], change: int) -> None:
-        for task_id in task_ids:
+    def _count(self, task_ids: AbstractSet[str], change: int) -> None:
+        for task_id in task_ids & self._awaited.keys():
             self._awaited[task_id] += change
             self._place(task_id)
 

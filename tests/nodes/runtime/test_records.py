@@ -30,7 +30,8 @@ def test_it_is_busy_whenever_looking_at_all_tasks_would_say_so(tasks: list[Task]
             records[name] = records[name].model_copy(update={"status": data.draw(st.sampled_from(STATUSES))})
         else:
             recruit = make_record(make_task(f"{name}.r{n}"), data.draw(st.sampled_from(STATUSES)))
-            records[recruit.id] = recruit.model_copy(update={"recruited_by": name})
+            needed_by = sorted(data.draw(st.sets(st.sampled_from(sorted(records)), max_size=2)))
+            records[recruit.id] = recruit.model_copy(update={"recruited_by": name, "needed_by": needed_by})
         waiting = {record.id for record in records.values() if data.draw(st.booleans())}
         assert records.is_busy(waiting) == is_busy(records.values(), waiting)
 
