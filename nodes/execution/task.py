@@ -260,7 +260,7 @@ class TaskRunner:
         return TriggerInput(
             cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
-            failures_in_a_row=failures_in_a_row([*others, now], outcome.agent) if failure else 0,
+            failures_in_a_row=failures_in_a_row([*others, now], outcome.agent, now) if failure else 0,
             overdue_s=allowed if allowed == self.execution.run.policy.decision_timeout_s else None,
         )
 
