@@ -9,11 +9,11 @@ from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec, Brief
+from state.agent import AgentSpec, Brief, Skills
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from tests.runs import agent, opened, plan
 
-THINKS = AgentSpec(name="gen", role="generalist", skills={"kinds": {"general": 0.9, "writing": 0.9}})
+THINKS = AgentSpec(name="gen", role="generalist", skills=Skills(kinds={"general": 0.9, "writing": 0.9}))
 
 
 async def makes_a_file(brief: Brief, desk: Any) -> dict[str, Any]:
