@@ -13,6 +13,7 @@ from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
+from graph.reading import OnDamaged, tell_damaged
 from graph.runs import SERVER, SERVER_LEASE, Runs
 from graph.settings import beside, read_settings
 from graph.sqlite.lease import Leases
@@ -28,7 +29,7 @@ from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from state.agent import Member, Team
 from state.approval import Entry
-from state.errors import BadInput, PlanInvalid
+from state.errors import BadInput, PlanInvalid, ThreadDamaged
 from state.event import Event
 from state.plan import Plan
 from state.policy import merged_policy
@@ -177,9 +178,19 @@ class Supervisor:
         """
         await self._runs.check_team(thread_id)
 
-    async def runs(self, *, only_open: bool = False) -> list[Run]:
-        """All runs in the database, newest first; `only_open`: those that have not ended."""
-        return await self._runs.runs(self.view, only_open=only_open)
+    async def runs(
+        self,
+        *,
+        only_open: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        on_damaged: OnDamaged = tell_damaged,
+    ) -> list[Run]:
+        """The last run of each thread, newest first; a page of them: `limit` after the first `offset`.
+
+        `only_open`: all that have not ended. A thread that cannot be read is left out, and given to `on_damaged`.
+        """
+        return await self._runs.runs(self.view, only_open=only_open, limit=limit, offset=offset, on_damaged=on_damaged)
 
     async def team(self, thread_id: str) -> list[Member]:
         """The directory of a run: every agent, what it is doing, and whether it was recruited.
@@ -195,7 +206,8 @@ class Supervisor:
         records.update({record.id: records.get(record.id, record) for record in signals.recruits})
         now = {task.id: task for task in run.tasks}
         current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, signals.retired)
+        unread = {agent: mailbox.unread for agent, mailbox in signals.mailboxes.items()}
+        return directory(current, self.services.team, signals.retired, unread)
 
     async def plan(self, thread_id: str) -> Json:
         """The plan a run uses, in the form in which one can be given.
@@ -241,13 +253,16 @@ class Supervisor:
     async def due(self, *, by_server: bool = False) -> list[str]:
         """Threads that could go on if somebody resumed them: their process died, or their questions are decided.
 
-        What came in through a server that is up and looks after it is left to the server (`by_server`).
+        What came in through a server that is up and looks after it is left to the server (`by_server`). A damaged
+        thread is among them: whoever takes it up is told what is wrong.
         """
-        runs = [run for run in await self.runs(only_open=True) if is_due(run)]
-        if not runs or by_server or not await self._runs.is_held(SERVER_LEASE):
-            return [run.thread_id for run in runs]
-        its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
-        return [run.thread_id for run in runs if run.thread_id not in its_own]
+        damaged: list[ThreadDamaged] = []
+        runs = await self.runs(only_open=True, on_damaged=damaged.append)
+        due = [*(run.thread_id for run in runs if is_due(run)), *(error.thread_id for error in damaged)]
+        if not due or by_server or not await self._runs.is_held(SERVER_LEASE):
+            return due
+        its_own = {row.thread_id for row in await self._runs.open_rows() if row.door == SERVER}
+        return [thread_id for thread_id in due if thread_id not in its_own]
 
     def _starting(
         self,

@@ -223,6 +223,8 @@ class Member(BaseModel):
     tasks: list[str] = []
     recruited: bool = False
     """Whether it is there because somebody asked for it on the way."""
+    unread: int = 0
+    """Messages in its mailbox that it was not given: it has ended, or does not look for mail while it works."""
 
 
 class Mail(BaseModel):
