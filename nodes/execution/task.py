@@ -271,7 +271,8 @@ class TaskRunner:
     def _failures_with(self, record: TaskRecord, outcome: Outcome) -> int:
         """How many tasks in a row the agent has failed, with this one."""
         others = [other for key, other in self.execution.records.items() if key != record.id]
-        return failures_in_a_row([*others, record.model_copy(update={"outcome": outcome})], outcome.agent)
+        now = record.model_copy(update={"outcome": outcome})
+        return failures_in_a_row([*others, now], outcome.agent, now)
 
     def _spec(self, name: str) -> AgentSpec | None:
         team = self.execution.run.services.team
