@@ -21,7 +21,7 @@ from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import open_questions
 from nodes.policy.mail import addressees, nobody
-from nodes.policy.plans import parse_plan
+from nodes.policy.plans import for_strangers, parse_plan
 from nodes.policy.recruiting import nobody as no_agent
 from nodes.policy.takeover import hand_back_faults
 from nodes.runtime.approvals import Approvals
@@ -142,6 +142,8 @@ async def hand_back(
     made = parse_plan(plan) if plan is not None else None
     state = (await runs.position(thread_id)).state
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    if made and (why := for_strangers(made, runs.services.team.names)):
+        raise BadInput(f"the plan cannot be used: {why}")
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))
     return await _send_and_wait(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)

@@ -146,6 +146,11 @@ class Team:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
+    @property
+    def names(self) -> list[str]:
+        """The agents' names, in their order."""
+        return list(self._by_name)
+
     def agent(self, name: str) -> AgentSpec:
         """The agent of that name; TeamInvalid if there is none."""
         try:

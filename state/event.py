@@ -43,7 +43,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "agent_reported": ("said?",),
     "mail_delivered": ("sender", "to", "messages", "lost", "capacity"),
     "delegation_started": ("worker", "task", "depth", "constraints?"),
-    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?"),
+    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?", "result?"),
     # The whole question, but for what the event itself says and for its schema.
     "approval_requested": tuple(
         f"{name}{OPTIONAL * (field.default is None)}"
