@@ -77,12 +77,12 @@ class Story:
     script: Any = None
     """What the model of the agent plays; without one the agent is a function."""
     then: Then = nothing
-    policy: tuple[tuple[str, JsonValue], ...] = ()
+    policy: tuple[tuple[str, Any], ...] = ()
 
 
 BROKEN, OPTIONAL = {"id": "broken"}, {"id": "broken", "required": False}
 PUBLISH = {"id": "p", "action": "publish", "depends_on": ["a"]}
-WRITES = {REVIEWS: Review(), DOES_A: "It grew."}
+WRITES: dict[Any, Any] = {REVIEWS: Review(), DOES_A: "It grew."}
 UNSURE = "ada is not sure of unsure: confidence 0.30, below 0.60"
 
 STORIES = {
