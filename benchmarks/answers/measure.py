@@ -142,12 +142,12 @@ def take(score: Score, question: dict[str, Any], run: Run, sources: Sources, pla
 
 def quotes_of(report: str) -> list[tuple[str, str]]:
     """File and text of every quote in the list of sources, and of every quotation that the report shows."""
-    entry = r'^(\d+)\. ([^\n,]+)(?:, section [^\n]+?)?, (?:lines?|pages?|rows?) [\d-]+: "(.*?)"(?=\n\d+\. |\n\n## |\Z)'
+    entry = r'^(\d+)\. ([^\n,]+)(?:, section [^\n]+?)?, (?:lines?|pages?|rows?) [\d-]+(?:: "(.*?)")?(?=\n\d+\. |\n\n## |\Z)'
     listed = re.findall(f"(?ms){entry}", report)
     files = {number: file for number, file, _ in listed}
     shown = re.findall(r"(?m)((?:^>.*\n)+)\[(\d+)\]", report)
     quoted = [(files.get(number, "?"), re.sub(r"(?m)^> ?", "", text)) for text, number in shown]
-    return [*((file, quote.removesuffix("…")) for _, file, quote in listed), *quoted]
+    return [*((file, quote.removesuffix("…")) for _, file, quote in listed if quote), *quoted]
 
 
 async def measure(names: list[str], spec: dict[str, Any], *, listing: bool) -> dict[str, Score]:

@@ -31,12 +31,12 @@ def test_every_suffix_that_has_a_reader_is_found_and_read(tmp_path: Path, suffix
     assert "hello" in "".join(read_document(found, 1_000_000).units)
 
 
-def test_a_suffix_without_a_reader_is_passed_over_and_said(tmp_path: Path) -> None:
-    collection = collect([str(fill(tmp_path, {"a.md": "a", "b.docx": "b", "c.docx": "c"}))])
+def test_suffixes_without_a_reader_are_passed_over_and_said_in_one_line(tmp_path: Path) -> None:
+    collection = collect([str(fill(tmp_path, {"a.md": "a", "b.docx": "b", "c.docx": "c", "d.png": "d"}))])
 
     assert names(collection) == ["a.md"]
     [skipped] = collection.skipped
-    assert (skipped.file, skipped.reason[:36]) == ("*.docx", "2 of a kind that is not read; conver")
+    assert (skipped.file, skipped.reason[:36]) == ("*.docx, *.png", "3 of a kind that is not read; conver")
 
 
 def test_a_link_that_leaves_the_sources_is_left_out(tmp_path: Path, outside: Path) -> None:
