@@ -9,7 +9,7 @@ from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
 from state.channels import Terms, control_of, records_of
-from state.record import Usage
+from state.record import Doubt, Usage
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
 
@@ -38,6 +38,8 @@ def make_finish(services: Services) -> Node:
             run.journal.row("run", {"phase": phase.value, "at": now}),
             *await ended_rows(run, outcomes, state.get("started_at", now), now),
         ]
+        for doubt in map(Doubt.model_validate, state.get("doubts", [])):
+            await run.emit("result_doubted", task_id=doubt.task_id or None, doubt=doubt.kind, said=doubt.said)
         await run.emit(
             "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
         )

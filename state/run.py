@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
 from state.approval import Approval
-from state.record import Artifact, Score, Usage
+from state.record import Artifact, Doubt, Score, Usage
 
 RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"]
 WaitsFor = Literal["", "answers", "release", "resume", "process", "model", "team"]
@@ -89,8 +89,10 @@ class Run(BaseModel):
     """One line: why it failed, or what was not done."""
     missing_agents: list[str] = []
     """Agents that it needs to go on, and that are not in the team of whoever looks; known only while it lies still."""
+    doubts: list[Doubt] = []
+    """Why what was delivered is not a plain success; a run that is `complete` without any is one."""
     warnings: list[str] = []
-    """What could not be used, and was left out."""
+    """What could not be used, and was left out; and what is in doubt."""
     started_at: float | None = None
     finished_at: float | None = None
 

@@ -17,7 +17,7 @@ from graph.cli.console import out, table
 from graph.cli.launch import agents_in, existing, recalled
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
-from graph.cli.result import onward, open_questions, show_markdown, summary, to_hand_back, why_it_stands
+from graph.cli.result import onward, open_questions, show_markdown, standing, summary, to_hand_back, why_it_stands
 from graph.cli.screen import (
     action_of,
     command,
@@ -174,7 +174,7 @@ def _row(task: TaskView) -> list[str]:
 def _next_steps(run: Run, db: Path | None) -> list[str]:
     """What can be done now, as commands."""
     if run.has_ended and run.report:
-        return [f"report: {command('status', run.thread_id, '--report', db=db)}"]
+        return [f"report: {command('status', run.thread_id, '--report', db=db)}", *filter(None, [onward(run, db)])]
     steps = open_questions(run, db)
     if "hand-back" in run.hint:
         return [*steps, to_hand_back(run, db)]
@@ -204,7 +204,7 @@ def _run_row(run: Run) -> list[str]:
     done = sum(task.status == "done" for task in run.tasks)
     started = datetime.fromtimestamp(run.started_at).astimezone().strftime("%Y-%m-%d %H:%M") if run.started_at else ""
     tasks, tokens = f"{done}/{len(run.tasks)}", f"{run.usage.total_tokens:,}"
-    return [one_line(run.thread_id), run.status, run.phase, tasks, tokens, started, one_line(run.query, 60)]
+    return [one_line(run.thread_id), standing(run), run.phase, tasks, tokens, started, one_line(run.query, 60)]
 
 
 def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> int:

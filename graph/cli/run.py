@@ -87,11 +87,20 @@ def _absolute(path: Path | None) -> str | None:
     return str(path.absolute()) if path else None
 
 
-def resume(thread: Thread, team: TeamFile = None, db: Db = None, as_json: AsJson = False) -> int:
+def resume(
+    thread: Thread,
+    team: TeamFile = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Chat model [default: the one it was started with]")
+    ] = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
     """Go on with a run after a crash, a pause, or with answers given.
 
     Examples:
       baton resume launch
+      baton resume launch --model gpt-4o
     """
-    session = going_on(thread, db, team, as_json=as_json)
+    session = going_on(thread, db, team, model, as_json=as_json)
     return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

@@ -57,7 +57,8 @@ class TaskRunner:
         if known := await self._recorded(record):
             return known
         inputs = await self._inputs(record)
-        state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input)
+        optional = {key for key, other in self.execution.records.items() if not other.task.required}
+        state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input, optional)
         if self.execution.aborted.is_set():
             return await self._finish(record, self._outcome(record, "cancelled"))
         if state == "blocked" or self.execution.signals.is_stopping:

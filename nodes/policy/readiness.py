@@ -13,18 +13,23 @@ Readiness = Literal["ready", "blocked", "hopeless"]
 
 
 def readiness(
-    task: Task, inputs: Mapping[str, Outcome], on_failed_input: Literal["degrade", "skip"] = "degrade"
+    task: Task,
+    inputs: Mapping[str, Outcome],
+    on_failed_input: Literal["degrade", "skip"] = "degrade",
+    optional: Container[str] = (),
 ) -> Readiness:
     """What the outcomes of a task's dependencies, and of those they recruited, mean for it.
 
     `blocked`: one of them waits (for a human, or for one that does). `hopeless`: it has dependencies and none of them
     delivered, or one did not and the policy says `skip`. Otherwise a task that got only some of its inputs is `ready`:
-    it works with what there is, and says so.
+    it works with what there is, and says so. So does a required one that got none, if it could do without all of them:
+    they are `optional`.
     """
     if any(outcome.status in ("parked", "blocked") for outcome in inputs.values()):
         return "blocked"
     statuses = [inputs[other].status for other in task.depends_on]
-    if statuses and "done" not in statuses:
+    can_do_without = task.required and all(other in optional for other in task.depends_on)
+    if statuses and "done" not in statuses and not can_do_without:
         return "hopeless"
     if on_failed_input == "skip" and any(status != "done" for status in statuses):
         return "hopeless"

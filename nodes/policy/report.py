@@ -24,6 +24,7 @@ def write_report(
     models: Sequence[str],
     claims: Sequence[Claim] = (),
     warnings: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     error: str | None = None,
     undone: Sequence[RollbackResult] | None = None,
 ) -> str:
@@ -37,7 +38,9 @@ def write_report(
     more = _findings([claim for claim in found if claim.citations and not _is_said(claim, answer)], references)
     parts = [f"# {_title(query)}"]
     if error:
-        parts.append(f"**Stopped early:** {error}. What was finished is below.")
+        parts.append(f"**Stopped early:** {error.rstrip('.')}. What was finished is below.")
+    elif undone_ids := [f"`{record.id}`" for record in records if record.task.required and record.status != "done"]:
+        parts.append(f"**Not complete:** {', '.join(undone_ids)} of what had to be done was not. The rest is below.")
     parts.append(body or "_No task delivered a result._")
     if more:
         parts.append("## Further findings\n\n" + more)
@@ -47,7 +50,7 @@ def write_report(
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
-    parts.append("## How this was made\n\n" + _made(records, mode, models, warnings))
+    parts.append("## How this was made\n\n" + _made(records, mode, models, warnings, doubts))
     return "\n\n".join(parts) + "\n"
 
 
@@ -144,7 +147,13 @@ def _missing(records: Sequence[TaskRecord]) -> str:
     return "\n".join(lines)
 
 
-def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str], warnings: Sequence[str]) -> str:
+def _made(
+    records: Sequence[TaskRecord],
+    mode: Mode | None,
+    models: Sequence[str],
+    warnings: Sequence[str],
+    doubts: Sequence[str],
+) -> str:
     done = sum(record.status == "done" for record in records)
     made = [record.outcome for record in records if record.outcome and record.outcome.agent]
     agents = dict.fromkeys(f"{one.agent} ({one.model})" if one.model else one.agent for one in made)
@@ -162,6 +171,7 @@ def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str
             f"- Written with the model {' and '.join(models)}; what is quoted as a source stands there to the letter"
         )
     lines += [f"- Note: {warning}" for warning in warnings]
+    lines += [f"- In doubt: {doubt}" for doubt in doubts]
     return "\n".join(lines)
 
 

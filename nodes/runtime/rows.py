@@ -77,12 +77,12 @@ async def read_each(store: BaseStore, namespaces: Sequence[Namespace]) -> list[l
     ]
 
 
-RUN = "run"
-"""The ledger's row for the whole run; the others are `task:ID` and `agent:NAME`."""
+RUN, OWN = "run", "own"
+"""The ledger's rows for the run, and for the supervisor's own calls in it; the others are `task:ID`, `agent:NAME`."""
 
 
 async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
-    """The ledger of a run: `run`, and one row for each task and agent."""
+    """The ledger of a run: `run`, `own`, and one row for each task and agent."""
     items = await read_all(store, space("ledger", thread_id))
     return {item.key: Usage.model_validate(item.value) for item in items}
 

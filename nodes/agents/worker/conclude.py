@@ -12,12 +12,13 @@ from nodes.agents.citations import asked_in, claims_in, computations
 from nodes.agents.results import LARGEST
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
+from nodes.agents.worker.think import answer_in
 from nodes.llm.ask import name_of
 from nodes.policy.confidence import split_confidence
 from nodes.policy.headings import without_thoughts
 from nodes.tools.thread import in_thread
 from state.approval import Approval
-from state.record import Artifact, Failure, Outcome, Usage
+from state.record import Artifact, Doubt, Failure, Outcome, Usage
 from state.supervisor import Update
 
 _FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)
@@ -55,7 +56,7 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
             changes = await _delivered({**state, "limited": failure.message}, context, delivered)
             changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
-        changes = await _delivered(state, context, state["messages"][-1].text)
+        changes = await _delivered(state, context, answer_in(state["messages"]))
     return {"outcome": outcome.model_copy(update=changes).model_dump(mode="json")}
 
 
@@ -87,7 +88,12 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
-    return {"result": text, "claims": claims, "confidence": confidence, "limited": state.get("limited") or ""}
+    name, cut_off = context.invocation.spec.name, state.get("cut_off")
+    cut = (
+        [Doubt(kind="limited", task_id=brief.task.id, said=f"{name} at {brief.task.id}: {cut_off}")] if cut_off else []
+    )
+    limited = state.get("limited") or ""
+    return {"result": text, "claims": claims, "confidence": confidence, "limited": limited, "doubts": cut}
 
 
 def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:

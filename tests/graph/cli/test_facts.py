@@ -127,7 +127,9 @@ def test_a_run_without_a_required_task_ends_partial_with_a_code_of_its_own(baton
     run = baton("status", "t", "--json").lines[0]
 
     assert said.code == 6
-    assert said.err.splitlines()[-1] == "baton: partial: not done: a (ValueError: no tide)"
+    why, way = said.err.splitlines()[-1].split("; ")
+    assert why == "baton: partial: not done: a (ValueError: no tide)"
+    assert way.endswith("baton status t --plan > plan.yaml, baton run QUERY --plan plan.yaml")
     assert (run["status"], run["phase"], run["waits_for"], run["hint"]) == ("partial", "partial", "", [])
     assert baton("run", "Q", "--plan", "plan.json", "--team", team, "--thread", "t").code == 6
 

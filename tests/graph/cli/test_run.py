@@ -90,7 +90,8 @@ def test_a_wrong_key_fails_in_one_line_with_the_way_back(
     assert said.out == ""
     last = said.err.splitlines()[-1]
     assert last.startswith("baton: ")
-    assert last.endswith("what was finished is kept; go on with: baton resume t")
+    ways = "go on with: baton resume t, or with another model: baton resume t --model NAME"
+    assert last.endswith(f"what was finished is kept; {ways}")
 
 
 def test_skipped_sources_are_lines_on_stderr(baton: Baton, tea: str) -> None:
