@@ -83,7 +83,8 @@ class _Walk:
             self._link(root, target, name)
         if self.unread:
             kinds = ", ".join(f"*{kind}" for kind in sorted(self.unread))
-            reason = f"{self.unread.total()} of a kind that is not read; convert to text, Markdown, HTML, PDF, CSV or JSON"
+            count = self.unread.total()
+            reason = f"{count} of a kind that is not read; convert to text, Markdown, HTML, PDF, CSV or JSON"
             self.skipped.append(Skipped(kinds, reason))
         return Collection(list(self._named()), sorted(self.skipped, key=lambda skipped: skipped.file))
 

@@ -145,9 +145,7 @@ class Index:
             (later if again else first).append((at, score))
         return first + later
 
-    def _score(
-        self, at: int, relevance: float, query: str, wanted: dict[str, str], weights: dict[str, float]
-    ) -> float:
+    def _score(self, at: int, relevance: float, query: str, wanted: dict[str, str], weights: dict[str, float]) -> float:
         """BM25 and the share of the question's weight in it; more for what the question's form asks for."""
         passage = self._passages[at]
         file, trail, text = self._stems[at]

@@ -68,5 +68,6 @@ def word_vectors() -> WordVectors | None:
 
 def vectors_in(folder: Path) -> WordVectors:
     """The table in the folder of the package."""
-    rows = duckdb.sql(f"SELECT * FROM read_parquet('{folder / VOCABULARY}') LIMIT {WORDS}").fetchall()  # noqa: S608
+    with duckdb.connect() as connection:
+        rows = connection.read_parquet(str(folder / VOCABULARY)).limit(WORDS).fetchall()
     return WordVectors({str(word): row for row, (word,) in enumerate(rows)}, folder / VECTORS)

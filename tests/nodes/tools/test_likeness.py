@@ -1,7 +1,7 @@
 """Words that mean nearly the same: a table of vectors as the package ships it, made small."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -14,7 +14,7 @@ from nodes.tools.passages import Passage
 TABLE = {"folder": (1.0, 0.0, 0.0), "directory": (3.0, 1.0, 0.0), "cake": (0.0, 0.0, 2.0), "never": (0.0, 0.0, 0.0)}
 
 
-def made(folder: Path, table: dict[str, Sequence[float]], *, by_column: bool) -> WordVectors:
+def made(folder: Path, table: Mapping[str, Sequence[float]], *, by_column: bool) -> WordVectors:
     """The table as the package has it: numpy's format, the words in a parquet file."""
     rows = list(table.values())
     cells = [row[n] for n in range(3) for row in rows] if by_column else [cell for row in rows for cell in row]
