@@ -128,7 +128,7 @@ class AttemptRunner:
         first = start.agent if start else route.agent
         team = self.run.services.team
         substitutes = fallbacks(route, {first}) if first not in team or not team.agent(first).escalate_to else []
-        others = [name for name in substitutes if name in team]
+        others = [name for name in substitutes if name in team and not record.task.to]
         return [name for name in [first, *others[:1]] if name not in self.execution.signals.retired] or [
             name for name in others if name not in self.execution.signals.retired
         ][:1]

@@ -244,10 +244,10 @@ def _before(text: str, end: int) -> str:
 
 def _source(number: int, citation: Citation, *, is_shown: bool) -> str:
     if citation.place == "table":
-        return f"{number}. {citation.file}, computed from the table: {_sql(citation.quote)}"
+        return f"{number}. {citation.shown_file}, computed from the table: {_sql(citation.quote)}"
     section = f'section "{citation.section}", ' if citation.section else ""
     quote = "" if is_shown else f': "{citation.quote}"'
-    return f"{number}. {citation.file}, {section}{_place(citation.exact or citation.place)}{quote}"
+    return f"{number}. {citation.shown_file}, {section}{citation.shown_place}{quote}"
 
 
 def _flat(text: str) -> str:
@@ -260,10 +260,3 @@ def _sql(sql: str) -> str:
     if sql.strip() == line or not re.search(r"['\"`]|--|/\*", sql):
         return f"`{line}`" if "`" not in line else f"`` {line} ``"
     return "\n\n   ```sql\n" + "\n".join(f"   {row}" for row in sql.strip().splitlines()) + "\n   ```"
-
-
-def _place(place: str) -> str:
-    """`L12-L14` as `lines 12-14`."""
-    word = {"L": "line", "p": "page", "r": "row"}[place[0]]
-    first, _, last = place.partition("-")
-    return f"{word}s {first[1:]}-{last[1:]}" if last and last != first else f"{word} {first[1:]}"
