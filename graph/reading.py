@@ -20,6 +20,7 @@ from nodes.runtime.journal import read_board, read_events
 from nodes.runtime.rows import MOST, RUN, Listed, note_end, read_all, read_index, read_ledger, read_open, space
 from nodes.runtime.signals import SignalState, read_log, read_recruits, waiting
 from state.approval import Approval, Decision, Entry
+from state.delegation import Delegation
 from state.errors import BatonError, ThreadDamaged, ThreadUnknown
 from state.event import Event
 from state.record import Usage
@@ -84,6 +85,7 @@ class Reading:
                 recruits=await read_recruits(store, thread_id),
                 ledger=(await read_ledger(store, thread_id)).get(RUN, Usage()),
                 decided=await self.decisions(thread_id),
+                delegations=await self._delegations(thread_id),
                 has_signals=bool(await waiting(store, thread_id)),
             )
             now = await self.leases.holder(thread_id)
@@ -197,6 +199,11 @@ class Reading:
         """The agents that the thread's run needs to go on, and that the team does not have."""
         recruits = await read_recruits(self.database.store, thread_id)
         return missing_agents(await self.position(thread_id), recruits, self.names)
+
+    async def _delegations(self, thread_id: str) -> list[Delegation]:
+        rows = await read_all(self.database.store, space("delegations", thread_id))
+        found = [Delegation.model_validate(row.value) for row in rows]
+        return sorted(found, key=lambda one: (one.task_id, one.started_at))
 
     async def _dated(self, run: Run) -> Run:
         """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""

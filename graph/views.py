@@ -19,9 +19,10 @@ from nodes.policy.report import joined, sinks, write_report
 from nodes.runtime.journal import asked_below, asked_on
 from state.approval import Approval
 from state.channels import RunState, Terms
+from state.delegation import Delegation
 from state.errors import ThreadUnknown
 from state.record import Artifact, Doubt, TaskRecord, Usage
-from state.run import ENDS, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
+from state.run import ENDS, DelegationView, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
 from state.text import Json
 
 _INTERRUPT, _ERROR = "__interrupt__", "__error__"
@@ -102,6 +103,7 @@ class Rows:
     """What its tasks have used."""
     decided: Collection[str]
     """Questions that were answered."""
+    delegations: Sequence[Delegation]
     has_signals: bool
     """Whether signals wait to be looked at."""
 
@@ -127,6 +129,7 @@ def view_of(
         query=state.get("goal") or state.get("query") or "",
         report=state.get("report") or (report_so_far(state, records, error or "") if status == "failed" else None),
         tasks=[_task(record, rows.board.get(f"task:{record.id}"), is_held=is_held) for record in records],
+        delegations=[_delegation(row) for row in rows.delegations if row.worker],
         approvals=[question for question in asked if question.id not in rows.decided],
         handover=next((cast(Json, one["context"]) for one in position.asked if "context" in one), None),
         artifacts=[Artifact.model_validate(one) for one in state.get("artifacts") or []] or made,
@@ -231,10 +234,22 @@ def _phase(state: RunState, board: Mapping[str, Json], *, is_held: bool) -> str:
     return str(state.get("phase") or Phase.decomposing.value)
 
 
+def _delegation(row: Delegation) -> DelegationView:
+    made = row.outcome
+    return DelegationView(
+        **row.model_dump(include={"task_id", "agent", "worker", "task", "constraints"}),
+        status=made.status if made else "running",
+        result=made.result if made else None,
+        confidence=made.confidence if made else None,
+        error=made.failure.message if made and made.failure else None,
+        tokens=(row.earlier + made.usage).total_tokens if made else 0,
+    )
+
+
 def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
     outcome = record.outcome
     view = TaskView(
-        **record.task.model_dump(exclude={"tools"}),
+        **record.task.model_dump(exclude={"tools", "to"}),
         agent=(outcome.agent if outcome else None) or record.agent,
         status=record.status,
         result=outcome.result if outcome else None,

@@ -22,7 +22,6 @@ from nodes.runtime.budget import Budget
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
-from nodes.runtime.rows import OWN
 from nodes.runtime.services import Services
 from state.channels import Terms, records_of
 from state.errors import ModelFailed, SourcesInvalid
@@ -46,21 +45,20 @@ def make_assemble(services: Services) -> Node:
         await run.enter()
         execution = await resumed_execution(run, state)
         changed = await catch_up(execution, state)
-        records, budget = records_of(state), execution.budget
-        last, before, answer = sinks(records), budget.used(OWN), _Answer(joined(sinks(records)))
-        if not _is_cut(execution, state):
-            if is_turned(changed):
-                return changed
-            written = await _answer(run, state["goal"], last, budget)
-            if budget.used(OWN) != before:
-                changed = await catch_up(execution, state)
-            answer = answer if _is_cut(execution, state) else written
         if not _is_cut(execution, state) and is_turned(changed):
             return changed
+        records, budget = records_of(state), execution.budget
+        last, delivered, is_cut = sinks(records), _Answer(joined(sinks(records))), _is_cut(execution, state)
+        answer = delivered if is_cut else await _answer(run, state["goal"], last, budget)
+        checked = await _checked(run, state["goal"], answer.text, records)
+        changed = await catch_up(execution, state)  # what came while it was written
+        if not _is_cut(execution, state) and is_turned(changed):
+            return changed
+        if _is_cut(execution, state) and not is_cut:
+            answer, checked = delivered, await _checked(run, state["goal"], delivered.text, records)
         control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
-        checked = await _checked(run, state["goal"], answer.text, records)
         doubts = [*_doubts(state, records), *answer.doubts]
         report = _report(services, state, checked, records, doubts, undone)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]

@@ -10,7 +10,7 @@ from nodes.llm.structured import ask_for, shape_text
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
-from nodes.policy.plans import choose_mode, complaints, parse_plan, repair
+from nodes.policy.plans import choose_mode, complaints, for_strangers, parse_plan, repair
 from nodes.policy.routing import roles_of, route
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
@@ -82,7 +82,10 @@ async def _waits(plan: Plan, run: RunContext) -> bool:
 async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tuple[Plan, list[str]]:
     """The plan, and what was repaired in it."""
     if state.get("plan"):
-        return parse_plan(state["plan"]), []
+        plan = parse_plan(state["plan"])
+        if why := for_strangers(plan, run.services.team.names):
+            raise PlanInvalid(f"the plan cannot be used: {why}")
+        return plan, []
     if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
         return parse_plan(state["draft"]), []
     request = await _request(state, run)

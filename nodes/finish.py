@@ -5,6 +5,7 @@ from langgraph.runtime import Runtime
 
 from nodes.policy.phases import ending
 from nodes.runtime.context import Node, open_context
+from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
@@ -29,6 +30,7 @@ def make_finish(services: Services) -> Node:
             report=state.get("report"),
         )
         run = open_context(services, state, runtime, phase)
+        await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")
         used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
             RUN, Usage()
         )

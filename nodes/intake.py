@@ -6,6 +6,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from nodes.runtime.context import Node, open_context
+from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
@@ -33,6 +34,7 @@ def make_intake(services: Services) -> Node:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
+        await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
         await clear(run.store, run.thread_id)
         await run.enter(begun_rows(run, update["started_at"]))
         return {**update, "warnings": skipped}

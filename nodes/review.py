@@ -15,7 +15,7 @@ from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for, shape_text
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.phases import is_reviewed
-from nodes.policy.quality import broken_citations, faults_of, fingerprint, is_decided
+from nodes.policy.quality import broken_citations, computed_labels, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
@@ -86,9 +86,10 @@ class _Found:
 async def _found(run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, budget: Budget) -> _Found:
     found = _Found()
     shown: list[TaskRecord] = []
+    computed = computed_labels(records)
     for record in (record for record in records if not is_decided(record)):
         by_model = is_by_model(record, run)
-        broken = broken_citations(record, records)
+        broken = broken_citations(record, computed)
         fault = faults_of(record, sourced=bool(run.paths), by_model=by_model, broken=broken, policy=run.policy)
         if fault:
             found.faults[record.id] = fault

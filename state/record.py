@@ -174,7 +174,11 @@ class TaskRecord(BaseModel):
     marks: list[FiredTrigger] = []
     """What speaks for asking a human before it runs: sensitive, out of scope."""
     recruited_by: str | None = None
-    """The task (or `human`) that asked for it, where it was not in the plan."""
+    """The task or the person that asked for it, where it was not in the plan."""
+    by_person: bool = False
+    """Whether that is a person, who may be called like a task."""
+    needed_by: list[str] = []
+    """Tasks that wait for it, where a person said so."""
     reused: bool = False
     """Whether the recruit went to an idle member, so that the team did not grow."""
 
@@ -187,6 +191,11 @@ class TaskRecord(BaseModel):
     def is_by_human(self) -> bool:
         """Whether a human gave its result: nobody does it again."""
         return self.status == "done" and self.outcome is not None and self.outcome.agent == HUMAN
+
+    @property
+    def recruiter(self) -> str | None:
+        """The task that asked for it; what depends on that one waits for this one too."""
+        return None if self.by_person else self.recruited_by
 
     @property
     def agent(self) -> str | None:

@@ -42,6 +42,27 @@ class TaskView(BaseModel):
     """Why a human is asked before it is done, or before what it does takes effect."""
 
 
+class DelegationView(BaseModel):
+    """A part of a task that one agent has another do."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task_id: str
+    """The task of the plan that it is a part of."""
+    agent: str
+    """Who delegated it."""
+    worker: str
+    task: str
+    """What the worker was asked to do."""
+    constraints: str = ""
+    status: str
+    result: JsonValue = None
+    """All that the worker answered."""
+    confidence: float | None = None
+    error: str | None = None
+    tokens: int = 0
+
+
 ModeName = Literal["simple", "dag", "supervisor"]
 
 
@@ -73,6 +94,8 @@ class Run(BaseModel):
     query: str
     report: str | None = None
     tasks: list[TaskView] = []
+    delegations: list[DelegationView] = []
+    """Parts of tasks that agents had others do, by task and in the order in which they began."""
     approvals: list[Approval] = []
     """Open questions, most urgent first."""
     handover: dict[str, JsonValue] | None = None

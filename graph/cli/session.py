@@ -2,7 +2,6 @@
 
 import asyncio
 import getpass
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,8 +52,6 @@ class Session:
             raise Interrupted(f"interrupted; nothing is lost: {again}") from error
 
     def _carry_out(self, verb: Verb) -> int:
-        # A question stops a callback of LangChain's: that is no warning where it is about to be asked.
-        logging.getLogger("langchain_core.callbacks").addHandler(logging.NullHandler())
         run, artifacts = asyncio.run(self._go(verb))
         # Each answer opens the database anew: nothing is held while a human thinks.
         while run.status == "waiting" and (answers := self._answers(run)):

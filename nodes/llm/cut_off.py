@@ -4,6 +4,8 @@ import re
 
 from langchain_core.messages import AIMessage
 
+from state.record import Doubt
+
 _FIELDS = ("finish_reason", "stop_reason", "done_reason")
 """Where OpenAI and Google, Anthropic, and Ollama say why a reply ended."""
 _REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded"})
@@ -15,6 +17,7 @@ GO_ON = (
 SHORTER = "Your reply was cut off by its limit of length before it said anything. Answer again, briefly."
 CUT_OFF = "its answer was cut off by its limit of length (max_tokens), also when it was asked to go on"
 CUT_OFF_FOR_GOOD = "its answer was cut off by its limit of length (max_tokens), and it could not be asked to go on"
+CUT_OFF_ONCE = "its last reply was cut off by its limit of length (max_tokens)"
 """What people are told of a reply without an end."""
 
 
@@ -24,6 +27,11 @@ def is_cut_off(message: AIMessage) -> bool:
     details = told.get("incomplete_details")
     reasons = [*(told.get(field) for field in _FIELDS), details.get("reason") if isinstance(details, dict) else None]
     return any(isinstance(reason, str) and reason.lower() in _REASONS for reason in reasons)
+
+
+def doubt_of_end(agent: str, task_id: str, why: str) -> Doubt:
+    """That an agent's answer has no end."""
+    return Doubt(kind="limited", task_id=task_id, said=f"{agent} at {task_id}: {why}")
 
 
 def rest_of(message: AIMessage) -> str:
@@ -40,11 +48,11 @@ BEGINNING = 60
 
 def both(first: str, second: str) -> str:
     """Both halves as one text: what the second repeats of the first stands there once."""
-    first, begun = first.rstrip("\n"), second.lstrip()
+    begun = second.lstrip()
     if not first.strip() or (len(first) >= BEGINNING and begun.startswith(first.lstrip()[:BEGINNING])):
         return begun
     for length in range(min(LONGEST_OVERLAP, len(first), len(begun)), SHORTEST_OVERLAP - 1, -1):
-        if first.endswith(begun[:length]):
-            return first + begun[length:]
+        if first.rstrip().endswith(begun[:length]):
+            return first.rstrip() + begun[length:]
     is_apart = first[-1].isspace() or second[:1].isspace() or not second or re.match(r"[^\w\s(\[\"'*`#-]", second)
     return f"{first}{'' if is_apart else ' '}{second}"

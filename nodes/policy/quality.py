@@ -1,7 +1,7 @@
 """What review can check without a model, what it has accepted (a fingerprint of the tasks), and what stays in doubt."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from pydantic import JsonValue
@@ -101,12 +101,16 @@ def fingerprint(tasks: Sequence[dict[str, JsonValue]]) -> str:
     return sha256(json.dumps(tasks, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def broken_citations(record: TaskRecord, records: Sequence[TaskRecord]) -> list[Citation]:
+def computed_labels(records: Iterable[TaskRecord]) -> set[str]:
+    """Labels of the figures that these tasks have computed."""
+    return {citation.label for record in records for citation in _citations(record) if citation.quote}
+
+
+def broken_citations(record: TaskRecord, computed: Container[str]) -> list[Citation]:
     """Citations without a quote: they point nowhere, or quote what does not stand there.
 
-    A figure that another task computed may be passed on with its label: its quote is the query, which stands there.
+    A figure that another task `computed` may be passed on with its label: its quote is the query, which stands there.
     """
-    computed = {citation.label for other in records for citation in _citations(other) if citation.quote}
     empty = [citation for citation in _citations(record) if not citation.quote]
     return [citation for citation in empty if citation.place != "table" or citation.label not in computed]
 

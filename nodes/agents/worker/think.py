@@ -28,7 +28,7 @@ async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update: 
     """Open the conversation."""
     context = runtime.context
     task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context)})
-    return {"messages": [SystemMessage(system_prompt(context.invocation.spec)), task]}
+    return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief.task)), task]}
 
 
 READ = "mail"
@@ -48,7 +48,7 @@ def new_mail(messages: Sequence[AnyMessage], context: WorkerContext) -> list[Hum
     known = {mail_id for message in messages for mail_id in message.additional_kwargs.get(READ, ())}
     found = [
         mail
-        for mail in context.invocation.execution.signals.mail(context.invocation.spec.name).messages
+        for mail in context.invocation.execution.signals.read_mail(context.invocation.spec.name).messages
         if mail.id not in known
     ]
     if not found:

@@ -176,3 +176,13 @@ def test_events_are_json_that_any_terminal_can_carry(baton: Baton, tea: str) -> 
 
     assert said.code == 0
     assert json.loads(said.out.splitlines()[-1])["query"].endswith("\U0001f375?")
+
+
+def test_a_request_goes_to_the_agent_that_is_named(baton: Baton, tea: str) -> None:
+    run = baton("run", ASK, "--sources", tea, "--thread", "first", "--to", "analyst")
+    stranger = baton("run", ASK, "--to", "zoe")
+
+    assert run.code == 0
+    assert [task["agent"] for task in baton("status", "first", "--json").lines[0]["tasks"]] == ["analyst"]
+    assert stranger.code == 2
+    assert "there is no agent 'zoe' in the team; there are: researcher, analyst" in stranger.err
