@@ -8,6 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from graph.notifier import AppriseNotifier
 from graph.settings import Settings, beside
 from graph.team_file import open_team
+from graph.witness import seals_of
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.runtime.services import Services
@@ -43,6 +44,7 @@ def compose(
         clock=clock or SystemClock(),
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
+        seals=seals_of(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
     )
 

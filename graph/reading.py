@@ -12,11 +12,11 @@ from graph.sqlite.connection import explained
 from graph.sqlite.lease import Leases
 from graph.views import Position, Rows, missing_agents, read_position, view_of
 from nodes.policy.approvals import is_expired
-from nodes.runtime.audit import read_audit
+from nodes.runtime.audit import Seals, decided, read_audit
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import read_board, read_events
 from nodes.runtime.rows import RUN, Listed, note_end, read_all, read_index, read_ledger, space
-from nodes.runtime.signals import SignalState, read_log, read_recruits, waiting
+from nodes.runtime.signals import read_log, read_recruits, waiting
 from state.approval import Approval, Decision, Entry
 from state.errors import ThreadUnknown
 from state.event import Event
@@ -29,11 +29,12 @@ from state.text import Json
 class Reading:
     """What the database says of its runs, to somebody who has a team of agents with these names."""
 
-    def __init__(self, database: Database, leases: Leases, clock: Clock, names: Collection[str]) -> None:
+    def __init__(self, database: Database, leases: Leases, clock: Clock, names: Collection[str], seals: Seals) -> None:
         self.database = database
         self.leases = leases
         self.clock = clock
         self.names = names
+        self.seals = seals
 
     async def view(self, thread_id: str, team: Collection[str] | None = None) -> Run:
         """What is true of a run now, also while another process runs it; with the deadlines as they are kept.
@@ -112,14 +113,13 @@ class Reading:
         Raises:
             ThreadUnknown: no such thread.
         """
-        return await read_audit(self.database.store, thread_id, await self.decisions(thread_id))
+        return await read_audit(self.database.store, thread_id, self.seals, await self.decisions(thread_id))
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
         state = (await self.position(thread_id)).state
-        signals = SignalState(self.database.store, thread_id)
-        await signals.load(state.get("decisions") or {})
-        return signals.decisions
+        found = await decided(self.database.store, thread_id, state, self.seals)
+        return {key: Decision.model_validate(value) for key, value in found.items()}
 
     async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, SignalOutcome]:
         """What came of those of the signals that were handled, by key."""

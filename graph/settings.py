@@ -35,6 +35,10 @@ class Settings(BaseSettings):
     """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
     watch_every_s: float = Field(default=2.0, ge=0)
     """Seconds between two looks of the server at what is due; 0: it does not look."""
+    audit_key: SecretStr | None = None
+    """Seals the audit log: nobody without it can write the log anew. Keep it where the database is not."""
+    audit_head: str = ""
+    """A file or an http(s) URL that gets the last seal of each audit log as it grows; empty: nowhere."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
 

@@ -32,6 +32,7 @@ def make_intake(services: Services) -> Node:
         if run.outer is None and not run.by_hand:
             rows = listing(run.thread_id, update["goal"], update["started_at"], services.door)
             await run.store.abatch(rows)
+        update["terms"]["audited"] = await run.audit.count()
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await clear(run.store, run.thread_id)

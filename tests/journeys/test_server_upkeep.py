@@ -19,7 +19,7 @@ from langgraph_sdk.errors import NotFoundError
 from graph.cli import main
 from graph.database import open_database
 from graph.supervisor import open_supervisor
-from nodes.runtime.audit import read_audit
+from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.rows import read_all, space
 from state.approval import Entry
 from tests.journeys.doom import notes
@@ -107,7 +107,7 @@ async def until_status(client: LangGraphClient, thread_id: str, status: str) -> 
 async def answers(server: Server, thread_id: str) -> list[Entry]:
     """What was decided on a thread, read without applying any deadline."""
     async with open_database(server.db) as database:
-        entries, broken = await read_audit(database.store, thread_id)
+        entries, broken = await read_audit(database.store, thread_id, Seals())
     assert broken == ""
     return [entry for entry in entries if entry.kind == "answered"]
 
