@@ -25,8 +25,9 @@ from nodes.agents.invocation import Invocation
 from nodes.agents.prompts import agent_input
 from nodes.agents.results import outcome_of, result_of
 from nodes.agents.tool_guard import ToolGuard
-from nodes.runtime.calling import Parked, call, first_of_group, in_thread
+from nodes.runtime.calling import Parked, call, first_of_group
 from nodes.runtime.desk import Desk
+from nodes.tools.thread import in_thread
 from state.errors import AgentFailed
 from state.record import Outcome, Usage
 from state.text import to_json

@@ -24,11 +24,11 @@ from nodes.execution.containment import run_contained
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
 from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
-from nodes.runtime.calling import in_thread
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
 from nodes.runtime.durable import recorded_step
 from nodes.runtime.execution import ExecutionContext
+from nodes.tools.thread import in_thread
 from state.agent import Brief
 from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName

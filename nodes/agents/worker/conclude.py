@@ -15,7 +15,7 @@ from nodes.agents.worker.desk_tools import DELEGATE
 from nodes.llm.ask import name_of
 from nodes.policy.confidence import split_confidence
 from nodes.policy.headings import without_thoughts
-from nodes.runtime.calling import in_thread
+from nodes.tools.thread import in_thread
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
