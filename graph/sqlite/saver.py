@@ -90,7 +90,8 @@ def keep_ids_above(checkpoint_id: str) -> None:
     except ValueError:
         return
     if seen.version == 6 and seen.time < FARTHEST:
-        ids._last_v6_timestamp = max(ids._last_v6_timestamp or 0, seen.time)
+        last = vars(ids)["_last_v6_timestamp"]
+        vars(ids)["_last_v6_timestamp"] = max(last or 0, seen.time)
 
 
 class Saver(SqliteSaver):

@@ -139,12 +139,14 @@ def steered(signal: Signal, at: float) -> Entry:
 
 async def decided(store: BaseStore, thread_id: str, state: RunState, seals: Seals) -> dict[str, Json]:
     """The answers of a run that count, by question: rows of the Store, and what its state has, that are on record."""
-    places = [space("decisions", thread_id), space("audit", thread_id)]
-    kept, logged = await read_each(store, places)
-    entries = [entry for entry in (_entry(row.value) for row in logged) if entry]
-    since = Terms.model_validate(state.get("terms") or {}).audited
-    on_record = answers_on_record(entries, since, seals.of(thread_id))
+    kept = await read_all(store, space("decisions", thread_id))
     found = {**{row.key: row.value for row in kept}, **(state.get("decisions") or {})}
+    if not found:
+        return {}
+    head = await _head(store, space("audit_head", thread_id))
+    logged = [_entry(value) for _, value in await _rows(store, space("audit", thread_id), head)]
+    since = Terms.model_validate(state.get("terms") or {}).audited
+    on_record = answers_on_record([entry for entry in logged if entry], since, seals.of(thread_id))
     return {key: value for key, value in found.items() if key in on_record and _is_record_of(on_record[key], value)}
 
 

@@ -89,6 +89,8 @@ async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
 
 _RUNS = ("runs",)
 _ENDED = ("ended",)
+OURS = frozenset({*KINDS, *_RUNS, *_ENDED})
+"""What Baton's namespaces begin with."""
 
 
 @dataclass(frozen=True)

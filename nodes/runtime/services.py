@@ -57,6 +57,8 @@ class Services:
     """Bytes over which a source file is left out."""
     door: str = ""
     """The way runs come in, where it matters later: the server sets it."""
+    source_roots: tuple[Path, ...] | None = None
+    """Folders that sources have to lie in; None: whatever the process may read, as for the user of a command line."""
     wake_ups: WakeUps = field(default_factory=WakeUps)
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)

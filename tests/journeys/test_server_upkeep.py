@@ -59,7 +59,7 @@ GATED = plan("before", "gate <- before")
 
 
 def asking(timeout_s: float) -> dict[str, Any]:
-    """The input of a run that asks, and whose question expires so many seconds later: then the policy approves."""
+    """A run that asks, and whose question expires after so many seconds: then the policy approves."""
     return {"query": "Sail.", "plan": ASKING, "policy": {"approval_timeout_s": timeout_s}}
 
 
@@ -68,7 +68,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("upkeep")
     (folder / "crew.py").write_text(CREW)
     (folder / "team.yaml").write_text(TEAM)
-    with serving_the_checkout(folder, BATON_TEAM=str(folder / "team.yaml"), BATON_WATCH_EVERY_S="0.2") as server:
+    (folder / "policy.yaml").write_text("approval_timeout_s: 0.5\n")
+    files = {"BATON_TEAM": str(folder / "team.yaml"), "BATON_POLICY": str(folder / "policy.yaml")}
+    with serving_the_checkout(folder, **files, BATON_WATCH_EVERY_S="0.2") as server:
         yield server
 
 
