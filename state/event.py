@@ -23,7 +23,9 @@ EventKind = Literal[
     "approval_requested",
     "approval_answered",
     "control_changed",
+    "signal_refused",
     "budget_exceeded",
+    "result_doubted",
     "run_finished",
 ]
 
@@ -41,7 +43,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "agent_reported": ("said?",),
     "mail_delivered": ("sender", "to", "messages", "lost", "capacity"),
     "delegation_started": ("worker", "task", "depth", "constraints?"),
-    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?"),
+    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?", "result?"),
     # The whole question, but for what the event itself says and for its schema.
     "approval_requested": tuple(
         f"{name}{OPTIONAL * (field.default is None)}"
@@ -50,7 +52,9 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     ),
     "approval_answered": ("id", "decision", "by", "message"),
     "control_changed": tuple(Control.model_fields),
+    "signal_refused": ("signal", "by", "reason"),
     "budget_exceeded": ("reason",),
+    "result_doubted": ("doubt", "said"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
 """What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""

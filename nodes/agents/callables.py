@@ -57,7 +57,7 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
     outcome = outcome_of(returned, invocation.spec.name, invocation.brief)
     uncounted = _beyond(outcome.usage, metered.used)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, uncounted)
-    return outcome.model_copy(update={"usage": uncounted + metered.used})
+    return outcome.model_copy(update={"usage": uncounted + metered.used, "doubts": metered.doubts})
 
 
 def _beyond(declared: Usage, counted: Usage) -> Usage:
@@ -91,7 +91,7 @@ async def run_runnable(invocation: Invocation) -> Outcome:
         await guard.close()
     outcome = outcome_of(result_of(answer), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-    return outcome.model_copy(update={"usage": outcome.usage + metered.used})
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts})
 
 
 ASKED = "interrupts"

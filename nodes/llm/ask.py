@@ -29,6 +29,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from pydantic import SecretStr
 
+from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai, is_openai_error
 from nodes.llm.tokens import capped, message_tokens
 from state.errors import ModelFailed, ModelRejected, ModelUnavailable
@@ -89,8 +90,7 @@ def usage_of(message: AIMessage, prompt: int = 0, cap: int = 0) -> Usage:
     if not prompt:
         return Usage(input_tokens=_possible(read, 0), output_tokens=_possible(written, 0), calls=1)
     text = message_tokens(message)
-    is_cut = message.response_metadata.get("finish_reason") in ("length", "max_tokens")
-    estimated = max(text, cap) if is_cut else text
+    estimated = max(text, cap) if is_cut_off(message) else text
     return Usage(input_tokens=_possible(read, prompt), output_tokens=_possible(written, estimated), calls=1)
 
 

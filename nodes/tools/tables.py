@@ -19,6 +19,7 @@ from typing import Any, Literal
 import duckdb
 
 from nodes.tools.document import Grid
+from state.citation import SHEET
 from state.errors import ToolRefused
 
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
@@ -155,7 +156,7 @@ class Tables:
         inside: set[str] = set()
         names = [identifier(name, inside, self._reserved) for name in grid.header]
         kinds = [infer([row[column] for row in grid.rows]) for column in range(len(names))]
-        table = identifier(PurePosixPath(file).stem, taken, self._reserved)
+        table = identifier(_stem(file), taken, self._reserved)
         columns = tuple(zip(names, kinds, strict=True))
         try:
             self._load(table, columns, grid.rows)
@@ -179,6 +180,12 @@ class Tables:
                 for row in rows[start : start + BATCH]
             ]
             self._connection.execute(insert, [json.dumps(batch, ensure_ascii=True)])
+
+
+def _stem(file: str) -> str:
+    """What a table is called after: `prices` for prices.csv, `prices 2026` for a sheet of prices.xlsx."""
+    sheet = SHEET.fullmatch(file)
+    return f"{PurePosixPath(sheet['book']).stem} {sheet['sheet']}" if sheet else PurePosixPath(file).stem
 
 
 def too_slow(seconds: float) -> ToolRefused:

@@ -104,7 +104,8 @@ async def test_they_write_rows_of_their_own_and_read_all(client: LangGraphClient
 )
 async def test_they_name_no_source_outside_the_folders_for_it(client: LangGraphClient, source: str) -> None:
     thread_id = (await client.threads.create())["thread_id"]
-    parts = client.runs.stream(thread_id, "supervisor", input={"query": "Tea?", "sources": [source]})
+    given: Any = {"query": "Tea?", "sources": [source]}
+    parts = client.runs.stream(thread_id, "supervisor", input=given)
     errors = [part.data["message"] async for part in parts if part.event == "error"]
 
     if source:
@@ -124,7 +125,7 @@ async def test_nor_through_mcp(server: Server) -> None:
 
 
 async def test_a_clients_policy_that_is_looser_than_the_servers_does_not_hold(client: LangGraphClient) -> None:
-    looser = {"oversight": "on_the_loop", "sensitive_actions": [], "on_timeout": {"default": "approve"}}
+    looser: dict[str, Any] = {"oversight": "on_the_loop", "sensitive_actions": [], "on_timeout": {"default": "approve"}}
     thread_id, question = await waiting(client, plan=PUBLISHING, policy=looser)
     state: Any = (await client.threads.get_state(thread_id))["values"]
 
