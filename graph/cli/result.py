@@ -1,9 +1,8 @@
 """How a run ends on the command line: its report in a file, what could not be used, what to do next, an exit code."""
 
-import os
 import sys
-import tempfile
 from pathlib import Path
+from uuid import uuid4
 
 from rich.markdown import Markdown
 
@@ -82,14 +81,13 @@ def write_report(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
         return
     target = path.resolve()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".report-")
+    part = target.parent / f".report-{uuid4().hex}"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
+        part.replace(target)
     finally:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def show_markdown(text: str) -> None:

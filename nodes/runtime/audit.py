@@ -187,7 +187,7 @@ async def _head(store: BaseStore, place: Namespace) -> _Head | None:
     """How many were written, and the seal of the last; None where it cannot be read."""
     try:
         item = await store.aget(place, _HEAD)
-        return _Head.model_validate(item.value) if item else _Head()
+        return _Head.model_validate(item.value or None) if item else _Head()
     except ValueError:
         return None
 
