@@ -13,7 +13,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from langgraph.store.base import BaseStore, PutOp
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from nodes.policy.audit_chain import Sealer, answers_on_record, break_in, unknown_to, unrecorded
 from nodes.runtime.rows import Namespace, read_all, read_each, space
@@ -28,6 +28,8 @@ _Row = tuple[str, dict[str, Any] | None]
 
 
 class _Head(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
     count: int = 0
     seal: str = ""
 
@@ -187,7 +189,7 @@ async def _head(store: BaseStore, place: Namespace) -> _Head | None:
     """How many were written, and the seal of the last; None where it cannot be read."""
     try:
         item = await store.aget(place, _HEAD)
-        return _Head.model_validate(item.value or None) if item else _Head()
+        return _Head.model_validate(item.value) if item else _Head()
     except ValueError:
         return None
 
