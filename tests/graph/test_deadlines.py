@@ -274,7 +274,8 @@ async def test_a_page_that_answers_after_the_deadline_is_too_late_too() -> None:
 async def test_deadlines_go_by_risk_and_whoever_asks_may_set_its_own() -> None:
     async def work(brief: Brief, desk: Any) -> str:
         own = MINUTE if brief.task.id == "own" else None
-        return (await desk.ask("launch", risk="high" if brief.task.id == "high" else "medium", timeout=own)).message
+        risk = "high" if brief.task.id == "high" else "medium"
+        return str((await desk.ask("launch", risk=risk, timeout=own)).message)
 
     clock = HeldClock()
     async with opened(agent(work), clock=clock, approval_timeout_s={"high": 300, "default": 900}) as sup:
@@ -305,7 +306,7 @@ async def test_a_run_that_cannot_wait_decides_at_once_by_the_policy_says_so_and_
     risk: str, verb: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "baton.approvals")  # whatever people are told
-    policy = {"on_timeout": {"low": "approve", "high": "escalate"}}
+    policy: Any = {"on_timeout": {"low": "approve", "high": "escalate"}}
     graph = build_supervisor(team=[agent(asking(risk))], policy=policy, model=ScriptedModel([]))
     ended = await graph.ainvoke({"query": "Q", "plan": plan("a", "b <- a")})
 
@@ -317,7 +318,7 @@ async def test_a_run_that_cannot_wait_decides_at_once_by_the_policy_says_so_and_
 
 
 async def test_a_plan_that_nobody_can_be_shown_is_decided_at_once_too() -> None:
-    policy = {"oversight": "in_command", "on_timeout": {"default": "approve"}}
+    policy: Any = {"oversight": "in_command", "on_timeout": {"default": "approve"}}
     graph = build_supervisor(team=[agent()], policy=policy, model=ScriptedModel([]))
     ended = await graph.ainvoke({"query": "Q", "plan": plan("a")})
 
