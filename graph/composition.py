@@ -10,6 +10,7 @@ from graph.settings import Settings, beside
 from graph.team_file import open_team
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.servers import PROCESS, Servers
 from nodes.runtime.services import Services
 from state.agent import AgentSpec, Team
 from state.errors import BadInput
@@ -41,6 +42,7 @@ def compose(
         models=_models(settings, model),
         policy=policy if isinstance(policy, Policy) else merged_policy(Policy(), policy),
         clock=clock or SystemClock(),
+        servers=PROCESS if clock is None else Servers(),
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),

@@ -15,6 +15,7 @@ from nodes.policy.confidence import split_confidence
 from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
 from nodes.policy.takeover import RollbackResult
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
@@ -47,8 +48,12 @@ def make_assemble(services: Services) -> Node:
         if not _is_cut(execution, state):
             if is_turned(changed):
                 return changed
-            written = await _answer(run, state["goal"], last, budget)
-            if budget.spent != before:
+            written, is_stopped = answer, False
+            try:
+                written = await _answer(run, state["goal"], last, budget)
+            except Parked:
+                is_stopped = True
+            if is_stopped or budget.spent != before:
                 changed = await catch_up(execution, state)
             answer = answer if _is_cut(execution, state) else written
         update: Update = {**changed, "spent": budget.spent.model_dump(mode="json")}

@@ -15,9 +15,10 @@ from nodes.policy.routing import roles_of, route
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
 from nodes.runtime.budget import Budget, open_meter
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.durable import recorded_calls
-from nodes.runtime.execution import forget
+from nodes.runtime.execution import catch_up, forget, resumed_execution
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import mode_of
@@ -46,7 +47,10 @@ def make_decompose(services: Services) -> Node:
         """Make the plan, or take the one that was given."""
         run = open_context(services, state, runtime, Phase.decomposing)
         budget = await open_meter(run, state)
-        plan, notes = await _plan(state, run, budget)
+        try:
+            plan, notes = await _plan(state, run, budget)
+        except Parked:
+            return await catch_up(await resumed_execution(run, state), state)
         if not is_decomposed(plan.tasks):
             raise PlanInvalid("the plan has no tasks, or tasks that can never start")
         mode = choose_mode(plan, run.policy)

@@ -13,6 +13,7 @@ from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import broken_citations, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import recorded_calls
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
@@ -58,6 +59,8 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
             feedback = await _feedback(execution.run, state["goal"], records, iteration, budget)
         except BudgetUsedUp as error:
             warnings = [*warnings, f"the results were not reviewed: {error}"]
+        except Parked:
+            return await catch_up(execution, state)
     update: Update = {"spent": budget.spent.model_dump(mode="json"), "warnings": warnings}
     if budget.spent != before and is_turned(changed := await catch_up(execution, state)):
         return {**update, **changed}

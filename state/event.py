@@ -24,6 +24,7 @@ EventKind = Literal[
     "approval_answered",
     "control_changed",
     "budget_exceeded",
+    "server_paused",
     "run_finished",
 ]
 
@@ -51,6 +52,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "approval_answered": ("id", "decision", "by", "message"),
     "control_changed": tuple(Control.model_fields),
     "budget_exceeded": ("reason",),
+    "server_paused": ("server", "delay_s"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
 """What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""
