@@ -59,9 +59,9 @@ class BlockingSupervisor:
         run: Run = self._call(self._supervisor.view(thread_id))
         return run
 
-    def runs(self, *, only_open: bool = False) -> list[Run]:
+    def runs(self, **kwargs: Any) -> list[Run]:
         """See `Supervisor.runs`."""
-        found: list[Run] = self._call(self._supervisor.runs(only_open=only_open))
+        found: list[Run] = self._call(self._supervisor.runs(**kwargs))
         return found
 
     def plan(self, thread_id: str) -> Json:

@@ -46,7 +46,7 @@ def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
     worker.add_node("conclude", conclude)
     worker.add_conditional_edges(START, _Edge(opening), ["brief", "act", "think"])
     worker.add_edge("brief", "think")
-    worker.add_conditional_edges("think", _Edge(after_think), ["act", "conclude"])
+    worker.add_conditional_edges("think", _Edge(after_think), ["think", "act", "conclude"])
     worker.add_conditional_edges("act", _Edge(after_act), ["think", "conclude"])
     worker.add_edge("conclude", END)
     return worker.compile(name="worker")

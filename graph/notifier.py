@@ -1,7 +1,6 @@
 """Messages to people by Apprise (the extra `notify`): Slack, e-mail, webhooks and whatever else has a URL there."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -18,7 +17,6 @@ class AppriseNotifier:
     """
 
     def __init__(self, urls: Sequence[str], next_person: Sequence[str] = ()) -> None:
-        logging.getLogger("apprise").addHandler(logging.NullHandler())  # what fails is said by us, once
         self._first = _opened(urls, "BATON_NOTIFY")
         self._next = _opened(next_person, "BATON_NOTIFY_NEXT") if next_person else self._first
 

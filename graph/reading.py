@@ -4,26 +4,58 @@ The one thing that looking has to change is what is late: the policy decides que
 takes the way of an answer (`graph.steering`), which loads all of it; so it is not gone before something `is_late`.
 """
 
-from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 
 from graph.database import Database
-from graph.sqlite.connection import explained
+from graph.sqlite.connection import explained, is_damage
 from graph.sqlite.lease import Leases
 from graph.views import Position, Rows, missing_agents, read_position, view_of
 from nodes.policy.approvals import is_expired
 from nodes.runtime.audit import read_audit
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import read_board, read_events
-from nodes.runtime.rows import RUN, Listed, note_end, read_all, read_index, read_ledger, space
+from nodes.runtime.rows import MOST, RUN, Listed, note_end, read_all, read_index, read_ledger, read_open, space
 from nodes.runtime.signals import SignalState, read_log, read_recruits, waiting
 from state.approval import Approval, Decision, Entry
-from state.errors import ThreadUnknown
+from state.delegation import Delegation
+from state.errors import BatonError, ThreadDamaged, ThreadUnknown
 from state.event import Event
 from state.record import Usage
 from state.run import Run
 from state.signal import SignalOutcome
-from state.text import Json
+from state.text import Json, in_words
+
+OnDamaged = Callable[[ThreadDamaged], None]
+"""Told of a thread that cannot be read, where the others are served."""
+
+_log = logging.getLogger(__name__)
+
+
+def tell_damaged(error: ThreadDamaged) -> None:
+    """Tell it to the log."""
+    _log.warning("%s", error)
+
+
+@contextmanager
+def readable(thread_id: str) -> Iterator[None]:
+    """What comes of reading a thread whose rows are not what they should be: one error that names the thread.
+
+    Raises:
+        ThreadDamaged: anything else than what Baton or a working database raises.
+    """
+    try:
+        yield
+    except BatonError:
+        raise
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        raise ThreadDamaged(thread_id, in_words(error)) from error
+    except Exception as error:
+        raise ThreadDamaged(thread_id, in_words(error)) from error
 
 
 class Reading:
@@ -42,9 +74,10 @@ class Reading:
 
         Raises:
             ThreadUnknown: no such thread.
+            ThreadDamaged: what there is of it cannot be read.
         """
         store = self.database.store
-        with explained(self.database.path):
+        with explained(self.database.path), readable(thread_id):
             before = await self.leases.holder(thread_id)
             position = await self.position(thread_id)
             rows = Rows(
@@ -52,35 +85,55 @@ class Reading:
                 recruits=await read_recruits(store, thread_id),
                 ledger=(await read_ledger(store, thread_id)).get(RUN, Usage()),
                 decided=await self.decisions(thread_id),
+                delegations=await self._delegations(thread_id),
                 has_signals=bool(await waiting(store, thread_id)),
             )
             now = await self.leases.holder(thread_id)
-        is_held = now is not None and now.is_running
-        names = self.names if team is None else team
-        run = view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
-        return await self._dated(run)
+            is_held = now is not None and now.is_running
+            names = self.names if team is None else team
+            run = view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
+            return await self._dated(run)
 
     def is_late(self, run: Run) -> bool:
         """Whether the policy has to decide a question of a run that nobody executes: its deadline has passed."""
         lies_still = run.status in ("waiting", "paused", "handed_over")
         return lies_still and any(is_expired(question, self.clock.now()) for question in run.approvals)
 
-    async def runs(self, view: Callable[[str], Awaitable[Run]], *, only_open: bool = False) -> list[Run]:
-        """All runs in the database as `view` shows each, newest first; `only_open`: those that have not ended."""
+    async def runs(
+        self,
+        view: Callable[[str], Awaitable[Run]],
+        *,
+        only_open: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        on_damaged: OnDamaged,
+    ) -> list[Run]:
+        """Runs as `view` shows each, newest first: all that are open, or a page of the last ones of all threads.
+
+        One that cannot be read is left out, and `on_damaged` is told.
+        """
         found = []
-        for row in await self.listed(only_open=only_open):
-            with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
-                run = await view(row.thread_id)
-                if row.is_open and row.started_at == run.started_at:
-                    await self.note_end(run)
-                if not (only_open and run.has_ended):
-                    found.append(run)
+        for row in await (self.open_rows() if only_open else self.listed(limit, offset)):
+            try:
+                with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
+                    run = await view(row.thread_id)
+                    if only_open and row.started_at == run.started_at:
+                        await self.note_end(run)
+                    if not (only_open and run.has_ended):
+                        found.append(run)
+            except ThreadDamaged as error:
+                on_damaged(error)
         return found
 
-    async def listed(self, *, only_open: bool = False) -> list[Listed]:
-        """The threads that have a run, newest first; `only_open`: without those whose end somebody has seen."""
+    async def open_rows(self) -> list[Listed]:
+        """The threads with a run whose end nobody has seen, newest first."""
         with explained(self.database.path):
-            return [row for row in await read_index(self.database.store) if row.is_open or not only_open]
+            return await read_open(self.database.store)
+
+    async def listed(self, limit: int | None = None, offset: int = 0) -> list[Listed]:
+        """The threads that have a run, newest first; a page of them."""
+        with explained(self.database.path):
+            return await read_index(self.database.store, MOST if limit is None else limit, offset)
 
     async def note_end(self, run: Run) -> None:
         """Keep that a run is over, if it is."""
@@ -102,7 +155,8 @@ class Reading:
 
     async def events(self, thread_id: str, after: int = 0) -> list[Event]:
         """The recorded events of a thread with a `seq` above `after`."""
-        return await read_events(self.database.store, thread_id, after)
+        with readable(thread_id):
+            return await read_events(self.database.store, thread_id, after)
 
     async def audit(self, thread_id: str) -> tuple[list[Entry], str]:
         """What humans were asked and decided on a thread, oldest first, and where the record is broken, if it is.
@@ -112,13 +166,15 @@ class Reading:
         Raises:
             ThreadUnknown: no such thread.
         """
-        return await read_audit(self.database.store, thread_id, await self.decisions(thread_id))
+        with readable(thread_id):
+            return await read_audit(self.database.store, thread_id, await self.decisions(thread_id))
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
         state = (await self.position(thread_id)).state
         signals = SignalState(self.database.store, thread_id)
-        await signals.load(state.get("decisions") or {})
+        with readable(thread_id):
+            await signals.load(state.get("decisions") or {})
         return signals.decisions
 
     async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, SignalOutcome]:
@@ -131,7 +187,8 @@ class Reading:
         Raises:
             ThreadUnknown: nothing has ever run on it.
         """
-        return await read_position(self.database.checkpointer, thread_id)
+        with readable(thread_id):
+            return await read_position(self.database.checkpointer, thread_id)
 
     async def is_held(self, thread_id: str) -> bool:
         """Whether a living process runs the thread."""
@@ -142,6 +199,11 @@ class Reading:
         """The agents that the thread's run needs to go on, and that the team does not have."""
         recruits = await read_recruits(self.database.store, thread_id)
         return missing_agents(await self.position(thread_id), recruits, self.names)
+
+    async def _delegations(self, thread_id: str) -> list[Delegation]:
+        rows = await read_all(self.database.store, space("delegations", thread_id))
+        found = [Delegation.model_validate(row.value) for row in rows]
+        return sorted(found, key=lambda one: (one.task_id, one.started_at))
 
     async def _dated(self, run: Run) -> Run:
         """The run with the deadlines that its questions have now: one may have been passed on to somebody else."""

@@ -6,7 +6,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from state.errors import AgentsMissing
+from state.errors import AgentsMissing, ThreadDamaged
 
 Due = Callable[[], Awaitable[Sequence[str]]]
 """Applies deadlines, and gives the threads whose runs could go on."""
@@ -27,7 +27,7 @@ class Recovery:
         self._sleep = sleep
         self._at_work: dict[str, asyncio.Task[None]] = {}
         self._left_alone: set[str] = set()
-        """Threads whose runs need agents that are not here: said once, not at every look."""
+        """Threads that are damaged, or need agents that are not here: said once, not at every look."""
 
     async def look(self) -> None:
         """Look once; what is due is begun to be taken up, unless it is at work already."""
@@ -61,7 +61,7 @@ class Recovery:
     async def _work(self, thread_id: str) -> None:
         try:
             await self._take_up(thread_id)
-        except AgentsMissing as error:  # it stays so until somebody else goes on with it
+        except (AgentsMissing, ThreadDamaged) as error:  # it stays so until somebody else does something about it
             if thread_id not in self._left_alone:
                 self._left_alone.add(thread_id)
                 self._complain(thread_id, error)

@@ -14,6 +14,7 @@ from graph.builder import build_graph, facts_of
 from graph.database import Database
 from graph.reading import Reading
 from graph.sqlite.connection import explained
+from graph.sqlite.fence import forget_left
 from graph.sqlite.lease import Leases
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.approvals import open_questions
@@ -21,7 +22,8 @@ from nodes.policy.phases import next_node
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal
-from nodes.runtime.rows import listing
+from nodes.runtime.listener import TOO_LATE, refuse_waiting
+from nodes.runtime.rows import list_run
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.sources import open_sources
@@ -72,6 +74,7 @@ class Runs(Reading):
                     async with aclosing(self._driven(thread_id, Command(resume=LOOK_AT_SIGNALS))) as events:
                         async for event in events:
                             yield event
+                await self.refuse_late(thread_id)
             run = await self.view(thread_id)
             await self.note_end(run)
             yield run
@@ -104,8 +107,23 @@ class Runs(Reading):
         position = await self.position(thread_id)
         return bool(position.asked) and bool(await waiting(self.database.store, thread_id))
 
+    async def refuse_late(self, thread_id: str) -> None:
+        """Answer signals that came after the last look of a run that has ended.
+
+        Raises:
+            ThreadBusy: somebody runs the thread; he answers them.
+        """
+        if not (await self.position(thread_id)).has_ended or not await waiting(self.database.store, thread_id):
+            return
+        async with self.leases.hold(thread_id):
+            position = await self.position(thread_id)
+            if position.has_ended:
+                reason = f"{TOO_LATE}: the run was {position.state['phase']}"
+                await refuse_waiting(self.context(thread_id, position.state), reason)
+
     async def signal(self, thread_id: str, signal: Signal) -> str:
         """Put a signal into the log, and wake the run if it is executed by this process; its key in the log."""
+        forget_left()
         with explained(self.database.path):
             key = await send(self.database.store, thread_id, signal, self.services.clock)
         self.services.wake_ups.wake(thread_id)
@@ -180,8 +198,8 @@ class Runs(Reading):
             )
         if paths := [str(path) for path in cast(list[JsonValue], given["sources"])]:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
-        rows = listing(thread_id, str(given["query"]), self.services.clock.now())
-        await self.database.store.abatch(rows)  # before the first checkpoint: no list of runs misses it
+        # Before the first checkpoint: no list of runs misses it.
+        await list_run(self.database.store, thread_id, str(given["query"]), self.services.clock.now())
 
 
 def was_ended_from_outside(snapshot: StateSnapshot) -> bool:

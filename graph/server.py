@@ -171,7 +171,7 @@ class ServerRecovery:
         """Whether the server knows the thread, or did before it was killed, and is to go on with it."""
         thread = await self._thread(run.thread_id)
         if thread is None:
-            doors = {row.thread_id: row.door for row in await self._runs.listed(only_open=True)}
+            doors = {row.thread_id: row.door for row in await self._runs.open_rows()}
             if doors.get(run.thread_id) != SERVER:
                 return False
             await self._client.threads.create(thread_id=run.thread_id, graph_id=GRAPH, if_exists="do_nothing")

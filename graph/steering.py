@@ -20,18 +20,20 @@ from graph.sqlite.lease import PATIENCE_S
 from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import open_questions
-from nodes.policy.plans import parse_plan
+from nodes.policy.mail import addressees, nobody
+from nodes.policy.plans import for_strangers, parse_plan
+from nodes.policy.recruiting import nobody as no_agent
 from nodes.policy.takeover import hand_back_faults
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.journal import read_board
-from nodes.runtime.signals import SignalState
+from nodes.runtime.signals import SignalState, read_recruits
 from state.agent import Team
 from state.approval import Approval, Decision
 from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
 from state.record import TaskRecord
 from state.run import Run
-from state.signal import Decide, HandBack, Signal, SignalOutcome, refused
+from state.signal import Decide, HandBack, Retire, SendMail, Signal, SignalOutcome, refused
 from state.text import Json, counted
 
 OnEvent = Callable[[Json], None]
@@ -61,14 +63,28 @@ async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | N
 
     Raises:
         ThreadUnknown: no such thread.
-        BadInput: the run has ended, or nobody runs it and it needs agents that are not in the team.
+        BadInput: the run has ended, or it refused; or nobody runs it and it needs agents that are not in the team.
     """
     run = await runs.view(thread_id)
     if run.has_ended:
         raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
     await _refuse_strangers(runs, thread_id)
-    await runs.signal(thread_id, sent)
-    return await _drive_if_idle(runs, thread_id, on_event)
+    if problem := await _misaddressed(runs, thread_id, sent):
+        raise BadInput(problem)
+    return await _send_and_wait(runs, thread_id, [sent], on_event)
+
+
+async def _misaddressed(runs: Runs, thread_id: str, sent: Signal) -> str:
+    """Why nobody is meant by the signal, or an empty string; the run itself tells who has not its whole team."""
+    team = runs.services.team
+    if not isinstance(sent, SendMail | Retire) or await runs.missing(thread_id):
+        return ""
+    if isinstance(sent, Retire):
+        return "" if sent.agent in team else no_agent(sent.agent, team)
+    tasks = (await runs.position(thread_id)).state.get("tasks") or []
+    recruits = await read_recruits(runs.database.store, thread_id)
+    records = {record.id: record for record in [*map(TaskRecord.model_validate, tasks), *recruits]}
+    return "" if addressees(sent.to, sent.by, team, records) else nobody(sent.to, team)
 
 
 async def answer(
@@ -126,6 +142,8 @@ async def hand_back(
     made = parse_plan(plan) if plan is not None else None
     state = (await runs.position(thread_id)).state
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
+    if made and (why := for_strangers(made, runs.services.team.names)):
+        raise BadInput(f"the plan cannot be used: {why}")
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))
     return await _send_and_wait(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)
@@ -166,11 +184,19 @@ async def _send_and_wait(runs: Runs, thread_id: str, signals: Sequence[Signal], 
     until = clock.time() + TAKEN_UP_S
     while len(outcomes := await _outcomes(runs, thread_id, sent)) < len(sent) and clock.time() < until:
         await asyncio.sleep(LOOK_EVERY_S)  # whoever handles them may be another process, with no event of ours to set
-        if not await runs.is_held(thread_id) and (await runs.position(thread_id)).asked:  # it was about to: look now
+        if await _is_still(runs, thread_id):  # it was about to be: look now
             run = await _drive_if_idle(runs, thread_id, on_event)
     if reasons := [outcome.reason for outcome in outcomes.values() if outcome.status == "refused"]:
         raise BadInput("; ".join(reasons))
     return run if run.has_ended else await runs.view(thread_id)
+
+
+async def _is_still(runs: Runs, thread_id: str) -> bool:
+    """Whether nobody runs it, and it waits or has ended: whoever sent it something has to see to it."""
+    if await runs.is_held(thread_id):
+        return False
+    position = await runs.position(thread_id)
+    return bool(position.asked) or position.has_ended
 
 
 async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> dict[str, SignalOutcome]:

@@ -13,13 +13,14 @@ from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
+from graph.reading import OnDamaged, tell_damaged
 from graph.runs import SERVER, SERVER_LEASE, Runs
 from graph.settings import beside, read_settings
 from graph.sqlite.lease import Leases
 from graph.steering import Answers, OnEvent, last
 from graph.views import is_due
 from nodes.intake import checked_goal
-from nodes.policy.plans import parse_plan
+from nodes.policy.plans import for_strangers, parse_plan, plan_for
 from nodes.policy.recruiting import directory
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
@@ -28,7 +29,7 @@ from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from state.agent import Member, Team
 from state.approval import Entry
-from state.errors import BadInput
+from state.errors import BadInput, PlanInvalid, ThreadDamaged
 from state.event import Event
 from state.plan import Plan
 from state.policy import merged_policy
@@ -74,15 +75,18 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        to: str = "",
         on_event: OnEvent | None = None,
     ) -> Run:
         """Run a request until it is complete or a human is needed.
+
+        `to`: the agent that does all of it, by name, instead of a plan.
 
         Raises:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy), on_event)
+        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy, to), on_event)
 
     async def stream(
         self,
@@ -92,9 +96,10 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        to: str = "",
     ) -> AsyncIterator[Json]:
-        """The events of a run, as they happen."""
-        async with aclosing(self._starting(query, sources, thread_id or new_thread(), plan, policy)) as items:
+        """The events of a run, as they happen; takes what `start` takes."""
+        async with aclosing(self._starting(query, sources, thread_id or new_thread(), plan, policy, to)) as items:
             async for item in items:
                 if not isinstance(item, Run):
                     yield item
@@ -173,9 +178,19 @@ class Supervisor:
         """
         await self._runs.check_team(thread_id)
 
-    async def runs(self, *, only_open: bool = False) -> list[Run]:
-        """All runs in the database, newest first; `only_open`: those that have not ended."""
-        return await self._runs.runs(self.view, only_open=only_open)
+    async def runs(
+        self,
+        *,
+        only_open: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+        on_damaged: OnDamaged = tell_damaged,
+    ) -> list[Run]:
+        """The last run of each thread, newest first; a page of them: `limit` after the first `offset`.
+
+        `only_open`: all that have not ended. A thread that cannot be read is left out, and given to `on_damaged`.
+        """
+        return await self._runs.runs(self.view, only_open=only_open, limit=limit, offset=offset, on_damaged=on_damaged)
 
     async def team(self, thread_id: str) -> list[Member]:
         """The directory of a run: every agent, what it is doing, and whether it was recruited.
@@ -191,7 +206,8 @@ class Supervisor:
         records.update({record.id: records.get(record.id, record) for record in signals.recruits})
         now = {task.id: task for task in run.tasks}
         current = [r.model_copy(update={"status": now[r.id].status} if r.id in now else {}) for r in records.values()]
-        return directory(current, self.services.team, signals.retired)
+        unread = {agent: mailbox.unread for agent, mailbox in signals.mailboxes.items()}
+        return directory(current, self.services.team, signals.retired, unread)
 
     async def plan(self, thread_id: str) -> Json:
         """The plan a run uses, in the form in which one can be given.
@@ -237,13 +253,16 @@ class Supervisor:
     async def due(self, *, by_server: bool = False) -> list[str]:
         """Threads that could go on if somebody resumed them: their process died, or their questions are decided.
 
-        What came in through a server that is up and looks after it is left to the server (`by_server`).
+        What came in through a server that is up and looks after it is left to the server (`by_server`). A damaged
+        thread is among them: whoever takes it up is told what is wrong.
         """
-        runs = [run for run in await self.runs(only_open=True) if is_due(run)]
-        if not runs or by_server or not await self._runs.is_held(SERVER_LEASE):
-            return [run.thread_id for run in runs]
-        its_own = {row.thread_id for row in await self._runs.listed(only_open=True) if row.door == SERVER}
-        return [run.thread_id for run in runs if run.thread_id not in its_own]
+        damaged: list[ThreadDamaged] = []
+        runs = await self.runs(only_open=True, on_damaged=damaged.append)
+        due = [*(run.thread_id for run in runs if is_due(run)), *(error.thread_id for error in damaged)]
+        if not due or by_server or not await self._runs.is_held(SERVER_LEASE):
+            return due
+        its_own = {row.thread_id for row in await self._runs.open_rows() if row.door == SERVER}
+        return [thread_id for thread_id in due if thread_id not in its_own]
 
     def _starting(
         self,
@@ -252,13 +271,20 @@ class Supervisor:
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,
+        to: str,
     ) -> AsyncGenerator[Json | Run, None]:
+        goal, team = checked_goal(query), self.services.team
         merged_policy(self.services.policy, policy)
+        if to and plan is not None:
+            raise BadInput(f"give a plan or the agent who does all of it ({to}), not both")
+        made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None
+        if made and (why := for_strangers(made, team.names)):
+            raise PlanInvalid(f"the plan cannot be used: {why}")
         paths = [str(Path(path).absolute()) for path in sources]
         given: Json = {
-            "query": checked_goal(query),
+            "query": goal,
             "sources": [*paths],
-            "plan": parse_plan(plan).model_dump(mode="json") if plan is not None else None,
+            "plan": made.model_dump(mode="json") if made else None,
             "policy": policy,
         }
         return self._runs.drive(checked_thread(thread_id), given)

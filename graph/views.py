@@ -15,12 +15,14 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from nodes.policy.approvals import most_urgent_first, open_questions, plan_in_question
 from nodes.policy.phases import needed
+from nodes.policy.report import joined, sinks, write_report
 from nodes.runtime.journal import asked_below, asked_on
 from state.approval import Approval
 from state.channels import RunState, Terms
+from state.delegation import Delegation
 from state.errors import ThreadUnknown
-from state.record import Artifact, TaskRecord, Usage
-from state.run import ENDS, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
+from state.record import Artifact, Doubt, TaskRecord, Usage
+from state.run import ENDS, DelegationView, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
 from state.text import Json
 
 _INTERRUPT, _ERROR = "__interrupt__", "__error__"
@@ -101,6 +103,7 @@ class Rows:
     """What its tasks have used."""
     decided: Collection[str]
     """Questions that were answered."""
+    delegations: Sequence[Delegation]
     has_signals: bool
     """Whether signals wait to be looked at."""
 
@@ -113,6 +116,7 @@ def view_of(
     records = _records(state, rows.recruits)
     status, waits_for = _status(position, rows, is_held=is_held, was_held=was_held)
     missing = missing_agents(position, rows.recruits, team) if waits_for else []
+    doubts = [Doubt.model_validate(one) for one in state.get("doubts", [])] if position.has_ended else []
     made = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
     error = state.get("error") if position.has_ended else next(iter(position.failures), None)
     asked = [] if position.has_ended else questions_of(position, rows.board, is_at_work=status == "running")
@@ -123,8 +127,9 @@ def view_of(
         missing_agents=missing,
         phase=_phase(state, rows.board, is_held=is_held),
         query=state.get("goal") or state.get("query") or "",
-        report=state.get("report") or None,
+        report=state.get("report") or (report_so_far(state, records, error or "") if status == "failed" else None),
         tasks=[_task(record, rows.board.get(f"task:{record.id}"), is_held=is_held) for record in records],
+        delegations=[_delegation(row) for row in rows.delegations if row.worker],
         approvals=[question for question in asked if question.id not in rows.decided],
         handover=next((cast(Json, one["context"]) for one in position.asked if "context" in one), None),
         artifacts=[Artifact.model_validate(one) for one in state.get("artifacts") or []] or made,
@@ -133,9 +138,25 @@ def view_of(
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
         error=error if position.has_ended or status == "failed" else None,
-        warnings=state.get("warnings", []),
+        doubts=doubts,
+        warnings=[*state.get("warnings", []), *(doubt.said for doubt in doubts)],
         started_at=state.get("started_at"),
         finished_at=state.get("finished_at"),
+    )
+
+
+def report_so_far(state: RunState, records: Sequence[TaskRecord], error: str) -> str | None:
+    """What a run has finished that a failure stopped before its end; None where nothing was asked of it yet."""
+    if not state.get("goal"):
+        return None
+    return write_report(
+        state["goal"],
+        joined(sinks(records)),
+        records,
+        mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
+        models=[Terms.model_validate(state.get("terms") or {}).model],
+        warnings=state.get("warnings", []),
+        error=error,
     )
 
 
@@ -213,10 +234,22 @@ def _phase(state: RunState, board: Mapping[str, Json], *, is_held: bool) -> str:
     return str(state.get("phase") or Phase.decomposing.value)
 
 
+def _delegation(row: Delegation) -> DelegationView:
+    made = row.outcome
+    return DelegationView(
+        **row.model_dump(include={"task_id", "agent", "worker", "task", "constraints"}),
+        status=made.status if made else "running",
+        result=made.result if made else None,
+        confidence=made.confidence if made else None,
+        error=made.failure.message if made and made.failure else None,
+        tokens=(row.earlier + made.usage).total_tokens if made else 0,
+    )
+
+
 def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
     outcome = record.outcome
     view = TaskView(
-        **record.task.model_dump(exclude={"tools"}),
+        **record.task.model_dump(exclude={"tools", "to"}),
         agent=(outcome.agent if outcome else None) or record.agent,
         status=record.status,
         result=outcome.result if outcome else None,

@@ -2,27 +2,32 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from nodes.agents.citations import Checked, check, computations
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
+from nodes.llm.cut_off import CUT_OFF, both, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
+from nodes.policy.quality import doubts_of
 from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
 from nodes.policy.takeover import RollbackResult
 from nodes.runtime.budget import Budget
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
-from nodes.runtime.durable import recorded_calls
+from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
 from state.channels import Terms, records_of
-from state.errors import BudgetUsedUp, ReplyUnusable, SourcesInvalid
-from state.record import TaskRecord
+from state.errors import ModelFailed, SourcesInvalid
+from state.record import Doubt, TaskRecord
 from state.run import ENDS, Mode, Phase
 from state.supervisor import SupervisorState, Update
 from state.text import Json
@@ -42,30 +47,48 @@ def make_assemble(services: Services) -> Node:
         await run.enter()
         execution = await resumed_execution(run, state)
         changed = await catch_up(execution, state)
-        records, budget = records_of(state), execution.budget
-        last, before = sinks(records), budget.spent
-        answer = joined(last)
-        if not _is_cut(execution, state):
-            if is_turned(changed):
-                return changed
-            written, is_stopped = answer, False
-            try:
-                written = await _answer(run, state["goal"], last, budget)
-            except Parked:
-                is_stopped = True
-            if is_stopped or budget.spent != before:
-                changed = await catch_up(execution, state)
-            answer = answer if _is_cut(execution, state) else written
-        update: Update = {**changed, "spent": budget.spent.model_dump(mode="json")}
         if not _is_cut(execution, state) and is_turned(changed):
-            return update
+            return changed
+        records, budget = records_of(state), execution.budget
+        last, delivered, is_cut = sinks(records), _Answer(joined(sinks(records))), _is_cut(execution, state)
+        answer = delivered
+        if not is_cut:
+            with suppress(Parked):  # stopped: `catch_up` says how
+                answer = await _answer(run, state["goal"], last, budget)
+        checked = await _checked(run, state["goal"], answer.text, records)
+        changed = await catch_up(execution, state)  # what came while it was written
+        if not _is_cut(execution, state) and is_turned(changed):
+            return changed
+        if _is_cut(execution, state) and not is_cut:
+            answer, checked = delivered, await _checked(run, state["goal"], delivered.text, records)
         control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
-        checked = await _checked(run, state["goal"], answer, records)
-        return {**update, "report": _report(services, state, checked, records, undone), "phase": phase}
+        doubts = [*_doubts(state, records), *answer.doubts]
+        report = _report(services, state, checked, records, doubts, undone)
+        kept = [doubt.model_dump(mode="json") for doubt in doubts]
+        return {**changed, "report": report, "doubts": kept, "phase": phase}
 
     return assemble
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """The text that answers the request, and what is in doubt of it."""
+
+    text: str
+    doubts: tuple[Doubt, ...] = ()
+
+
+def _doubts(state: SupervisorState, records: Sequence[TaskRecord]) -> list[Doubt]:
+    return doubts_of(
+        records,
+        Terms.model_validate(state["terms"]).policy,
+        rounds=Mode.model_validate(state["mode"]).review_rounds if state.get("mode") else 0,
+        iteration=state.get("iteration", 0),
+        refused=state.get("refused", {}),
+        unreviewed=state.get("unreviewed", ""),
+    )
 
 
 def _is_cut(execution: ExecutionContext, state: SupervisorState) -> bool:
@@ -79,6 +102,7 @@ def _report(
     state: SupervisorState,
     answer: Checked,
     records: Sequence[TaskRecord],
+    doubts: Sequence[Doubt],
     undone: Sequence[RollbackResult] | None,
 ) -> str:
     return write_report(
@@ -89,6 +113,7 @@ def _report(
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
         warnings=state.get("warnings", []),
+        doubts=[doubt.said for doubt in doubts],
         error=state.get("error"),
         undone=undone,
     )
@@ -104,25 +129,44 @@ async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[Ta
     return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
 
 
-async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> str:
+async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> _Answer:
     """The text that answers the request: the one final result, or several put together by the model that made them."""
     if len(last) <= 1 or not all(is_by_model(record, run) for record in last):
-        return joined(last)
+        return _Answer(joined(last))
     request = render([Section("request", goal), *(_finding(record) for record in last)])
-
     size = prompt_tokens([EDITOR, request])
+    call = own_calls(run, budget, size, "answer")
+
+    async def reply_to(asked: Sequence[BaseMessage]) -> Json:
+        reply = await ask(run.services.models.for_agent(None), asked)
+        used = usage_of(reply, size, current_cap())
+        return {"text": reply.text, "rest": rest_of(reply), "usage": used.model_dump(mode="json")}
 
     async def write() -> Json:
-        model = run.services.models.for_agent(None)
-        reply = await ask(model, [SystemMessage(EDITOR), HumanMessage(request)])
-        return {"text": reply.text, "usage": usage_of(reply, size, current_cap()).model_dump(mode="json")}
+        asked: list[BaseMessage] = [SystemMessage(EDITOR), HumanMessage(request)]
+        begun = await call(partial(reply_to, asked))
+        if not begun["rest"]:
+            return begun
+        asked += [AIMessage(str(begun["text"])), HumanMessage(str(begun["rest"]))]
+        try:
+            ended = await call(partial(reply_to, asked))
+        except ModelFailed:
+            return begun
+        return {**ended, "text": both(str(begun["text"]), str(ended["text"]))}
 
     try:
-        made = await recorded_calls(run, "assemble", budget, size, "answer")("answer", write)
-    except (BudgetUsedUp, ReplyUnusable):
-        return joined(last)
+        made = await recorded_step("assemble:answer", write)
+    except ModelFailed as error:
+        said = f"the model did not put the results together, they stand one after the other: {error}"
+        return _Answer(joined(last), (Doubt(kind="unedited", said=said),))
     text, _ = split_confidence(str(made["text"]))
-    return fitted(text) or joined(last)
+    if not made["rest"]:
+        return _Answer(fitted(text) or joined(last))
+    if not fitted(text):
+        said = f"the results stand one after the other: when the model was to put them together, {CUT_OFF}"
+        return _Answer(joined(last), (Doubt(kind="unedited", said=said),))
+    said = f"when the model put the results together, {CUT_OFF}"
+    return _Answer(fitted(text), (Doubt(kind="limited", said=said),))
 
 
 def _finding(record: TaskRecord) -> Section:

@@ -10,14 +10,14 @@ from nodes.llm.structured import ask_for, shape_text
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
-from nodes.policy.plans import choose_mode, complaints, parse_plan, repair
+from nodes.policy.plans import choose_mode, complaints, for_strangers, parse_plan, repair
 from nodes.policy.routing import roles_of, route
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
 from nodes.runtime.budget import Budget, open_meter
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, open_context
-from nodes.runtime.durable import recorded_calls
+from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import catch_up, forget, resumed_execution
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
@@ -30,6 +30,7 @@ from state.record import TaskRecord
 from state.replies import PlanDraft
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
+from state.text import Json
 
 PLANNER = """\
 You are the supervisor of a team. You do none of the work yourself: you split the request into tasks for the team.
@@ -60,7 +61,6 @@ def make_decompose(services: Services) -> Node:
             "plan": None,
             "mode": mode.model_dump(mode="json"),
             "tasks": dumped(records),
-            "spent": budget.spent.model_dump(mode="json"),
             "warnings": [
                 *state.get("warnings", []),
                 *(f"the plan was repaired: {note}" for note in dict.fromkeys(notes)),
@@ -86,18 +86,26 @@ async def _waits(plan: Plan, run: RunContext) -> bool:
 async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tuple[Plan, list[str]]:
     """The plan, and what was repaired in it."""
     if state.get("plan"):
-        return parse_plan(state["plan"]), []
+        plan = parse_plan(state["plan"])
+        if why := for_strangers(plan, run.services.team.names):
+            raise PlanInvalid(f"the plan cannot be used: {why}")
+        return plan, []
     if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
         return parse_plan(state["draft"]), []
     request = await _request(state, run)
     size = prompt_tokens([PLANNER, request, shape_text(PlanDraft)])
-    draft, _ = await ask_for(
-        run.services.models.for_agent(None),
-        PlanDraft,
-        [SystemMessage(PLANNER), HumanMessage(request)],
-        check=lambda draft: complaints(draft, state["goal"]),
-        call=recorded_calls(run, f"plan:{len(state.get('objections', []))}", budget, size, "plan"),
-    )
+
+    async def ask() -> Json:
+        draft, _ = await ask_for(
+            run.services.models.for_agent(None),
+            PlanDraft,
+            [SystemMessage(PLANNER), HumanMessage(request)],
+            check=lambda draft: complaints(draft, state["goal"]),
+            call=own_calls(run, budget, size, "plan"),
+        )
+        return draft.model_dump(mode="json")
+
+    draft = PlanDraft.model_validate(await recorded_step(f"plan:{len(state.get('objections', []))}", ask))
     return repair(draft, roles_of(run.services.team))
 
 

@@ -5,11 +5,12 @@ from langgraph.runtime import Runtime
 
 from nodes.policy.phases import ending
 from nodes.runtime.context import Node, open_context
+from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import ended_rows
 from state.channels import Terms, control_of, records_of
-from state.record import Usage
+from state.record import Doubt, Usage
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
 
@@ -29,6 +30,7 @@ def make_finish(services: Services) -> Node:
             report=state.get("report"),
         )
         run = open_context(services, state, runtime, phase)
+        await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")
         used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
             RUN, Usage()
         )
@@ -38,6 +40,8 @@ def make_finish(services: Services) -> Node:
             run.journal.row("run", {"phase": phase.value, "at": now}),
             *await ended_rows(run, outcomes, state.get("started_at", now), now),
         ]
+        for doubt in map(Doubt.model_validate, state.get("doubts", [])):
+            await run.emit("result_doubted", task_id=doubt.task_id or None, doubt=doubt.kind, said=doubt.said)
         await run.emit(
             "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
         )

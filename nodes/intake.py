@@ -6,7 +6,8 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from nodes.runtime.context import Node, open_context
-from nodes.runtime.rows import clear, listing
+from nodes.runtime.listener import TOO_LATE, refuse_waiting
+from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
 from state.channels import Terms, is_over
@@ -30,10 +31,10 @@ def make_intake(services: Services) -> Node:
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"] = run.services.clock.now()
         if run.outer is None and not run.by_hand:
-            rows = listing(run.thread_id, update["goal"], update["started_at"], services.door)
-            await run.store.abatch(rows)
+            await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
+        await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
         await clear(run.store, run.thread_id)
         await run.enter(begun_rows(run, update["started_at"]))
         return {**update, "warnings": skipped}
@@ -82,6 +83,9 @@ def _blank() -> Update:
         "handed_back": 0,
         "replanned": [],
         "unread": "",
+        "refused": {},
+        "unreviewed": "",
+        "doubts": [],
         "notes": [],
         "objections": [],
         "spent": {},

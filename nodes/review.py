@@ -1,7 +1,12 @@
-"""Review: check the results, send back what is not good enough, at most as often as the mode grants."""
+"""Review: check the results, send back what is not good enough, at most as often as the mode grants.
+
+No finished work waits for a reviewer that cannot be asked or understood: then the review is left out, which the report
+says.
+"""
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from langchain_core.messages import HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
@@ -15,15 +20,17 @@ from nodes.policy.readiness import sent_back
 from nodes.runtime.budget import Budget
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
-from nodes.runtime.durable import recorded_calls
+from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
+from nodes.runtime.rows import OWN
 from nodes.runtime.services import Services
 from state.channels import dumped, records_of
-from state.errors import BudgetUsedUp
+from state.errors import ModelFailed
 from state.record import TaskRecord
 from state.replies import Review
 from state.run import Mode, Phase
 from state.supervisor import SupervisorState, Update
+from state.text import Json
 
 LONGEST_SHOWN = 6_000
 """Characters of one result that a reviewing model is shown."""
@@ -52,17 +59,15 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
     """The work accepted, or some of it sent back; what the reviewer said is void where a human took the wheel."""
     records, budget = records_of(state), execution.budget
     mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
-    before, warnings = budget.spent, state.get("warnings", [])
-    feedback: dict[str, str] = {}
+    before, update, feedback = budget.used(OWN), Update(), dict[str, str]()
     if iteration < mode.review_rounds:
         try:
-            feedback = await _feedback(execution.run, state["goal"], records, iteration, budget)
-        except BudgetUsedUp as error:
-            warnings = [*warnings, f"the results were not reviewed: {error}"]
+            found = await _found(execution.run, state["goal"], records, iteration, budget)
         except Parked:
             return await catch_up(execution, state)
-    update: Update = {"spent": budget.spent.model_dump(mode="json"), "warnings": warnings}
-    if budget.spent != before and is_turned(changed := await catch_up(execution, state)):
+        feedback = found.faults | found.objections
+        update = {"refused": found.objections, "unreviewed": found.unreviewed}
+    if budget.used(OWN) != before and is_turned(changed := await catch_up(execution, state)):
         return {**update, **changed}
     if is_reviewed(feedback, iteration, mode.review_rounds):
         return {**update, "accepted": fingerprint(state["tasks"]), "phase": Phase.assembling.value}
@@ -70,34 +75,52 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
     return {**update, "tasks": dumped(back), "iteration": iteration + 1, "phase": Phase.executing.value}
 
 
-async def _feedback(
-    run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, budget: Budget
-) -> dict[str, str]:
-    """What is wrong, by task id: facts first, then a model's opinion of what functions did not do."""
-    found: dict[str, str] = {}
+@dataclass
+class _Found:
+    """What is wrong, by task id."""
+
+    faults: dict[str, str] = field(default_factory=dict)
+    """What can be told without a model."""
+    objections: dict[str, str] = field(default_factory=dict)
+    """A model's opinion of the rest, but for what functions did."""
+    unreviewed: str = ""
+    """Why there is no such opinion."""
+
+
+async def _found(run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, budget: Budget) -> _Found:
+    found = _Found()
     shown: list[TaskRecord] = []
     for record in (record for record in records if not is_decided(record)):
         by_model = is_by_model(record, run)
         broken = broken_citations(record, records)
         fault = faults_of(record, sourced=bool(run.paths), by_model=by_model, broken=broken, policy=run.policy)
         if fault:
-            found[record.id] = fault
+            found.faults[record.id] = fault
         elif by_model and record.status == "done":
             shown.append(record)
     if not shown:
         return found
     request = await asyncio.to_thread(_request, goal, shown)
     size = prompt_tokens([REVIEWER, request, shape_text(Review)])
-    opinion, _ = await ask_for(
-        run.services.models.for_agent(None),
-        Review,
-        [SystemMessage(REVIEWER), HumanMessage(request)],
-        call=recorded_calls(run, f"review:{iteration}", budget, size, "review"),
-    )
+
+    async def ask() -> Json:
+        review, _ = await ask_for(
+            run.services.models.for_agent(None),
+            Review,
+            [SystemMessage(REVIEWER), HumanMessage(request)],
+            call=own_calls(run, budget, size, "review"),
+        )
+        return review.model_dump(mode="json")
+
+    try:
+        opinion = Review.model_validate(await recorded_step(f"review:{iteration}", ask))
+    except ModelFailed as error:
+        found.unreviewed = str(error)
+        return found
     ids = {record.id for record in shown}
     for verdict in opinion.verdicts:
         if not verdict.accept and verdict.feedback.strip() and verdict.task_id in ids:
-            found[verdict.task_id] = verdict.feedback.strip()
+            found.objections[verdict.task_id] = verdict.feedback.strip()
     return found
 
 

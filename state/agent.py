@@ -146,6 +146,11 @@ class Team:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
+    @property
+    def names(self) -> list[str]:
+        """The agents' names, in their order."""
+        return list(self._by_name)
+
     def agent(self, name: str) -> AgentSpec:
         """The agent of that name; TeamInvalid if there is none."""
         try:
@@ -218,6 +223,8 @@ class Member(BaseModel):
     tasks: list[str] = []
     recruited: bool = False
     """Whether it is there because somebody asked for it on the way."""
+    unread: int = 0
+    """Messages in its mailbox that it was not given: it has ended, or does not look for mail while it works."""
 
 
 class Mail(BaseModel):

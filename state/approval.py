@@ -65,6 +65,8 @@ class Approval(BaseModel):
     asked_at: float = 0.0
     expires_at: float | None = None
     """Seconds since the epoch; then the policy decides. None: not yet asked."""
+    needs_human: bool = False
+    """Whether silence never approves it, whatever the policy says of its risk."""
     escalated: bool = False
     """Whether the first deadline has passed and somebody else was told."""
 

@@ -81,9 +81,15 @@ class RunState(Given, Result, total=False):
     objections: list[str]
     """What humans said when they rejected a plan or a task: for whoever plans again."""
     spent: Json
-    """Usage that is not in `tasks`: the supervisor's own calls, and work that was done again."""
+    """What the supervisor's own calls had used, in runs of a version that did not put them on the ledger."""
     worked_s: float
     """Seconds that executing has taken so far, over all rounds."""
+    refused: dict[str, str]
+    """What the reviewing model said to what it has sent back in the last round, by task id."""
+    unreviewed: str
+    """Why the last review could not be had; empty otherwise."""
+    doubts: list[Json]
+    """Why what was delivered is not a plain success (`Doubt`), as of the report."""
     warnings: list[str]
     error: str | None
     at_limit: bool

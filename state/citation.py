@@ -2,14 +2,31 @@
 
 A label names a place in the sources in one word, so that a model can copy it: `[langgraph.md#L12-L14]` (lines),
 `[study.pdf#p3]` (page), `[prices.csv#r2-r9]` (rows, the first after the header is 1), `[prices.csv#table]` (computed
-from the whole table). Tools hand labels out; results carry them; the report turns them into numbered sources.
+from the whole table); `UNITS` has all letters. What lies in a file of many parts, such as a sheet or a file of an
+archive, is named like a file in a folder: `[prices.xlsx/2026#r6]`. Tools hand labels out; results carry them; the
+report turns them into numbered sources.
 """
 
 import re
 
 from pydantic import BaseModel, ConfigDict
 
-LABEL = re.compile(r"\[(?P<file>[^\[\]#\n]{1,400})#(?P<place>[Lpr]\d+(?:-[Lpr]\d+)?|table)\]")
+UNITS = {
+    "L": "line",
+    "p": "page",
+    "r": "row",
+    "b": "paragraph",
+    "s": "slide",
+    "h": "chapter",
+    "m": "message",
+    "c": "cell",
+}
+"""What files are counted in, by the letter that stands in a place."""
+SPAN = rf"[{''.join(UNITS)}]\d{{1,9}}(?:-[{''.join(UNITS)}]\d{{1,9}})?"
+"""The pattern of a place that is counted."""
+LABEL = re.compile(rf"\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN}|table)\]")
+SHEET = re.compile(r"(?P<book>.*\.(?:xlsx|xlsm|xlsb|xls|ods))/(?P<sheet>[^/]+)", re.IGNORECASE)
+"""A sheet of a workbook, as `file` has it."""
 _WITH_SPACE = re.compile(rf"{LABEL.pattern}(?:[ \t]+(?=[.,;:](?:\s|$)))?")
 
 
@@ -26,15 +43,34 @@ class Citation(BaseModel):
     """What stands there, to the letter (line breaks included); for `table`, how the figure was computed."""
 
     exact: str = ""
-    """The lines of the quote itself, where `place` is wider; empty where it is not, or unknown."""
+    """The lines of the quote itself, where `place` is wider, or its cells in a sheet (`=B7`, `=A7:C7`); empty where it
+    is not, or unknown."""
 
     section: str = ""
-    """The headings above, of a web page: its line numbers are not what a reader sees."""
+    """The headings above, in a file whose numbers are not what a reader sees: a web page, a text document."""
 
     @property
     def label(self) -> str:
         """The form that stands in texts: `[file#place]`."""
         return f"[{self.file}#{self.place}]"
+
+    @property
+    def shown_file(self) -> str:
+        """The file as people say it: `prices.xlsx, sheet 2026`."""
+        sheet = SHEET.fullmatch(self.file)
+        return f"{sheet['book']}, sheet {sheet['sheet']}" if sheet else self.file
+
+    @property
+    def shown_place(self) -> str:
+        """The place as people say it: `lines 12-14`, `slide 4`, `B7`; empty for a table as a whole."""
+        place = self.exact or self.place
+        if place.startswith("="):
+            return place[1:]
+        if place == "table":
+            return ""
+        first, _, last = place.partition("-")
+        unit = UNITS[place[0]]
+        return f"{unit}s {first[1:]}-{last[1:]}" if last and last != first else f"{unit} {first[1:]}"
 
 
 class Claim(BaseModel):

@@ -10,6 +10,7 @@
     |   +-- ThreadBusy                    another process runs that thread, or work is in flight on it
     |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
     |   +-- DatabaseUnusable              not a database, read-only, locked or full
+    |   +-- ThreadDamaged                 what the database has of a thread cannot be read; the others can
     |   +-- SettingsInvalid               an environment variable that cannot be understood
     |   +-- ExtraMissing                  what was asked for needs an extra that is not installed
     +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
@@ -81,6 +82,18 @@ class AgentsMissing(BadInput):
 
 class DatabaseUnusable(BadInput):
     """Not a database, read-only, locked or full."""
+
+
+class ThreadDamaged(BadInput):
+    """What the database has of a thread cannot be read. Other threads are served as ever."""
+
+    def __init__(self, thread_id: str, why: str) -> None:
+        told = " ".join(why.split())[:200]
+        super().__init__(
+            f"thread {thread_id!r} cannot be read ({told}): it is damaged, or of another version; "
+            "`baton doctor` says what can be saved"
+        )
+        self.thread_id = thread_id
 
 
 class SettingsInvalid(BadInput):

@@ -23,8 +23,10 @@ EventKind = Literal[
     "approval_requested",
     "approval_answered",
     "control_changed",
+    "signal_refused",
     "budget_exceeded",
     "server_paused",
+    "result_doubted",
     "run_finished",
 ]
 
@@ -42,7 +44,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "agent_reported": ("said?",),
     "mail_delivered": ("sender", "to", "messages", "lost", "capacity"),
     "delegation_started": ("worker", "task", "depth", "constraints?"),
-    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?"),
+    "delegation_completed": ("worker", "task", "depth", "status", "tokens", "duration_s", "reason?", "result?"),
     # The whole question, but for what the event itself says and for its schema.
     "approval_requested": tuple(
         f"{name}{OPTIONAL * (field.default is None)}"
@@ -51,8 +53,10 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     ),
     "approval_answered": ("id", "decision", "by", "message"),
     "control_changed": tuple(Control.model_fields),
+    "signal_refused": ("signal", "by", "reason"),
     "budget_exceeded": ("reason",),
     "server_paused": ("server", "delay_s"),
+    "result_doubted": ("doubt", "said"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
 """What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""

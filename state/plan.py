@@ -30,6 +30,8 @@ class Task(BaseModel):
     """What is to be done, in words an agent understands."""
     role: str = Field(default="generalist", min_length=1, max_length=64)
     """Who should do it: a role or an agent's name. A suggestion; routing has the last word."""
+    to: str = Field(default="", max_length=64)
+    """The agent that does it, by name, whatever the scores are; empty: whoever fits best."""
     kind: str = Field(default="general", min_length=1, max_length=64)
     """See `Kind`; a plan may use kinds of its own, which then share the default failure threshold."""
     depends_on: list[TaskId] = []

@@ -49,7 +49,7 @@ class Policy(BaseModel):
     sensitive_actions: list[str] = ["delete", "publish", "pay", "send", "share"]
     """Actions whose name contains one of these ask a human first (15.12.8)."""
     consecutive_failures: int = Field(default=3, ge=1)
-    """Failures of one agent in a row that call a human (15.12.2)."""
+    """Failures in a row that call a human (15.12.2): tasks of one agent, or tries of one required task."""
     decision_timeout_s: float | None = Field(default=None, gt=0)
     """Seconds an agent has for one try before a human is called (15.12.2); None: only its own `limits.timeout_s`."""
     token_budget: int | None = Field(default=None, ge=1)

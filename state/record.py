@@ -90,6 +90,27 @@ class Usage(BaseModel):
         )
 
 
+DoubtKind = Literal["unreviewed", "refused", "unseen", "limited", "silence", "confidence", "unedited"]
+
+
+class Doubt(BaseModel):
+    """Why something that was delivered is not a plain success.
+
+    `unreviewed`: the review could not be had. `refused`: the reviewer was not content to the end. `unseen`: it was done
+    again, and nobody has looked at it since. `limited`: a limit cut the work or the answer short. `silence`: nobody
+    answered, and the policy accepted the result. `confidence`: the agent is less sure than the policy asks for.
+    `unedited`: the report could not be written by the model, and the results stand there one after the other.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: DoubtKind
+    task_id: str = ""
+    """The task it is about; empty where it is about the whole."""
+    said: str
+    """One line for people."""
+
+
 class Outcome(BaseModel):
     """What came of one task. Plain JSON when dumped: that is what is checkpointed."""
 
@@ -111,6 +132,8 @@ class Outcome(BaseModel):
     failure: Failure | None = None
     limited: str = ""
     """Which limit cut the work short, where one did: what was delivered is not a plain success."""
+    doubts: list[Doubt] = []
+    """What is known to be in doubt of it: an answer without an end, what a nested supervisor doubts."""
     handed_to: str = ""
     """The agent that finishes the task in this one's place, where it was handed over."""
     attempts: int = 0
@@ -151,7 +174,11 @@ class TaskRecord(BaseModel):
     marks: list[FiredTrigger] = []
     """What speaks for asking a human before it runs: sensitive, out of scope."""
     recruited_by: str | None = None
-    """The task (or `human`) that asked for it, where it was not in the plan."""
+    """The task or the person that asked for it, where it was not in the plan."""
+    by_person: bool = False
+    """Whether that is a person, who may be called like a task."""
+    needed_by: list[str] = []
+    """Tasks that wait for it, where a person said so."""
     reused: bool = False
     """Whether the recruit went to an idle member, so that the team did not grow."""
 
@@ -164,6 +191,11 @@ class TaskRecord(BaseModel):
     def is_by_human(self) -> bool:
         """Whether a human gave its result: nobody does it again."""
         return self.status == "done" and self.outcome is not None and self.outcome.agent == HUMAN
+
+    @property
+    def recruiter(self) -> str | None:
+        """The task that asked for it; what depends on that one waits for this one too."""
+        return None if self.by_person else self.recruited_by
 
     @property
     def agent(self) -> str | None:

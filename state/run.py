@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
 from state.approval import Approval
-from state.record import Artifact, Score, Usage
+from state.record import Artifact, Doubt, Score, Usage
 
 RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"]
 WaitsFor = Literal["", "answers", "release", "resume", "process", "model", "team"]
@@ -42,6 +42,27 @@ class TaskView(BaseModel):
     """Why a human is asked before it is done, or before what it does takes effect."""
 
 
+class DelegationView(BaseModel):
+    """A part of a task that one agent has another do."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    task_id: str
+    """The task of the plan that it is a part of."""
+    agent: str
+    """Who delegated it."""
+    worker: str
+    task: str
+    """What the worker was asked to do."""
+    constraints: str = ""
+    status: str
+    result: JsonValue = None
+    """All that the worker answered."""
+    confidence: float | None = None
+    error: str | None = None
+    tokens: int = 0
+
+
 ModeName = Literal["simple", "dag", "supervisor"]
 
 
@@ -73,6 +94,8 @@ class Run(BaseModel):
     query: str
     report: str | None = None
     tasks: list[TaskView] = []
+    delegations: list[DelegationView] = []
+    """Parts of tasks that agents had others do, by task and in the order in which they began."""
     approvals: list[Approval] = []
     """Open questions, most urgent first."""
     handover: dict[str, JsonValue] | None = None
@@ -89,8 +112,10 @@ class Run(BaseModel):
     """One line: why it failed, or what was not done."""
     missing_agents: list[str] = []
     """Agents that it needs to go on, and that are not in the team of whoever looks; known only while it lies still."""
+    doubts: list[Doubt] = []
+    """Why what was delivered is not a plain success; a run that is `complete` without any is one."""
     warnings: list[str] = []
-    """What could not be used, and was left out."""
+    """What could not be used, and was left out; and what is in doubt."""
     started_at: float | None = None
     finished_at: float | None = None
 

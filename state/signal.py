@@ -68,6 +68,8 @@ class Recruit(_Signal):
     task: str = Field(min_length=1, max_length=20_000)
     recruiter: str | None = None
     """The task that asks, where an agent does: what depends on it waits for the recruit too."""
+    needed_by: list[str] = []
+    """Ids of tasks that have not begun, and that wait for what comes of it."""
 
 
 class Retire(_Signal):

@@ -17,7 +17,7 @@ from graph.cli.console import out, table
 from graph.cli.launch import agents_in, existing, recalled
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
-from graph.cli.result import onward, open_questions, show_markdown, summary, to_hand_back, why_it_stands
+from graph.cli.result import onward, open_questions, show_markdown, standing, summary, to_hand_back, why_it_stands
 from graph.cli.screen import (
     action_of,
     command,
@@ -37,10 +37,13 @@ from graph.sqlite.lease import Leases
 from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
 from state.approval import Approval, Entry
-from state.errors import BadInput
+from state.errors import BadInput, ThreadDamaged
 from state.run import Run, RunStatus, TaskView
 
 T = TypeVar("T")
+
+PAGE = 100
+"""Runs on a page, unless another number is asked for."""
 
 
 def look(db: Path | None, question: Callable[[Reading], Awaitable[T]]) -> T:
@@ -174,7 +177,7 @@ def _row(task: TaskView) -> list[str]:
 def _next_steps(run: Run, db: Path | None) -> list[str]:
     """What can be done now, as commands."""
     if run.has_ended and run.report:
-        return [f"report: {command('status', run.thread_id, '--report', db=db)}"]
+        return [f"report: {command('status', run.thread_id, '--report', db=db)}", *filter(None, [onward(run, db)])]
     steps = open_questions(run, db)
     if "hand-back" in run.hint:
         return [*steps, to_hand_back(run, db)]
@@ -182,14 +185,28 @@ def _next_steps(run: Run, db: Path | None) -> list[str]:
     return [*steps, way] if way else steps
 
 
-def runs(db: Db = None, as_json: AsJson = False) -> int:
-    """List all runs, newest first.
+def runs(
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Runs on a page")] = PAGE,
+    page: Annotated[int, typer.Option("--page", metavar="N", min=1, help="1 has the newest")] = 1,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
+    """List the last run of each thread, newest first, page by page.
 
     Examples:
       baton runs
-      baton runs --json
+      baton runs --page 2 --limit 20 --json
     """
-    found = look(db, lambda reading: reading.runs(partial(seen, reading)))
+    before = limit * (page - 1)
+
+    async def asked(reading: Reading) -> tuple[list[Run], bool]:
+        view = partial(seen, reading)
+        found = await reading.runs(view, limit=limit, offset=before, on_damaged=tell)
+        return found, bool(await reading.listed(1, before + limit))
+
+    found, are_more = look(db, asked)
+    if are_more:
+        print_err(f"there are older runs: {command('runs', '--page', str(page + 1), '--limit', str(limit), db=db)}")
     if as_json:
         put_json([run_as_json(run) for run in found])
         return 0
@@ -200,11 +217,16 @@ def runs(db: Db = None, as_json: AsJson = False) -> int:
     return 0
 
 
+def tell(damaged: ThreadDamaged) -> None:
+    """Name a thread that cannot be read, beside those that can."""
+    print_err(f"baton: {one_line(str(damaged), 400)}")
+
+
 def _run_row(run: Run) -> list[str]:
     done = sum(task.status == "done" for task in run.tasks)
     started = datetime.fromtimestamp(run.started_at).astimezone().strftime("%Y-%m-%d %H:%M") if run.started_at else ""
     tasks, tokens = f"{done}/{len(run.tasks)}", f"{run.usage.total_tokens:,}"
-    return [one_line(run.thread_id), run.status, run.phase, tasks, tokens, started, one_line(run.query, 60)]
+    return [one_line(run.thread_id), standing(run), run.phase, tasks, tokens, started, one_line(run.query, 60)]
 
 
 def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -> int:
@@ -217,7 +239,7 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
 
     async def asked(reading: Reading) -> tuple[list[tuple[str, Approval]], float]:
         view = partial(seen, reading)
-        runs = [await view(thread)] if thread is not None else await reading.runs(view, only_open=True)
+        runs = [await view(thread)] if thread is not None else await reading.runs(view, only_open=True, on_damaged=tell)
         pairs = [(run.thread_id, question) for run in runs for question in run.approvals]
         return pairs, reading.clock.now()
 

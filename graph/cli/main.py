@@ -7,6 +7,7 @@ below `Examples:` are shown as they are. A command's file is imported when the c
 import ast
 import inspect
 import io
+import logging
 import os
 import sys
 import traceback
@@ -45,6 +46,10 @@ COMMANDS = {
     "graph": "graph.cli.drawing",
 }
 """Every command, in the order of the overview, with the file that has its function."""
+
+QUIET = ("langchain_core.callbacks", "apprise")
+"""Libraries whose warnings the terminal does not repeat: a question that stops a callback is asked, and that a message
+reached nobody is said by Baton."""
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,
@@ -137,6 +142,8 @@ def make_app() -> typer.Typer:
 def main(args: Sequence[str] | None = None) -> int:
     """The console script: runs one command and returns its exit code. Nothing leaves here as a traceback."""
     _accept_any_text()
+    for library in QUIET:
+        logging.getLogger(library).addHandler(logging.NullHandler())
     given = list(sys.argv[1:] if args is None else args)
     try:
         return int(make_app()(given or ["--help"], prog_name="baton", standalone_mode=False) or 0)

@@ -42,8 +42,9 @@ def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> 
     for warning in run.warnings:
         print_err(f"warning: {one_line(warning)}")
     print_err(summary(run))
-    problem = _written(run, report) if run.report else ""
-    if run.report and not as_json:
+    is_wanted = run.has_ended or any(task.status == "done" for task in run.tasks)
+    problem = _written(run, report) if run.report and is_wanted else ""
+    if run.report and is_wanted and not as_json:
         _show(run.report, "" if problem else str(report))
     if as_json:
         put_json(run_as_json(run))
@@ -57,12 +58,17 @@ def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> 
 def summary(run: Run) -> str:
     """One line: how it stands, how much was done, what it took."""
     done = sum(task.status == "done" for task in run.tasks)
-    parts = [f"{run.status}: thread {run.thread_id}", f"{done} of {len(run.tasks)} tasks done"]
+    parts = [f"{standing(run)}: thread {run.thread_id}", f"{done} of {len(run.tasks)} tasks done"]
     if run.usage.total_tokens:
         parts.append(f"{run.usage.total_tokens:,} tokens")
     if run.started_at and run.finished_at:
         parts.append(seconds(run.finished_at - run.started_at))
     return one_line(", ".join(parts))
+
+
+def standing(run: Run) -> str:
+    """The status, and whether what was delivered is in doubt: no plain `complete` then."""
+    return f"{run.status} with {counted(len(run.doubts), 'doubt')}" if run.doubts else run.status
 
 
 def write_report(path: Path, text: str) -> None:
@@ -131,9 +137,13 @@ def why_it_stands(run: Run) -> str:
 
 
 def onward(run: Run, db: Path | None) -> str:
-    """The way on for a run that lies still, with its command; empty where only an answer moves it."""
+    """The way on for a run that lies still or was not successful, with its command; empty where there is none."""
     if "resume" in run.hint:
-        return f"go on with: {command('resume', run.thread_id, db=db)}"
+        other = f", or with another model: {command('resume', run.thread_id, '--model', 'NAME', db=db)}"
+        return f"go on with: {command('resume', run.thread_id, db=db)}{other * (run.waits_for == 'model')}"
+    if run.has_ended and run.status in ("failed", "partial") and run.tasks:
+        plan = command("status", run.thread_id, "--plan", db=db)
+        return f"try again with the same plan, or a mended one: {plan} > plan.yaml, baton run QUERY --plan plan.yaml"
     if run.missing_agents:
         given = command("resume", run.thread_id, "--team", "FILE", db=db)
         return f"go on with the program that started it, or with its team file: {given}"
@@ -160,10 +170,10 @@ def _explained(run: Run, db: Path | None) -> int:
     code = OF_RUN[run.status]
     if run.status == "running":
         print_err("another process runs it, and was told")
-    elif run.status == "partial":
-        return fail(f"partial: {one_line(run.error or 'something is missing')}", code)
-    elif run.status == "failed" and run.has_ended:
-        return fail(one_line(run.error or "the run failed"), code)
+    elif run.has_ended and run.status in ("partial", "failed"):
+        why = run.error or "something is missing"
+        said = "; ".join(filter(None, [f"partial: {why}" if run.status == "partial" else why, onward(run, db)]))
+        return fail(one_line(said), code)
     elif run.status == "handed_over":
         _show_handover(run, db)
     elif run.status == "waiting":

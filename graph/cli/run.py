@@ -34,6 +34,9 @@ def run(  # the options are the contract
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The report [default: artifacts/THREAD/report.md]")
     ] = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="AGENT", help="Who does all of it, by name, instead of a plan")
+    ] = "",
     budget_tokens: Annotated[
         int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens the run may use")
     ] = None,
@@ -53,14 +56,14 @@ def run(  # the options are the contract
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
     policy: Json = {key: value for key, value in changes.items() if value is not None}
     session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
-    return session.carry_out(_starting(query, sources or [], session, given))
+    return session.carry_out(_starting(query, sources or [], session, given, to))
 
 
-def _starting(query: str, sources: list[str], session: Session, plan: Plan | None) -> Verb:
+def _starting(query: str, sources: list[str], session: Session, plan: Plan | None, to: str) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
         if await _is_free(sup, session.thread_id) and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
-        return await sup.start(query, sources, session.thread_id, plan=plan, on_event=on_event)
+        return await sup.start(query, sources, session.thread_id, plan=plan, to=to, on_event=on_event)
 
     return start
 
@@ -87,11 +90,20 @@ def _absolute(path: Path | None) -> str | None:
     return str(path.absolute()) if path else None
 
 
-def resume(thread: Thread, team: TeamFile = None, db: Db = None, as_json: AsJson = False) -> int:
+def resume(
+    thread: Thread,
+    team: TeamFile = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Chat model [default: the one it was started with]")
+    ] = None,
+    db: Db = None,
+    as_json: AsJson = False,
+) -> int:
     """Go on with a run after a crash, a pause, or with answers given.
 
     Examples:
       baton resume launch
+      baton resume launch --model gpt-4o
     """
-    session = going_on(thread, db, team, as_json=as_json)
+    session = going_on(thread, db, team, model, as_json=as_json)
     return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))

@@ -2,7 +2,6 @@
 
 import asyncio
 import getpass
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,8 +40,8 @@ class Session:
     """Whether whatever is asked is approved."""
     policy: Json = field(default_factory=dict)
     asker: Asker = field(default_factory=Asker)
-    is_team_new: bool = False
-    """Whether the team was given just now, and is kept if the run can go on with it."""
+    is_launch_new: bool = False
+    """Whether the team or the model was given just now, and is kept if the run can go on with it."""
 
     def carry_out(self, verb: Verb) -> int:
         """Run until it ends or a human is needed who is not here; the exit code."""
@@ -53,8 +52,6 @@ class Session:
             raise Interrupted(f"interrupted; nothing is lost: {again}") from error
 
     def _carry_out(self, verb: Verb) -> int:
-        # A question stops a callback of LangChain's: that is no warning where it is about to be asked.
-        logging.getLogger("langchain_core.callbacks").addHandler(logging.NullHandler())
         run, artifacts = asyncio.run(self._go(verb))
         # Each answer opens the database anew: nothing is held while a human thinks.
         while run.status == "waiting" and (answers := self._answers(run)):
@@ -71,7 +68,7 @@ class Session:
             watching(sup, self.thread_id, as_json=self.as_json) as on_event,
         ):
             run = await verb(sup, on_event)
-            if self.is_team_new and not run.missing_agents and sup.graph.store:
+            if self.is_launch_new and not run.missing_agents and sup.graph.store:
                 await remember(sup.graph.store, self.thread_id, self.launch)
             return run, sup.services.artifacts
 
@@ -107,8 +104,10 @@ def who(by: str | None) -> str:
         return HUMAN
 
 
-def going_on(thread_id: str, db: Path | None, team: Path | None = None, *, as_json: bool) -> Session:
-    """The session of a thread that was started before, with what it was started with, or with another team file.
+def going_on(
+    thread_id: str, db: Path | None, team: Path | None = None, model: str | None = None, *, as_json: bool
+) -> Session:
+    """The session of a thread that was started before, with what it was started with, or with another team or model.
 
     Raises:
         BadInput: there is no such database.
@@ -116,4 +115,7 @@ def going_on(thread_id: str, db: Path | None, team: Path | None = None, *, as_js
     launch = asyncio.run(recall(existing(db), thread_id))
     if team is not None:
         launch = launch.model_copy(update={"team": str(team.absolute())})
-    return Session(thread_id, db, launch, as_json=as_json, is_team_new=team is not None)
+    if model is not None:
+        launch = launch.model_copy(update={"model": model})
+    is_new = team is not None or model is not None
+    return Session(thread_id, db, launch, as_json=as_json, is_launch_new=is_new)

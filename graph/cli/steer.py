@@ -61,6 +61,9 @@ def recruit(
     thread: Thread,
     role: Annotated[str, typer.Option("--role", metavar="R", help="Who is needed")],
     task: Annotated[str, typer.Option("--task", metavar="T", help="What is to be done")],
+    needed_by: Annotated[
+        list[str] | None, typer.Option("--for", metavar="TASK", help="A task that waits for it; repeatable")
+    ] = None,
     by: By = None,
     db: Db = None,
     as_json: AsJson = False,
@@ -69,8 +72,10 @@ def recruit(
 
     Examples:
       baton recruit launch --role analyst --task "Check the totals"
+      baton recruit launch --role analyst --task "Check the totals" --for summary
     """
-    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Recruit(by=who(by), role=role, task=task)))
+    made = _usable(lambda: Recruit(by=who(by), role=role, task=task, needed_by=needed_by or []))
+    return _send(thread, db, as_json=as_json, signal=made)
 
 
 def retire(

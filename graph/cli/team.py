@@ -91,14 +91,15 @@ def _described(agent: AgentSpec) -> dict[str, JsonValue]:
 
 def _member(member: Member, agent: AgentSpec | None) -> dict[str, JsonValue]:
     known: dict[str, JsonValue] = _described(agent) if agent else {"name": member.agent, "role": member.role}
-    return {**known, "status": member.status, "tasks": [*member.tasks], "recruited": member.recruited}
+    status: dict[str, JsonValue] = {"status": member.status, "tasks": [*member.tasks], "recruited": member.recruited}
+    return {**known, **status, "unread": member.unread}
 
 
 def _show(agents: list[dict[str, JsonValue]], *, as_json: bool) -> None:
     if as_json:
         put_json([*agents])
         return
-    columns = ["name", "role", "status", "tasks", "specialty", "tools", "kinds"]
+    columns = ["name", "role", "status", "tasks", "unread", "specialty", "tools", "kinds"]
     shown = [column for column in columns if column in agents[0]]
     listed = table(*shown)
     for agent in agents:

@@ -38,11 +38,17 @@ def explained(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if "not a database" in str(error):
+        if is_damage(error):
             raise DatabaseUnusable(
-                f"{path} is not a Baton database, or is damaged; give another file with --db"
+                f"{path} is not a Baton database, or is damaged; give another file with --db "
+                f"({error}: `baton doctor` says what can be saved)"
             ) from error
         raise DatabaseUnusable(f"database {path} cannot be used: {error}; {_advice(error)}") from error
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file is damaged, where other errors pass."""
+    return any(sign in str(error) for sign in ("malformed", "not a database", "decode", "no such"))
 
 
 def _advice(error: sqlite3.Error) -> str:

@@ -31,12 +31,13 @@ class Fence:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[object] | None = None
-        self._is_left = False
+        self.is_left = False
         self._was_cancelled = False
 
     def enter(self) -> None:
         """What this task does from now on is done under the lease; again where a generator goes on in another task."""
         self._task = asyncio.current_task()
+        forget_left()
         if self not in _FENCES.get():
             _FENCES.set((*_FENCES.get(), self))
 
@@ -46,7 +47,7 @@ class Fence:
         Raises:
             LeaseLost: somebody has taken the thread over meanwhile, whatever has become of the work.
         """
-        self._is_left = True
+        self.is_left = True
         _FENCES.set(tuple(fence for fence in _FENCES.get() if fence is not self))
         if self.is_lost:
             if self._was_cancelled and self._task and self._task.uncancel():
@@ -79,9 +80,14 @@ class Fence:
             raise self.error()
 
     def _cancel(self) -> None:
-        if self._task and not self._is_left:
+        if self._task and not self.is_left:
             self._was_cancelled = True
             self._task.cancel()
+
+
+def forget_left() -> None:
+    """What this task does from now on is not the work of leases that were given back: that only has begun it."""
+    _FENCES.set(tuple(fence for fence in _FENCES.get() if not fence.is_left))
 
 
 def check_fences(cursor: sqlite3.Cursor) -> None:

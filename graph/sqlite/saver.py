@@ -3,6 +3,9 @@
 What is done to a thread is done to the threads below it, too: those of graphs that are agents of its run.
 
 Each call is one transaction, done whole or not at all: half of what a node returned would lose where the run goes next.
+
+Checkpoint ids sort by time, and the last one of a thread is where it goes on. A process whose clock is behind that of
+the one before would write checkpoints that nobody ever reads: so ids made here are above those that were read here.
 """
 
 import sqlite3
@@ -18,6 +21,7 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
+from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -66,8 +70,28 @@ DELETE FROM {{table}} WHERE {_THREADS.format(":thread")} AND checkpoint_id < (
     WHERE last.thread_id = {{table}}.thread_id AND last.checkpoint_ns = {{table}}.checkpoint_ns
 )
 """
+_LAST = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
 _DELETE = f"DELETE FROM {{table}} WHERE {_THREADS.format(':thread')}"
 _TABLES = ("writes", "checkpoints")
+
+
+FARTHEST = 1 << 59
+"""Time of an id, in 100 ns since 1582: the year 3409. One beyond comes from no clock, and would spoil all others'."""
+
+
+def keep_ids_above(checkpoint_id: str) -> None:
+    """Make no id in this process, from now on, that sorts below this one.
+
+    The last time that LangGraph has made an id of is private to it. Tried instead: giving a checkpoint another id when
+    it is put; but LangGraph has named what is pending on it by then, and derives the ids of its tasks from it.
+    """
+    try:
+        seen = ids.UUID(checkpoint_id)
+    except ValueError:
+        return
+    if seen.version == 6 and seen.time < FARTHEST:
+        last = vars(ids)["_last_v6_timestamp"]
+        vars(ids)["_last_v6_timestamp"] = max(last or 0, seen.time)
 
 
 class Saver(SqliteSaver):
@@ -78,6 +102,16 @@ class Saver(SqliteSaver):
         super().__init__(connection.sqlite, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
         self.lock = connection.lock
         self._own = connection
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, or the last one of its thread; ids made from now on are later."""
+        found = super().get_tuple(config)
+        if found is not None:
+            where = found.config["configurable"]
+            with self.cursor(transaction=False) as cursor:
+                cursor.execute(_LAST, (where["thread_id"], where["checkpoint_ns"]))
+                keep_ids_above(str(cursor.fetchone()[0]))
+        return found
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or the last one of its thread."""

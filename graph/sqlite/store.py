@@ -1,27 +1,42 @@
 """LangGraph's SQLite store for async code: each batch is one transaction, done whole or not at all.
 
-LangGraph's own commits what a batch has done so far when one of its writes fails.
+LangGraph's own commits what a batch has done so far when one of its writes fails. And where one row of a search is not
+the JSON that it should be, the others are found all the same: whoever needs that one sees that it has nothing.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, cast
 
 from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.sqlite import SqliteStore
 
 from graph.sqlite.connection import Connection
 
+DAMAGED = "damaged"
+"""The only field of a value that cannot be read."""
+
 _WRITES: ContextVar[bool] = ContextVar("baton_batch_writes", default=True)
 """Whether the batch that is done now writes; LangGraph does not tell `_cursor`."""
+
+
+def _value_of(content: object) -> dict[str, Any]:
+    """The value of a row; of one that is damaged, none of the fields that whoever reads it looks for."""
+    try:
+        value = json.loads(cast(str, content))
+    except (ValueError, TypeError):
+        value = None
+    return value if isinstance(value, dict) else {DAMAGED: True}
 
 
 class Store(SqliteStore):
     """The rows of all threads."""
 
     def __init__(self, connection: Connection) -> None:
-        super().__init__(connection.sqlite)
+        super().__init__(connection.sqlite, deserializer=_value_of)
         self.lock = connection.lock
         self._own = connection
 
@@ -35,6 +50,8 @@ class Store(SqliteStore):
         before = _WRITES.set(any(isinstance(op, PutOp) for op in asked))
         try:
             return super().batch(asked)
+        except ValueError as error:  # LangGraph's own words around what SQLite said
+            raise error.__context__ if isinstance(error.__context__, sqlite3.Error) else error from None
         finally:
             _WRITES.reset(before)
 

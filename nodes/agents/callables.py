@@ -25,8 +25,9 @@ from nodes.agents.invocation import Invocation
 from nodes.agents.prompts import agent_input
 from nodes.agents.results import outcome_of, result_of
 from nodes.agents.tool_guard import ToolGuard
-from nodes.runtime.calling import Parked, call, first_of_group, in_thread
+from nodes.runtime.calling import Parked, call, first_of_group
 from nodes.runtime.desk import Desk
+from nodes.tools.thread import in_thread
 from state.errors import AgentFailed
 from state.record import Outcome, Usage
 from state.text import to_json
@@ -56,7 +57,7 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
     outcome = outcome_of(returned, invocation.spec.name, invocation.brief)
     uncounted = _beyond(outcome.usage, metered.used)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, uncounted)
-    return outcome.model_copy(update={"usage": uncounted + metered.used})
+    return outcome.model_copy(update={"usage": uncounted + metered.used, "doubts": metered.doubts})
 
 
 def _beyond(declared: Usage, counted: Usage) -> Usage:
@@ -90,7 +91,7 @@ async def run_runnable(invocation: Invocation) -> Outcome:
         await guard.close()
     outcome = outcome_of(result_of(answer), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-    return outcome.model_copy(update={"usage": outcome.usage + metered.used})
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts})
 
 
 ASKED = "interrupts"

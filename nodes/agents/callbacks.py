@@ -23,13 +23,14 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
 from nodes.llm.ask import COUNTED, AskedModel, explain, headers_of, usage_of
+from nodes.llm.cut_off import CUT_OFF_ONCE, doubt_of_end, is_cut_off
 from nodes.llm.server import address_in
 from nodes.llm.tokens import prompt_tokens
 from nodes.runtime.calling import Parked
 from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.turns import Turn, patience, turn
 from state.errors import AgentFailed
-from state.record import Usage
+from state.record import Doubt, Usage
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,8 @@ class BudgetCallbacks(AgentCallbacks):
         super().__init__()
         self._is_limited = is_limited
         self.used = Usage()
+        self._is_cut_off = False
+        """Whether the last reply was."""
         self._invocation = invocation
         self._open: dict[UUID, tuple[AsyncExitStack, OuterReservation, Turn]] = {}
         self._asked: dict[UUID, ModelCall] = {}
@@ -261,6 +264,8 @@ class BudgetCallbacks(AgentCallbacks):
         used = _used(made, call.size if call else 0) if isinstance(made, LLMResult) else None
         if call and isinstance(made, Exception):
             self._failed = made, call
+        if isinstance(made, LLMResult) and (call_id in self._unreserved or call_id in self._open):
+            self._is_cut_off = bool((message := _message(made)) and is_cut_off(message))
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
             self._told.pop(call_id, None)
@@ -277,6 +282,12 @@ class BudgetCallbacks(AgentCallbacks):
                 own.answered({})
             self.used += used or Usage(calls=1)
             await stack.aclose()
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """What is in doubt of what came of the calls: the last reply may have no end."""
+        about = self._invocation.brief.task.id
+        return [doubt_of_end(self._invocation.spec.name, about, CUT_OFF_ONCE)] if self._is_cut_off else []
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -322,6 +333,11 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _used(made: LLMResult, prompt: int) -> Usage:
+    message = _message(made)
+    return usage_of(message, prompt) if message else Usage(calls=1)
+
+
+def _message(made: LLMResult) -> AIMessage | None:
     first = made.generations[0][0] if made.generations and made.generations[0] else None
     message = first.message if isinstance(first, ChatGeneration) else None
-    return usage_of(message, prompt) if isinstance(message, AIMessage) else Usage(calls=1)
+    return message if isinstance(message, AIMessage) else None

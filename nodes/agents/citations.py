@@ -178,14 +178,14 @@ class _Checker:
         located = sources.find(parts, at.file, at.place)
         if located is None or not _counts(located, denies=denies):
             return None
-        exact = located.place if at.place.startswith("L") else ""
+        exact = located.place if at.place.startswith("L") else located.cells
         return self._cited(name, at.place, located.quote, sources, exact)
 
     def _corrected(self, located: Located, sources: Sources) -> Citation:
-        return self._cited(located.file, located.place, located.quote, sources)
+        return self._cited(located.file, located.place, located.quote, sources, located.cells)
 
     def _cited(self, file: str, place: str, quote: str, sources: Sources, exact: str = "") -> Citation:
-        section = sources.trail_at(file, exact or place) if sources.is_webpage(file) else ""
+        section = sources.trail_at(file, exact if exact.startswith("L") else place)
         return Citation(file=file, place=place, quote=quote, exact=exact, section=section)
 
     def _of_label(
@@ -211,8 +211,9 @@ class _Checker:
         except ToolRefused:
             return nothing
         quote = _closest(statement.text, there)
-        located = sources.find([Part(Wording(quote).text.strip())], name, at.place) if at.place[0] == "L" else None
-        return [self._cited(name, at.place, quote, sources, located.place if located and quote else "")]
+        located = sources.find([Part(Wording(quote).text.strip())], name, at.place) if quote else None
+        exact = located.place if located and at.place[0] == "L" else sources.cells_at(name, at.place)
+        return [self._cited(name, at.place, quote, sources, exact)]
 
     def _computations(self, statement: Statement, file: str) -> list[Citation]:
         """The queries whose results have the statement's figures, as few as it takes; most figures first."""

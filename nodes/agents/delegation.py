@@ -11,7 +11,6 @@ from hashlib import sha256
 from typing import NoReturn
 
 from langgraph.store.base import PutOp
-from pydantic import BaseModel, ConfigDict
 
 from nodes.agents.invocation import Invocation
 from nodes.llm.tokens import tokens_in
@@ -20,6 +19,7 @@ from nodes.runtime.calling import HandOver, Parked
 from nodes.runtime.rows import read_all, space
 from state.agent import AgentSpec, Brief
 from state.approval import Approval
+from state.delegation import Delegation
 from state.errors import ToolRefused
 from state.event import EventKind
 from state.plan import Task
@@ -28,19 +28,8 @@ from state.record import Outcome, Usage
 Work = Callable[[Invocation], Awaitable[Outcome]]
 
 
-class Row(BaseModel):
-    """A delegation as it stands in the Store."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    label: str
-    """The try that it belongs to: what it used is added to that try once."""
-    started_at: float
-    outcome: Outcome | None = None
-    legs: int = 0
-    """How often the worker has parked."""
-    earlier: Usage = Usage()
-    """What it used in earlier stretches."""
+SHOWN = 500
+"""Characters of a worker's result that its event tells; the whole is in the run."""
 
 
 class Delegations:
@@ -100,7 +89,7 @@ class Delegations:
     async def used(self) -> Usage:
         """What the delegations of this try have used; it is on the ledger already."""
         rows = await read_all(self._run.store, space("delegations", self._run.thread_id))
-        found = [Row.model_validate(item.value) for item in rows if item.key.startswith(f"{self._base}:")]
+        found = [Delegation.model_validate(item.value) for item in rows if item.key.startswith(f"{self._base}:")]
         return sum((row.outcome.usage for row in found if row.outcome and row.label == self._invocation.label), Usage())
 
     @property
@@ -108,15 +97,15 @@ class Delegations:
         invocation = self._invocation
         return f"{invocation.brief.task.id}.{invocation.brief.iteration}.{invocation.spec.name}"
 
-    async def _row(self, key: str) -> Row | None:
+    async def _row(self, key: str) -> Delegation | None:
         item = await self._run.store.aget(space("delegations", self._run.thread_id), f"{self._base}:{key}")
-        return Row.model_validate(item.value) if item else None
+        return Delegation.model_validate(item.value) if item else None
 
-    def _put(self, key: str, row: Row) -> PutOp:
+    def _put(self, key: str, row: Delegation) -> PutOp:
         place = space("delegations", self._run.thread_id)
         return PutOp(place, f"{self._base}:{key}", row.model_dump(mode="json"))
 
-    def _stands(self, row: Row, outcome: Outcome) -> bool:
+    def _stands(self, row: Delegation, outcome: Outcome) -> bool:
         """Whether it is not to be done again: it delivered, failed in this very try, or still waits (then: Parked)."""
         if outcome.status != "parked":
             return outcome.status == "done" or row.label == self._invocation.label
@@ -155,6 +144,7 @@ class Delegations:
                     action="delegate_to_agent",
                     args={"worker_agent": worker, "task": task, "constraints": constraints},
                     reason=NEEDS_APPROVAL,
+                    needs_human=True,
                     description=f"**{invocation.spec.name}** wants **{worker}** to do: {task}",
                 )
             )
@@ -164,17 +154,26 @@ class Delegations:
         given = {"worker_agent": worker, "task": task, "constraints": constraints, **args}
         return str(given["worker_agent"]), str(given["task"]), str(given["constraints"])
 
-    async def _done(self, worker: AgentSpec, task: str, constraints: str, key: str, row: Row | None) -> Outcome:
+    async def _done(self, worker: AgentSpec, task: str, constraints: str, key: str, row: Delegation | None) -> Outcome:
         """The worker's part, with its events; the delegating agent makes room for it meanwhile."""
         invocation, clock = self._invocation, self._run.services.clock
         before = row.outcome if row else None
         told = {"worker": worker.name, "task": task[:2000], "depth": len(invocation.chain) + 1}
         if row is None:
-            row = Row(label=invocation.label, started_at=clock.now())
+            row = Delegation(
+                label=invocation.label,
+                started_at=clock.now(),
+                task_id=invocation.charged_task,
+                agent=invocation.spec.name,
+                worker=worker.name,
+                task=task,
+                constraints=constraints,
+            )
             await self._emit("delegation_started", [self._put(key, row)], constraints=constraints or None, **told)
         made = await self._worked(worker, self._brief(worker, task, constraints, key), key, row)
         earlier = row.earlier + (before.usage if before else Usage())
         parked = made.status == "parked"
+        made = made if parked else made.model_copy(update={"attempts": 1, "tried": [worker.name]})
         changes = {"outcome": made, "label": invocation.label, "legs": row.legs + parked, "earlier": earlier}
         row = row.model_copy(update=changes)
         if parked:
@@ -187,11 +186,12 @@ class Delegations:
             tokens=(earlier + made.usage).total_tokens,
             duration_s=round(clock.now() - row.started_at, 3),
             reason=made.failure.message if made.failure else None,
+            result=made.text[:SHOWN] or None,
             **told,
         )
         return made
 
-    async def _worked(self, worker: AgentSpec, brief: Brief, key: str, row: Row) -> Outcome:
+    async def _worked(self, worker: AgentSpec, brief: Brief, key: str, row: Delegation) -> Outcome:
         invocation, slots = self._invocation, self._invocation.execution.concurrency
         mine = Invocation(
             execution=invocation.execution,

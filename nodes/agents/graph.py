@@ -43,7 +43,7 @@ async def run_graph(invocation: Invocation) -> Outcome:
         await guard.close()
     outcome = outcome_of(result_as_json(result_of(position.values)), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-    return outcome.model_copy(update={"usage": outcome.usage + metered.used})
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts})
 
 
 async def onwards(

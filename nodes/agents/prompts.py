@@ -8,7 +8,9 @@ from pydantic import PydanticUserError
 
 from nodes.agents.invocation import Invocation
 from nodes.llm.sections import Section, render
+from nodes.policy.routing import ANYBODY
 from state.agent import AgentSpec, Brief
+from state.plan import Task
 from state.text import as_text
 
 TEXT_FIELDS = ("input", "query", "question", "request", "task", "topic", "text", "prompt", "goal")
@@ -24,6 +26,8 @@ def agent_input(invocation: Invocation) -> dict[str, Any]:
         "constraints": brief.constraints,
         "inputs": brief.inputs,
         "feedback": brief.feedback,
+        "iteration": brief.iteration,
+        "artifacts": brief.artifacts,
     }
     return {"messages": [HumanMessage(task_prompt(brief))], "task": task}
 
@@ -83,9 +87,11 @@ When you are done, answer with the result itself and no tool call, and end with 
 0 to 1. If the task cannot be done, answer `FAILED: ` and the reason."""
 
 
-def system_prompt(spec: AgentSpec) -> str:
-    """Who the agent is: name, role, specialty, tendency and its own instructions (chapter 15.6)."""
+def system_prompt(spec: AgentSpec, task: Task) -> str:
+    """Who the agent is: name, role, the one its task asks for, specialty, tendency, instructions (chapter 15.6)."""
     lines = [f"You are {spec.name}, the {spec.role} of a team."]
+    if task.role.lower() not in (ANYBODY, spec.role.lower(), spec.name.lower()):
+        lines.append(f"For this task you are its {task.role}.")
     if spec.specialty:
         lines.append(f"Your specialty is {spec.specialty}.")
     if spec.tendency:
@@ -98,7 +104,8 @@ def system_prompt(spec: AgentSpec) -> str:
 def task_prompt(brief: Brief) -> str:
     """The brief as tagged sections; empty ones are left out."""
     task = brief.task
-    attrs = {"id": task.id, "kind": task.kind, "role": task.role}
+    counts = {"iteration": str(brief.iteration), "artifacts": str(brief.artifacts)}
+    attrs = {"id": task.id, "kind": task.kind, "role": task.role, **counts}
     if task.action:
         attrs["action"] = task.action
     sections = [Section("request", brief.query), Section("task", task.description, attrs)]

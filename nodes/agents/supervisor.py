@@ -17,7 +17,7 @@ from nodes.runtime.context import nested_folder
 from nodes.runtime.durable import GraphPosition, GraphThread, open_graph_thread
 from nodes.runtime.nesting import OuterRun
 from state.errors import AgentFailed
-from state.record import Artifact, Outcome, TaskRecord, Usage
+from state.record import Artifact, Doubt, Outcome, TaskRecord, Usage
 from state.run import Phase
 from state.text import as_text
 
@@ -113,5 +113,15 @@ def _outcome(invocation: Invocation, position: GraphPosition) -> Outcome:
         record.outcome.confidence for record in records if record.outcome and record.outcome.confidence is not None
     ]
     artifacts = [Artifact.model_validate(one) for one in values.get("artifacts") or []]
-    changes = {"usage": used, "artifacts": artifacts, "confidence": min(known) if known else None}
+    changes = {
+        "usage": used,
+        "artifacts": artifacts,
+        "confidence": min(known) if known else None,
+        "doubts": [_as_doubted_outside(Doubt.model_validate(one), invocation) for one in values.get("doubts") or []],
+    }
     return made.model_copy(update=changes)
+
+
+def _as_doubted_outside(doubt: Doubt, invocation: Invocation) -> Doubt:
+    task_id = invocation.brief.task.id
+    return doubt.model_copy(update={"task_id": task_id, "said": f"in {task_id}: {doubt.said}"})

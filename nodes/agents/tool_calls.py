@@ -145,8 +145,11 @@ def _mark(call: ToolCall) -> str:
 
 
 def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bool:
-    """Whether what the tool does is to happen once: it is sensitive, can be undone, or says `side_effect`."""
-    return any(marks.get(mark) for mark in ("sensitive", "side_effect", "undo")) or is_sensitive(name, policy)
+    """Whether what the tool does is to happen once: it is sensitive or a risk, can be undone, or says `side_effect`."""
+    is_risky = str(marks.get("risk", "")).strip().lower() in ("high", "critical")
+    return (
+        is_risky or any(marks.get(mark) for mark in ("sensitive", "side_effect", "undo")) or is_sensitive(name, policy)
+    )
 
 
 def recorded(call: ToolCall, effect: Effect) -> ToolMessage:

@@ -25,11 +25,11 @@ from nodes.llm.server import address_of
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
 from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
-from nodes.runtime.calling import in_thread
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
 from nodes.runtime.durable import recorded_step
 from nodes.runtime.execution import ExecutionContext
+from nodes.tools.thread import in_thread
 from state.agent import Brief
 from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
@@ -129,7 +129,7 @@ class AttemptRunner:
         first = start.agent if start else route.agent
         team = self.run.services.team
         substitutes = fallbacks(route, {first}) if first not in team or not team.agent(first).escalate_to else []
-        others = [name for name in substitutes if name in team]
+        others = [name for name in substitutes if name in team and not record.task.to]
         return [name for name in [first, *others[:1]] if name not in self.execution.signals.retired] or [
             name for name in others if name not in self.execution.signals.retired
         ][:1]

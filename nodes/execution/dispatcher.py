@@ -63,6 +63,7 @@ class Dispatcher:
     def stop(self, why: str) -> None:
         """Give up: nothing new starts, calls in flight are ended."""
         self.abort = self.abort or why
+        self.execution.listener.gave_up = self.abort
         self.execution.aborted.set()
 
     def _admit(self, record: TaskRecord) -> None:
@@ -76,7 +77,7 @@ class Dispatcher:
     def _driven(self, control: Control) -> None:
         if control.driving == "cancelled":
             self.stop(control.reason or "cancelled")
-        elif control.driving != "running":
+        elif self.execution.signals.is_stopping:
             self.execution.idle.set()
 
     async def _until_all_ended(self) -> None:

@@ -57,7 +57,8 @@ class TaskRunner:
         if known := await self._recorded(record):
             return known
         inputs = await self._inputs(record)
-        state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input)
+        optional = {key for key, other in self.execution.records.items() if not other.task.required}
+        state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input, optional)
         if self.execution.aborted.is_set():
             return await self._finish(record, self._outcome(record, "cancelled"))
         if state == "blocked" or self.execution.signals.is_stopping:
@@ -91,13 +92,16 @@ class TaskRunner:
     async def _inputs(self, record: TaskRecord) -> dict[str, Outcome]:
         """The outcomes of what the task builds on, and of whoever was recruited by those."""
         found: dict[str, Outcome] = {}
-        todo = list(record.task.depends_on)
-        while todo:
-            task_id = todo.pop(0)
-            if task_id not in found:
+        while todo := self._missing(record, found):
+            for task_id in todo:
                 found[task_id] = await self._outcome_of(task_id)
-                todo += [r.id for r in self.execution.records.values() if r.recruited_by == task_id]
         return found
+
+    def _missing(self, record: TaskRecord, found: Mapping[str, Outcome]) -> list[str]:
+        """What it builds on that is not among `found`; somebody may be recruited at any moment."""
+        recruits = self.execution.signals.recruits
+        more = [other.id for other in recruits if record.id in other.needed_by or other.recruiter in found]
+        return [task_id for task_id in (*record.task.depends_on, *more) if task_id not in found]
 
     async def _outcome_of(self, task_id: str) -> Outcome:
         if task_id in self.execution.outcomes:
@@ -120,6 +124,8 @@ class TaskRunner:
             return await self._finish(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
         if self.execution.aborted.is_set():
             return await self._finish(record, self._outcome(record, "cancelled"))
+        if record.status == "pending" and self._missing(record, inputs):  # recruited while it waited for its turn
+            return self._outcome(record, "blocked")
         record = self._with_available_agent(record)
         await self._start(record)
         notes = [Mail(sender="user", to="all", text=note) for note in self.notes]
@@ -127,7 +133,7 @@ class TaskRunner:
             self.query,
             record,
             inputs,
-            mail=[*notes, *self.execution.signals.mail(record.agent or "").messages],
+            mail=[*notes, *self.execution.signals.read_mail(record.agent or "").messages],
             iteration=self.iteration,
             artifacts=sum(len(r.outcome.artifacts) for r in self.execution.records.values() if r.outcome),
             sources=self.sources,
@@ -260,7 +266,7 @@ class TaskRunner:
         return TriggerInput(
             cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
-            failures_in_a_row=failures_in_a_row([*others, now], outcome.agent) if failure else 0,
+            failures_in_a_row=failures_in_a_row([*others, now], outcome.agent, now) if failure else 0,
             overdue_s=allowed if allowed == self.execution.run.policy.decision_timeout_s else None,
         )
 

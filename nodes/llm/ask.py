@@ -31,6 +31,7 @@ from langgraph.errors import GraphBubbleUp
 from pydantic import SecretStr
 
 from nodes.llm.bounds import current_bounds
+from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai, is_openai_error
 from nodes.llm.streaming import BrokenOff, TookTooLong, reply_of
 from nodes.llm.tokens import capped, message_tokens
@@ -94,15 +95,6 @@ def _once(finished: str) -> str:
 _FINISHED = ("stop", "length", "tool_calls", "content_filter")
 
 
-def is_cut(message: AIMessage) -> bool:
-    """Whether the reply was cut off at the longest that it might be."""
-    about = message.response_metadata
-    return about.get("finish_reason") == "length" or "max_tokens" in (
-        about.get("finish_reason"),
-        about.get("stop_reason"),
-    )
-
-
 MOST_TOKENS = 10_000_000
 """More than any model reads or writes in one call."""
 
@@ -118,7 +110,7 @@ def usage_of(message: AIMessage, prompt: int = 0, cap: int = 0) -> Usage:
     if not prompt:
         return Usage(input_tokens=_possible(read, 0), output_tokens=_possible(written, 0), calls=1)
     text = message_tokens(message)
-    estimated = max(text, cap) if is_cut(message) else text
+    estimated = max(text, cap) if is_cut_off(message) else text
     return Usage(input_tokens=_possible(read, prompt), output_tokens=_possible(written, estimated), calls=1)
 
 

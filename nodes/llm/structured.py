@@ -18,7 +18,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from nodes.llm.ask import COUNTED, explained, is_cut, is_too_long, name_of, status_of, usage_of, whole
+from nodes.llm.ask import COUNTED, explained, is_too_long, name_of, status_of, usage_of, whole
+from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai
 from nodes.llm.sections import Section, render
 from nodes.llm.streaming import reply_of
@@ -28,8 +29,8 @@ from state.record import Usage
 from state.text import Json
 
 T = TypeVar("T", bound=BaseModel)
-Recorder = Callable[[str, Callable[[], Awaitable[Json]]], Awaitable[Json]]
-"""Runs a named thunk, or gives back what the thunk of that name returned before."""
+Caller = Callable[[Callable[[], Awaitable[Json]]], Awaitable[Json]]
+"""Runs a thunk that makes one call, within whatever limits hold where it is made."""
 
 ECHO_CHARS = 8_000
 """How much of a bad reply the model is shown again."""
@@ -39,8 +40,8 @@ MAX_COMPLAINTS = 20
 """How many complaints the model is shown."""
 
 
-async def straight(name: str, thunk: Callable[[], Awaitable[Json]]) -> Json:  # noqa: ARG001
-    """The recorder that records nothing."""
+async def straight(thunk: Callable[[], Awaitable[Json]]) -> Json:
+    """The caller without limits."""
     return await thunk()
 
 
@@ -51,12 +52,12 @@ async def ask_for(
     *,
     check: Callable[[T], list[str]] = lambda _: [],
     reasks: int = 2,
-    call: Recorder = straight,
+    call: Caller = straight,
 ) -> tuple[T, Usage]:
     """A `schema` from `model`, about which `check` has no complaints, and what getting it has used.
 
-    Each reply goes through `call`, named `try:0`, `try:1` …, as plain JSON, so that a caller can make it durable.
-    After a bad reply the conversation goes on with the complaints in a section `errors`.
+    Each reply goes through `call`, as plain JSON with its `usage`. After a bad reply the conversation goes on with the
+    complaints in a section `errors`.
 
     Raises:
         ReplyUnusable: the last of `reasks` + 1 replies was bad, too; the message carries its complaints.
@@ -65,8 +66,8 @@ async def ask_for(
     """
     asked, spent, form = list(messages), Usage(), forms_for(model)[0]
     complaints: list[str] = []
-    for number in range(reasks + 1):
-        raw = RawReply.model_validate(await call(f"try:{number}", _thunk(model, schema, tuple(asked), form)))
+    for _ in range(reasks + 1):
+        raw = RawReply.model_validate(await call(_thunk(model, schema, tuple(asked), form)))
         spent, form = spent + raw.usage, raw.form
         value, complaints = _read(raw, schema)
         complaints = complaints if value is None else check(value)
@@ -202,7 +203,7 @@ async def _asked(
     return RawReply(
         form=form,
         texts=_texts(message),
-        cut_off=is_cut(message),
+        cut_off=is_cut_off(message),
         usage=usage_of(message, prompt_tokens([*messages, shape_text(schema)]), current_cap()),
     )
 

@@ -1,6 +1,7 @@
 """The life of a question: its urgency and payload, what happens when nobody answers (row M14), what a no means.
 
-By its risk, a question that nobody answers is decided by the policy; a critical one is always rejected. A human's no to
+By its risk, a question that nobody answers is decided by the policy; a critical one, and one that `needs_human`, is
+never approved so. A human's no to
 what a required task does: chapter 15.12.5.
 """
 
@@ -105,7 +106,8 @@ def on_expiry(approval: Approval, policy: Policy) -> Timeout:
     if approval.risk == "critical":
         return "reject"
     wanted = policy.on_timeout.get(approval.risk, policy.on_timeout["default"])
-    return "reject" if wanted == "escalate" and approval.escalated else wanted
+    is_refused = approval.escalated if wanted == "escalate" else approval.needs_human
+    return "reject" if is_refused else wanted
 
 
 def decision_on_expiry(approval: Approval, policy: Policy) -> Decision | None:

@@ -61,9 +61,10 @@ def _has_failed(record: TaskRecord) -> bool:
     return record.status == "failed" and not (failure and failure.kind == "limit")
 
 
-def failures_in_a_row(records: Iterable[TaskRecord], agent: str) -> int:
-    """Tasks that an agent has failed one after the other since it last delivered one (15.12.2).
+def failures_in_a_row(records: Iterable[TaskRecord], agent: str, now: TaskRecord | None = None) -> int:
+    """Tasks that an agent has failed one after the other since it last delivered one, or tries of `now` (15.12.2).
 
+    `now`: the task that it has just failed; all its tries count, whoever made them, unless it is one to be skipped.
     A failure that waits for a human counts; what others kept it from does not. Tasks that it failed at the same time
     are one failure in the row: how many of them a run can bear is for the failure threshold to say (15.5).
     """
@@ -75,4 +76,5 @@ def failures_in_a_row(records: Iterable[TaskRecord], agent: str) -> int:
             break
         if outcome.finished_at < began:
             row, began = row + 1, outcome.started_at
-    return row
+    tries = now.outcome.attempts if now and now.outcome and now.task.required else 0
+    return max(row, tries)

@@ -86,10 +86,12 @@ def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None
         failure = Failure(kind="declared", message=f"{said.by} gave it up: {said.message or question.reason}")
         return start.model_copy(update={"status": "failed", "failure": failure, "approvals": []})
     if said.type == "edit" and said.args and "result" in said.args:
-        changes = {"result": said.args["result"], "claims": [], "failure": None, "limited": "", "confidence": None}
-        return start.model_copy(update={"status": "done", "approvals": [], **changes})
+        changes = {"result": said.args["result"], "claims": [], "doubts": [], "limited": "", "confidence": None}
+        ended: dict[str, object] = {"status": "done", "approvals": [], "failure": None, "decided_by": said.by}
+        return start.model_copy(update={**ended, **changes})
     if start.text:
-        return start.model_copy(update={"status": "done", "approvals": [], "failure": None, "confidence": None})
+        changes = {"failure": None, "confidence": None, "decided_by": said.by}
+        return start.model_copy(update={"status": "done", "approvals": [], **changes})
     return None
 
 
@@ -193,7 +195,8 @@ def accepted(outcome: Outcome, decision: Decision) -> Outcome:
     ended = outcome.model_copy(update={"approvals": [], "decided_by": decision.by})
     if decision.type == "edit" and decision.args is not None:
         result = decision.args.get("result", "")
-        return ended.model_copy(update={"status": "done", "result": result, "claims": [], "failure": None})
+        changes = {"result": result, "claims": [], "doubts": [], "limited": "", "failure": None}
+        return ended.model_copy(update={"status": "done", **changes})
     return ended.model_copy(update={"status": "failed" if outcome.failure else "done"})
 
 

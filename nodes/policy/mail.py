@@ -26,6 +26,13 @@ class Mailbox(BaseModel):
     """Messages dropped, read or not, to make room."""
     known: tuple[str, ...] = ()
     """Ids of the last messages, so that one sent again after a crash is not there twice."""
+    read: int = 0
+    """How many of all messages ever put in were given to the agent, or lost."""
+
+    @property
+    def unread(self) -> int:
+        """Messages that the agent was not given."""
+        return self.received - self.read
 
     def add(self, mails: Iterable[Mail], capacity: int = CAPACITY) -> "Mailbox":
         """The mailbox with more mail in it; when it overflows, the newer half of its capacity stays."""
@@ -43,7 +50,8 @@ class Mailbox(BaseModel):
                 messages = messages[-keep:]
         if received == self.received:
             return self
-        return Mailbox(messages=tuple(messages), received=received, lost=lost, known=tuple(known))
+        more = {"messages": tuple(messages), "received": received, "lost": lost, "known": tuple(known)}
+        return self.model_copy(update=more)
 
     def since(self, read: int) -> list[Mail]:
         """What came after the first `read` messages, as far as it is still there."""
@@ -61,3 +69,9 @@ def addressees(to: str, sender: str, team: Team, records: Mapping[str, TaskRecor
     if record and record.agent:
         return [record.agent]
     return [agent.name for agent in team if agent.role == to]
+
+
+def nobody(to: str, team: Team) -> str:
+    """The refusal of mail to an address that there is not, with the roster."""
+    known = ", ".join(f"{agent.name} ({agent.role})" for agent in team)
+    return f"there is nobody called {to!r}; give {EVERYBODY}, a task's id, an agent or a role: {known}"

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from rapidfuzz import fuzz, process
 
 from nodes.policy.orders import actions_in, forbidden
+from state.agent import AgentSpec
 from state.errors import PlanInvalid
 from state.plan import ID_PATTERN, Plan, Task, in_cycles
 from state.policy import Policy
@@ -39,6 +40,23 @@ def parse_plan(raw: object) -> Plan:
         return Plan.model_validate(raw)
     except ValidationError as error:
         raise PlanInvalid("the plan cannot be used: " + "; ".join(_in_words(error))) from error
+
+
+def plan_for(agent: AgentSpec, request: str) -> Plan:
+    """The plan by which one agent does all of a request; its text is in the brief however long it is."""
+    kinds = agent.skills.kinds
+    kind = max(kinds, key=lambda name: kinds[name]) if kinds else "general"
+    return Plan(tasks=[Task(id="t1", description=request[:20_000], role=agent.role, to=agent.name, kind=kind)])
+
+
+def for_strangers(plan: Plan, names: Sequence[str]) -> str:
+    """What is wrong with a plan that names agents who are not there; empty where it names none.
+
+    `names`: of the team.
+    """
+    unknown = {task.id: task.to for task in plan.tasks if task.to and task.to not in names}
+    who = ", ".join(f"task {task_id!r} is for {name!r}" for task_id, name in unknown.items())
+    return f"{who}; there are: {', '.join(names)}" if unknown else ""
 
 
 def _in_words(error: ValidationError, most: int = 8) -> list[str]:
@@ -119,10 +137,13 @@ def _named(drafts: list[TaskDraft], notes: list[str]) -> list[TaskDraft]:
 
 
 def _task(draft: TaskDraft, drafts: list[TaskDraft], roles: tuple[str, ...], notes: list[str]) -> Task:
+    role = _known(draft.role, roles, notes)
+    wanted = draft.role.strip()[:64]
+    asked = f"\n\nThe role for it: {wanted}." if wanted and wanted.lower() != role.lower() else ""
     return Task(
         id=draft.id,
-        description=draft.description.strip()[:20_000],
-        role=_known(draft.role, roles, notes),
+        description=draft.description.strip()[: 20_000 - len(asked)] + asked,
+        role=role,
         kind=draft.kind.strip().lower()[:64] or "general",
         depends_on=_dependencies(draft, drafts, notes),
         required=draft.required,

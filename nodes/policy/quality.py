@@ -1,7 +1,7 @@
-"""What review can check without a model, and what it has accepted, as a fingerprint of the tasks."""
+"""What review can check without a model, what it has accepted (a fingerprint of the tasks), and what stays in doubt."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from pydantic import JsonValue
@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from state.approval import POLICY
 from state.citation import Citation
 from state.policy import Policy
-from state.record import TaskRecord
+from state.record import Doubt, Outcome, TaskRecord
 
 SOURCED_KINDS = frozenset({"research", "analysis"})
 """Kinds of task whose result must say where it comes from, when there are sources."""
@@ -40,6 +40,60 @@ def faults_of(record: TaskRecord, *, sourced: bool, by_model: bool, broken: Iter
     if by_model and sourced and record.task.kind in SOURCED_KINDS and not cites and not uncertain:
         found.append("The result cites nothing. Search the sources and cite what supports each statement.")
     return " ".join(found)
+
+
+def doubts_of(
+    records: Iterable[TaskRecord],
+    policy: Policy,
+    *,
+    rounds: int,
+    iteration: int,
+    refused: Mapping[str, str],
+    unreviewed: str,
+) -> list[Doubt]:
+    """Why what the tasks delivered is not a plain success, in the order of the plan.
+
+    `rounds`: how often review might send work back; `iteration`: how often it has. Where both are the same, nobody
+    has looked at what was done again in the last one. `refused`: the last objections, by task id. `unreviewed`: why
+    the last review could not be had.
+    """
+    found = [Doubt(kind="unreviewed", said=f"the results were not reviewed: {unreviewed}")] if unreviewed else []
+    is_last = iteration > 0 and rounds <= iteration
+    for record in records:
+        if record.status == "done" and record.outcome and not record.is_by_human:
+            found += _doubts_of_work(record.outcome, policy, is_decided=is_decided(record))
+            if is_last and record.outcome.iteration == iteration and not is_decided(record):
+                found.append(_doubt_of_rework(record.id, refused.get(record.id, "")))
+    return found
+
+
+def _doubts_of_work(outcome: Outcome, policy: Policy, *, is_decided: bool) -> Iterator[Doubt]:
+    name, least = outcome.task_id, policy.confidence_threshold
+    yield from outcome.doubts
+    if outcome.limited:
+        yield Doubt(kind="limited", task_id=name, said=f"{outcome.agent} stopped early at {name}: {outcome.limited}")
+    if outcome.decided_by == POLICY:
+        said = f"nobody answered whether the result of {name} will do; when the time was up, the policy accepted it"
+        yield Doubt(kind="silence", task_id=name, said=said)
+    elif not is_decided and not outcome.limited and outcome.confidence is not None and outcome.confidence < least:
+        said = f"{outcome.agent} is not sure of {name}: confidence {outcome.confidence:.2f}, below {least:.2f}"
+        yield Doubt(kind="confidence", task_id=name, said=said)
+
+
+def _doubt_of_rework(name: str, objection: str) -> Doubt:
+    """Of what was done again in the last round of review."""
+    if objection:
+        why = objection if len(objection) <= LONGEST_OBJECTION else objection[: LONGEST_OBJECTION - 1] + "…"
+        said = (
+            f"{name} was sent back in the last round of review ({' '.join(why.split())}); nobody has looked at it since"
+        )
+        return Doubt(kind="refused", task_id=name, said=said)
+    said = f"{name} was done again after the last review; nobody has looked at it since"
+    return Doubt(kind="unseen", task_id=name, said=said)
+
+
+LONGEST_OBJECTION = 300
+"""Characters of a reviewer's objection that people are shown."""
 
 
 def fingerprint(tasks: Sequence[dict[str, JsonValue]]) -> str:

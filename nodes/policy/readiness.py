@@ -13,18 +13,23 @@ Readiness = Literal["ready", "blocked", "hopeless"]
 
 
 def readiness(
-    task: Task, inputs: Mapping[str, Outcome], on_failed_input: Literal["degrade", "skip"] = "degrade"
+    task: Task,
+    inputs: Mapping[str, Outcome],
+    on_failed_input: Literal["degrade", "skip"] = "degrade",
+    optional: Container[str] = (),
 ) -> Readiness:
     """What the outcomes of a task's dependencies, and of those they recruited, mean for it.
 
     `blocked`: one of them waits (for a human, or for one that does). `hopeless`: it has dependencies and none of them
     delivered, or one did not and the policy says `skip`. Otherwise a task that got only some of its inputs is `ready`:
-    it works with what there is, and says so.
+    it works with what there is, and says so. So does a required one that got none, if it could do without all of them:
+    they are `optional`.
     """
     if any(outcome.status in ("parked", "blocked") for outcome in inputs.values()):
         return "blocked"
     statuses = [inputs[other].status for other in task.depends_on]
-    if statuses and "done" not in statuses:
+    can_do_without = task.required and all(other in optional for other in task.depends_on)
+    if statuses and "done" not in statuses and not can_do_without:
         return "hopeless"
     if on_failed_input == "skip" and any(status != "done" for status in statuses):
         return "hopeless"
@@ -38,15 +43,18 @@ def is_busy(records: Iterable[TaskRecord], waiting: Container[str] = ()) -> bool
     """
     by_id = {record.id: record for record in records}
     recruits: dict[str, list[str]] = {}
+    needed: dict[str, list[str]] = {}
     for record in by_id.values():
-        recruits.setdefault(record.recruited_by or "", []).append(record.id)
+        recruits.setdefault(record.recruiter or "", []).append(record.id)
+        for task_id in record.needed_by:
+            needed.setdefault(task_id, []).append(record.id)
 
     def has_ended(task_id: str) -> bool:
         return by_id[task_id].status in FINAL and all(has_ended(other) for other in recruits.get(task_id, []))
 
     return any(
         (record.status == "running" and record.id not in waiting)
-        or (record.status == "pending" and all(map(has_ended, record.task.depends_on)))
+        or (record.status == "pending" and all(map(has_ended, [*record.task.depends_on, *needed.get(record.id, [])])))
         for record in by_id.values()
     )
 
@@ -58,7 +66,7 @@ def goes_on(records: Iterable[TaskRecord], answered: Container[str]) -> bool:
     has recruits at work may have stopped because it waits for them, and they for a human.
     """
     records = list(records)
-    recruiters = {record.recruited_by for record in records if record.status not in FINAL}
+    recruiters = {record.recruiter for record in records if record.status not in FINAL}
     return is_busy(records) or any(
         any(asked.id in answered for asked in record.outcome.approvals)
         or (not record.outcome.approvals and record.id not in recruiters)

@@ -1,6 +1,6 @@
 """How a run may grow or pass work on (chapter 15.4, 15.10, rows M24, M25): each refusal with its reason."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nodes.policy.routing import route
@@ -53,11 +53,23 @@ def recruit(
         chosen = Route(agent=idle, reason=reason, scores=chosen.scores)
     elif _size(records) >= policy.max_team_size:
         return Refusal(f"the team has {_size(records)} members, the limit is {policy.max_team_size}")
-    record = TaskRecord(task=task, route=chosen, recruited_by=asked.recruiter or asked.by, reused=bool(idle))
+    record = TaskRecord(
+        task=task,
+        route=chosen,
+        recruited_by=asked.recruiter or asked.by,
+        by_person=asked.recruiter is None,
+        needed_by=asked.needed_by,
+        reused=bool(idle),
+    )
     return Grant(record, chosen.reason)
 
 
 def _refusal(asked: Recruit, records: Sequence[TaskRecord], policy: Policy, *, budget_left: bool) -> str:
+    statuses = {record.id: record.status for record in records}
+    if unknown := [repr(task_id) for task_id in asked.needed_by if task_id not in statuses]:
+        return f"there is no task {', '.join(unknown)} to wait for it; there are {', '.join(statuses)}"
+    if begun := [task_id for task_id in asked.needed_by if statuses[task_id] != "pending"]:
+        return f"task {', '.join(begun)} has begun, and cannot wait for it any more"
     if policy.recruit_roles is not None and asked.role not in policy.recruit_roles:
         return f"role {asked.role!r} may not be recruited; allowed are: {', '.join(policy.recruit_roles) or 'none'}"
     if not budget_left:
@@ -72,7 +84,7 @@ def _asked_before(asked: Recruit, records: Sequence[TaskRecord]) -> TaskRecord |
     """The recruit that the same task asked for with the same words: a try made again, or a step after a crash."""
     if not asked.recruiter:
         return None
-    same = (r for r in records if r.recruited_by == asked.recruiter and r.task.role == asked.role)
+    same = (r for r in records if r.recruiter == asked.recruiter and r.task.role == asked.role)
     return next((r for r in same if r.task.description == asked.task), None)
 
 
@@ -81,7 +93,7 @@ def _depth(recruiter: str | None, records: Sequence[TaskRecord]) -> int:
     by_id = {record.id: record for record in records}
     depth = 0
     while recruiter in by_id and by_id[recruiter].recruited_by:
-        depth, recruiter = depth + 1, by_id[recruiter].recruited_by
+        depth, recruiter = depth + 1, by_id[recruiter].recruiter
     return depth
 
 
@@ -155,13 +167,26 @@ def may_transfer(chain: Sequence[str], depth_limit: int) -> bool:
     return len(chain) < max(1, depth_limit)
 
 
-def directory(records: Iterable[TaskRecord], team: Iterable[AgentSpec], retired: Collection[str] = ()) -> list[Member]:
-    """Every agent of the team with its status; a new list each time."""
+def nobody(name: str, team: Iterable[AgentSpec]) -> str:
+    """The refusal of what names an agent that there is not, with the roster."""
+    return f"there is no agent {name!r}; there are: {', '.join(agent.name for agent in team)}"
+
+
+def directory(
+    records: Iterable[TaskRecord],
+    team: Iterable[AgentSpec],
+    retired: Collection[str] = (),
+    unread: Mapping[str, int] | None = None,
+) -> list[Member]:
+    """Every agent of the team with its status; a new list each time. `unread`: messages, by agent."""
     tasks: dict[str, list[TaskRecord]] = {}
     for record in records:
         who = (record.outcome.agent if record.outcome else "") or record.agent or ""  # did it, or is to do it
         tasks.setdefault(who, []).append(record)
-    return [_member(agent, tasks.get(agent.name, []), agent.name in retired) for agent in team]
+    waiting = unread or {}
+    return [
+        _member(agent, tasks.get(agent.name, []), agent.name in retired, waiting.get(agent.name, 0)) for agent in team
+    ]
 
 
 def by_role(members: Iterable[Member], role: str) -> list[Member]:
@@ -169,10 +194,11 @@ def by_role(members: Iterable[Member], role: str) -> list[Member]:
     return [member for member in members if member.role == role]
 
 
-def _member(agent: AgentSpec, records: list[TaskRecord], retired: bool) -> Member:
+def _member(agent: AgentSpec, records: list[TaskRecord], retired: bool, unread: int) -> Member:
     recruited = bool(records) and all(record.recruited_by for record in records)
     ids = [record.id for record in records]
-    return Member(agent=agent.name, role=agent.role, status=_status(records, retired), tasks=ids, recruited=recruited)
+    status = _status(records, retired)
+    return Member(agent=agent.name, role=agent.role, status=status, tasks=ids, recruited=recruited, unread=unread)
 
 
 def _status(records: list[TaskRecord], retired: bool) -> MemberStatus:

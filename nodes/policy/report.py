@@ -24,6 +24,7 @@ def write_report(
     models: Sequence[str],
     claims: Sequence[Claim] = (),
     warnings: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     error: str | None = None,
     undone: Sequence[RollbackResult] | None = None,
 ) -> str:
@@ -37,7 +38,9 @@ def write_report(
     more = _findings([claim for claim in found if claim.citations and not _is_said(claim, answer)], references)
     parts = [f"# {_title(query)}"]
     if error:
-        parts.append(f"**Stopped early:** {error}. What was finished is below.")
+        parts.append(f"**Stopped early:** {error.rstrip('.')}. What was finished is below.")
+    elif undone_ids := [f"`{record.id}`" for record in records if record.task.required and record.status != "done"]:
+        parts.append(f"**Not complete:** {', '.join(undone_ids)} of what had to be done was not. The rest is below.")
     parts.append(body or "_No task delivered a result._")
     if more:
         parts.append("## Further findings\n\n" + more)
@@ -47,7 +50,7 @@ def write_report(
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed():
         parts.append("## Sources\n\n" + sources)
-    parts.append("## How this was made\n\n" + _made(records, mode, models, warnings))
+    parts.append("## How this was made\n\n" + _made(records, mode, models, warnings, doubts))
     return "\n\n".join(parts) + "\n"
 
 
@@ -140,7 +143,13 @@ def _missing(records: Sequence[TaskRecord]) -> str:
     return "\n".join(lines)
 
 
-def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str], warnings: Sequence[str]) -> str:
+def _made(
+    records: Sequence[TaskRecord],
+    mode: Mode | None,
+    models: Sequence[str],
+    warnings: Sequence[str],
+    doubts: Sequence[str],
+) -> str:
     done = sum(record.status == "done" for record in records)
     made = [record.outcome for record in records if record.outcome and record.outcome.agent]
     agents = dict.fromkeys(f"{one.agent} ({one.model})" if one.model else one.agent for one in made)
@@ -158,6 +167,7 @@ def _made(records: Sequence[TaskRecord], mode: Mode | None, models: Sequence[str
             f"- Written with the model {' and '.join(models)}; what is quoted as a source stands there to the letter"
         )
     lines += [f"- Note: {warning}" for warning in warnings]
+    lines += [f"- In doubt: {doubt}" for doubt in doubts]
     return "\n".join(lines)
 
 
@@ -230,9 +240,9 @@ def _before(text: str, end: int) -> str:
 
 def _source(number: int, citation: Citation) -> str:
     if citation.place == "table":
-        return f"{number}. {citation.file}, computed from the table: {_sql(citation.quote)}"
+        return f"{number}. {citation.shown_file}, computed from the table: {_sql(citation.quote)}"
     section = f'section "{citation.section}", ' if citation.section else ""
-    return f'{number}. {citation.file}, {section}{_place(citation.exact or citation.place)}: "{citation.quote}"'
+    return f'{number}. {citation.shown_file}, {section}{citation.shown_place}: "{citation.quote}"'
 
 
 def _sql(sql: str) -> str:
@@ -241,10 +251,3 @@ def _sql(sql: str) -> str:
     if sql.strip() == line or not re.search(r"['\"`]|--|/\*", sql):
         return f"`{line}`" if "`" not in line else f"`` {line} ``"
     return "\n\n   ```sql\n" + "\n".join(f"   {row}" for row in sql.strip().splitlines()) + "\n   ```"
-
-
-def _place(place: str) -> str:
-    """`L12-L14` as `lines 12-14`."""
-    word = {"L": "line", "p": "page", "r": "row"}[place[0]]
-    first, _, last = place.partition("-")
-    return f"{word}s {first[1:]}-{last[1:]}" if last and last != first else f"{word} {first[1:]}"

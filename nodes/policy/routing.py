@@ -1,6 +1,7 @@
 """Who does a task (supervisor guide, "routing: task to agent"), and whether nobody fits (15.12.8)."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 
 from nodes.policy.oversight import fired, is_sensitive
@@ -13,14 +14,21 @@ from state.record import Route, Score
 SELF_SHARE = 0.6
 KEYWORD_SHARE = 0.4
 STANDS_FROM = 0.5
-"""The plan's suggestion stands only if it scores at least this."""
+"""Only who scores at least this overrules the plan's suggestion, and only one that scores less."""
 FALLBACK_FROM = 0.3
 """An agent that scores less is no substitute for one that failed."""
 
+SHORT = 3
+"""Letters of a word that has no ending: `going` is not `Go`."""
 UNSKILLED = 0.1
 """Self-assessment for a kind of task that an agent does not list."""
 
-_WORD = re.compile(r"[a-z0-9]+")
+_UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:\+\+|#)?")
+_SMALL = frozenset(
+    "the and for with from into its of or in on to by at as an is are it be who what how that this all any our".split()  # noqa: SIM905
+)
+"""Words of up to three or four letters that speak for nobody."""
 
 
 def self_assessment(task: Task, agent: AgentSpec) -> float:
@@ -32,9 +40,13 @@ def self_assessment(task: Task, agent: AgentSpec) -> float:
 
 
 def keyword_match(task: Task, agent: AgentSpec) -> float:
-    """How much of the agent's vocabulary is in the description: 0, 0.5, 0.75 … for 0, 1, 2 … matching words."""
-    vocabulary = _stems(f"{agent.role} {agent.specialty} {' '.join(agent.skills.keywords)}")
-    hits = len(vocabulary & _stems(task.description))
+    """How much of the agent's vocabulary is in the description: 0, 0.5, 0.75 … for 0, 1, 2 … matching words.
+
+    Short words match as they are written, longer ones without their endings. Of role and specialty single letters and
+    small words say nothing; a keyword says what it is, even `R`.
+    """
+    said = {word for word in _stems(f"{agent.role} {agent.specialty}") if len(word) > 1}
+    hits = len((said - _SMALL | _stems(" ".join(agent.skills.keywords))) & _stems(task.description))
     return 1.0 - 0.5**hits
 
 
@@ -46,13 +58,20 @@ def score(task: Task, agent: AgentSpec) -> Score:
 
 
 def route(task: Task, team: Sequence[AgentSpec]) -> Route:
-    """The agent for `task`: the suggested role if it scores enough, else the best score. `team` is not empty."""
+    """The agent for `task`: the one it is for, the suggested role, else the best score. `team` is not empty.
+
+    A suggestion stands if it scores at least one half, or nobody else does either.
+    """
     scores = sorted((score(task, agent) for agent in team), key=lambda s: -s.total)
+    if task.to in {agent.name for agent in team}:
+        return Route(agent=task.to, reason=f"it is for {task.to}", scores=scores)
     suggested = {agent.name for agent in team if _suggested(task, agent)}
     best = next((s for s in scores if s.agent in suggested), None)
-    if best and best.total >= STANDS_FROM:
-        return Route(agent=best.agent, reason=f"suggested as {task.role}, scores {best.total:.2f}", scores=scores)
     top = scores[0]
+    if best and (best.total >= STANDS_FROM or top.total < STANDS_FROM):
+        alone = "" if best.total >= STANDS_FROM else f"; nobody reaches {STANDS_FROM:.2f}"
+        reason = f"suggested as {task.role}, scores {best.total:.2f}{alone}"
+        return Route(agent=best.agent, reason=reason, scores=scores)
     why = f"{task.role} scores only {best.total:.2f}" if best else f"nobody is {task.role}"
     return Route(agent=top.agent, reason=f"best score {top.total:.2f}; {why}", scores=scores)
 
@@ -68,10 +87,25 @@ def _suggested(task: Task, agent: AgentSpec) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    return {_stem(word) for word in _WORD.findall(text.lower()) if len(word) > 3}
+    """The words of a text as they are compared, in any script; where none has spaces, in pairs of characters."""
+    found: set[str] = set()
+    for word in _words(text):
+        if re.match(f"[{_UNSPACED}]", word):
+            found |= {word[n : n + 2] for n in range(max(1, len(word) - 1))}
+        else:
+            found.add(_stem(word) if len(word) > SHORT else word)
+    return found
+
+
+def _words(text: str) -> list[str]:
+    """In small letters, without accents."""
+    apart = unicodedata.normalize("NFKD", text)
+    plain = "".join(char for char in apart if not unicodedata.combining(char))
+    return _WORD.findall(unicodedata.normalize("NFC", plain).casefold())
 
 
 def _stem(word: str) -> str:
+    word = word.removeprefix("ال")  # the article of Arabic
     for ending in ("ing", "ies", "ers", "ed", "es", "er", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word[: -len(ending)]
@@ -107,7 +141,7 @@ def out_of_scope(task: Task, route: Route | None, agent: AgentSpec | None) -> st
     if agent is None:
         return "there is no agent for it"
     score = next((score.total for score in route.scores if score.agent == agent.name), None) if route else None
-    if task.role != ANYBODY and score is not None and score < OUT_OF_SCOPE_BELOW:
+    if task.role != ANYBODY and not task.to and score is not None and score < OUT_OF_SCOPE_BELOW:
         return f"nobody fits, {agent.name} scores {score:.2f} (at least {OUT_OF_SCOPE_BELOW:.2f})"
     if task.action and agent.run is None and not tools_for(task.action, agent):
         return f"no tool of {agent.name} can do {task.action!r}"
@@ -116,8 +150,8 @@ def out_of_scope(task: Task, route: Route | None, agent: AgentSpec | None) -> st
 
 def tools_for(action: str, agent: AgentSpec) -> list[str]:
     """The agent's tools whose name shares a word with the action."""
-    words = set(_WORD.findall(action.lower()))
-    return [name for name in tool_names(agent.tools) if words & set(_WORD.findall(name.lower()))]
+    words = set(_words(action))
+    return [name for name in tool_names(agent.tools) if words & set(_words(name))]
 
 
 def tool_names(tools: Sequence[object]) -> list[str]:

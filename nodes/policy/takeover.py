@@ -88,7 +88,7 @@ def _kept(records: Sequence[TaskRecord], plan: Plan | None) -> list[TaskRecord]:
     staying = {record.id for record in kept if record is old.get(record.id)} | {HUMAN}
     for record in records:
         is_known = record.id in {one.id for one in kept}
-        has_recruiter = record.recruited_by in staying or record.recruited_by not in old  # a person is always there
+        has_recruiter = record.recruiter in staying or record.recruiter not in old  # a person is always there
         if record.recruited_by and not is_known and has_recruiter:
             kept.append(record)
             staying.add(record.id)

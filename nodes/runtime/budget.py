@@ -6,7 +6,7 @@ it. While a call that is under way may still leave room, the next one waits for 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from langgraph.store.base import PutOp
 from nodes.policy.budget import Asked, exceeded, granted, used_up
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import OuterReservation
-from nodes.runtime.rows import RUN, read_ledger, space
+from nodes.runtime.rows import OWN, RUN, read_ledger, space
 from state.errors import AgentFailed, BudgetUsedUp
 from state.policy import Reply
 from state.record import Usage
@@ -72,12 +72,12 @@ class Budget:
         self._exhausted: str | None = None
 
     async def load(self, spent: Usage) -> None:
-        """Read the ledger; `spent` is what the supervisor's own calls have used, which is not on it."""
-        self._spent = spent
+        """Read the ledger; `spent` is what own calls have used in a run of a version that did not put them on it."""
+        self._spent = spent.model_copy(update={"calls": 0})
         self._ledger = await read_ledger(self._run.store, self._run.thread_id)
 
     def used(self, row: str = RUN) -> Usage:
-        """What was used by all tasks of the run, by `task:ID` or by `agent:NAME`."""
+        """What was used by all of the run, by the supervisor's own calls (`OWN`), by `task:ID` or by `agent:NAME`."""
         return self._ledger.get(row, Usage())
 
     @property
@@ -88,7 +88,8 @@ class Budget:
     @property
     def total(self) -> Usage:
         """What was used by the run: the supervisor's own tokens included, its calls not (they are bounded anyway)."""
-        return self._spent.model_copy(update={"calls": 0}) + self.used()
+        used = self.used()
+        return self._spent + used.model_copy(update={"calls": used.calls - self.used(OWN).calls})
 
     @property
     def overrun(self) -> str:
@@ -97,11 +98,6 @@ class Budget:
         if budget is None or used <= budget:
             return ""
         return f"{used} tokens were used of a token_budget of {budget}: a model wrote or read more than it was to"
-
-    @property
-    def spent(self) -> Usage:
-        """What the supervisor's own calls have used."""
-        return self._spent
 
     @asynccontextmanager
     async def call(
@@ -125,7 +121,7 @@ class Budget:
                 self._open.remove(reservation)
                 outer.used = reservation.used or Usage(calls=1)
                 self._learn(agent, model, prompt, reservation)
-                await self._put(task_id, agent, outer.used)
+                await self._put(_rows(task_id, agent), outer.used)
                 self._settled.set()
 
     @asynccontextmanager
@@ -141,10 +137,9 @@ class Budget:
 
     @asynccontextmanager
     async def supervising(self, prompt: int, reply: Reply) -> AsyncIterator[OuterReservation]:
-        """Room for one of the supervisor's own calls, which are settled in the state of the run (`add_own`).
+        """Room for one of the supervisor's own calls; what it used is on the ledger when this ends.
 
-        `prompt`: its estimated tokens. What it really took is set on what this yields, for the budget of an outer
-        supervisor.
+        `prompt`: its estimated tokens.
 
         Raises:
             BudgetUsedUp: a limit of the run leaves no room.
@@ -166,6 +161,8 @@ class Budget:
             raise BudgetUsedUp(str(error)) from error
         finally:
             self._open.remove(own)
+            if own.used:
+                await self._put((RUN, OWN), own.used)
             self._settled.set()
 
     def _learn(self, agent: str, model: str, prompt: int, made: Reservation) -> None:
@@ -178,21 +175,15 @@ class Budget:
         measure.told += made.used.input_tokens
         measure.estimated += prompt
 
-    async def add_own(self, used: Usage) -> None:
-        """Count one of the supervisor's own calls."""
-        self._spent += used
-        await self._say_overrun()
-
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger: for the run, the task and the agent, and on that of an outer supervisor."""
         if used == Usage():
             return
         if outer := self._run.outer:
             await outer.budget.settle(outer.task_id, agent, used)
-        await self._put(task_id, agent, used)
+        await self._put(_rows(task_id, agent), used)
 
-    async def _put(self, task_id: str, agent: str, used: Usage) -> None:
-        names = (RUN, f"task:{task_id}", f"agent:{agent}")
+    async def _put(self, names: Sequence[str], used: Usage) -> None:
         for name in names:
             self._ledger[name] = self.used(name) + used
         place = space("ledger", self._run.thread_id)
@@ -216,7 +207,7 @@ class Budget:
         if outer := self._run.outer:
             await outer.budget.charge(outer.task_id, agent, cost)
         if cost:
-            await self._put(task_id, agent, Usage(cost=cost))
+            await self._put(_rows(task_id, agent), Usage(cost=cost))
 
     async def exhausted_by(self) -> str | None:
         """Which limit keeps work from starting, if any."""
@@ -292,6 +283,10 @@ class Budget:
             return exceeded(policy, self.total, Usage(input_tokens=policy.token_budget or 0, output_tokens=1))
         expecting = Usage(input_tokens=expected, output_tokens=room.held, calls=calls)
         return Reservation(room.cap, expecting, is_first=is_first)
+
+
+def _rows(task_id: str, agent: str) -> tuple[str, ...]:
+    return RUN, f"task:{task_id}", f"agent:{agent}"
 
 
 async def open_meter(run: RunContext, state: SupervisorState) -> Budget:

@@ -188,7 +188,7 @@ class Desk:
 
     def inbox(self) -> list[Mail]:
         """Messages that this call has not returned before, oldest first; copies."""
-        mailbox = self._execution.signals.mail(self._agent)
+        mailbox = self._execution.signals.read_mail(self._agent)
         found, self._read = mailbox.since(self._read), mailbox.received
         return found
 

@@ -39,13 +39,12 @@ OBJECTION = 200
 Thunk = Callable[[], Awaitable[Json]]
 
 
-def recorded_calls(
-    run: RunContext, prefix: str, budget: Budget, prompt: int, reply: Reply
-) -> Callable[[str, Thunk], Awaitable[Json]]:
-    """A function that makes a call under a unique name, or returns what it returned before a crash.
+def own_calls(run: RunContext, budget: Budget, prompt: int, reply: Reply) -> Callable[[Thunk], Awaitable[Json]]:
+    """A function that makes one of the supervisor's own calls, within the budget of the run.
 
     `prompt`: its estimated tokens; what is asked again has the reply before in it. The call's reply carries what it has
-    used under `usage`.
+    used under `usage`. Nothing is recorded here: what is recorded, as one step, is what could be used in the end, so
+    that a run which is taken up again asks anew instead of reading a bad reply again.
 
     Raises:
         BudgetUsedUp: by the function, when a limit of the run leaves no room.
@@ -53,19 +52,12 @@ def recorded_calls(
     """
     size = prompt
 
-    async def call(name: str, thunk: Thunk) -> Json:
+    async def call(thunk: Thunk) -> Json:
         nonlocal size
-
-        async def within_budget() -> Json:
-            async with budget.supervising(size, reply) as room:
-                made = await _patiently(run, thunk, room.cap)
-                room.used = Usage.model_validate(made["usage"])
-                return made
-
-        made = await recorded_step(f"{prefix}:{name}", within_budget)
-        used = Usage.model_validate(made["usage"])
-        await budget.add_own(used)
-        size += used.output_tokens + OBJECTION
+        async with budget.supervising(size, reply) as room:
+            made = await _patiently(run, thunk, room.cap)
+            room.used = Usage.model_validate(made["usage"])
+        size += room.used.output_tokens + OBJECTION
         return made
 
     return call

@@ -109,6 +109,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )
+    execution.signals.taken_back = state.get("handed_back", 0)
     execution.records.update((record.id, record) for record in records_of(state))
     execution.listener.on_recruit = lambda record: execution.records.update({record.id: record})
     return execution
@@ -118,9 +119,10 @@ async def catch_up(execution: ExecutionContext, state: SupervisorState) -> Updat
     """Apply the signals that wait; the channels that have changed by them, and by what became of the tasks.
 
     The one place where signals change what a run does next: `control` says who drives it from now on, `phase` that
-    something else is to be done now. A run that has given up (`error`) only takes note.
+    something else is to be done now. A run that has given up (`error`) can only be cancelled.
     """
     execution.listener.plan = plan_in_question(state)
+    execution.listener.gave_up = execution.listener.gave_up or state.get("error") or ""
     await execution.listener.look()
     signals = execution.signals
     for record in signals.recruits:

@@ -15,8 +15,9 @@ from pydantic import ValidationError
 
 from nodes.policy.answers import already_answered, checked
 from nodes.policy.approvals import open_questions_of
-from nodes.policy.mail import CAPACITY, addressees
-from nodes.policy.recruiting import Refusal, recruit
+from nodes.policy.mail import CAPACITY, addressees, nobody
+from nodes.policy.recruiting import Grant, Refusal, recruit
+from nodes.policy.recruiting import nobody as no_agent
 from nodes.policy.takeover import control_by, hand_back_faults
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.budget import Budget
@@ -44,6 +45,7 @@ from state.signal import (
     refused,
 )
 
+TOO_LATE = "came too late"
 POLL_S = 0.1
 """Seconds between two looks at the log; a signal from another process is promised to be seen within 0.25."""
 
@@ -68,6 +70,8 @@ class Listener:
         self.on_recruit: Callable[[TaskRecord], None] = lambda _: None
         self.plan: Approval | None = None
         """The question about the plan, while that waits."""
+        self.gave_up = ""
+        """Why the run has given up, once it has."""
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -98,6 +102,13 @@ class Listener:
         below = [asked for asked in self.approvals.waiting_below() if asked.id not in self.signals.decisions]
         return [*open_questions_of(self.records.values(), self.signals.decisions), *below]
 
+    @property
+    def ending(self) -> str:
+        """Why nothing that is asked for takes effect any more; empty while it does."""
+        if self.signals.control.driving == "cancelled":
+            return "the run is cancelled"
+        return f"the run has given up: {self.gave_up}" if self.gave_up else ""
+
     async def recruit(self, asked: Recruit) -> TaskRecord | Refusal:
         """Grant a recruit, with its row and event in one transaction, or refuse it."""
         async with self._lock:
@@ -124,6 +135,8 @@ class Listener:
             await self._refuse(item, f"an agent may not send {signal.kind}")
         elif isinstance(signal, Recruit):
             await self._recruit(signal, item)
+        elif self.ending and (self.gave_up == "" or not isinstance(signal, Cancel)):
+            await self._refuse(item, f"{TOO_LATE}: {self.ending}")
         elif isinstance(signal, Retire):
             await self._retire(signal, item)
         elif isinstance(signal, SendMail):
@@ -136,9 +149,6 @@ class Listener:
             await self._drive(signal, item)
 
     async def _drive(self, signal: Pause | Resume | Takeover | Cancel, item: Waiting) -> None:
-        if self.signals.control.driving == "cancelled":
-            await self._refuse(item, "the run is cancelled")
-            return
         if self.signals.control.driving == "handed_over" and isinstance(signal, Pause):
             await self._refuse(item, "the run is in a human's hands")
             return
@@ -148,7 +158,7 @@ class Listener:
 
     async def _retire(self, signal: Retire, item: Waiting) -> None:
         if signal.agent not in self.run.services.team:
-            await self._refuse(item, f"there is no agent {signal.agent!r}")
+            await self._refuse(item, no_agent(signal.agent, self.run.services.team))
             return
         rows = [self.signals.retire(signal.agent), *self._moved(item)]
         await self.run.emit("agent_retired", agent=signal.agent, also=rows, by=signal.by)
@@ -194,14 +204,16 @@ class Listener:
             await self.run.emit("control_changed", also=rows, **control.model_dump())
 
     async def _recruit(self, asked: Recruit, item: Waiting | None = None) -> TaskRecord | Refusal:
-        made = recruit(
-            asked,
-            list(self.records.values()),
-            self.run.services.team.specs,
-            self.signals.retired,
-            self.run.policy,
-            budget_left=self.budget.exhausted is None,
-        )
+        made: Grant | Refusal = Refusal(f"{TOO_LATE}: {self.ending}")
+        if not self.ending:
+            made = recruit(
+                asked,
+                list(self.records.values()),
+                self.run.services.team.specs,
+                self.signals.retired,
+                self.run.policy,
+                budget_left=self.budget.exhausted is None,
+            )
         rows = self._moved(item, refused(made.reason) if isinstance(made, Refusal) else APPLIED) if item else []
         if isinstance(made, Refusal):
             await self.run.emit(
@@ -231,7 +243,20 @@ class Listener:
         return handled(self.run.thread_id, item[0], item[1], outcome, self.run.services.clock.now())
 
     async def _refuse(self, item: Waiting, reason: str) -> None:
-        await self.run.store.abatch(self._moved(item, refused(reason)))
+        await _refuse(self.run, item, reason)
+
+
+async def refuse_waiting(run: RunContext, reason: str) -> None:
+    """Answer every signal that nobody has looked at, and that nobody will: the run has come to its end."""
+    for item in await waiting(run.store, run.thread_id):
+        await _refuse(run, item, reason)
+
+
+async def _refuse(run: RunContext, item: Waiting, reason: str) -> None:
+    key, raw = item
+    rows = handled(run.thread_id, key, raw, refused(reason), run.services.clock.now())
+    what = {name: str(raw.get(field, "")) for name, field in (("signal", "kind"), ("by", "by"))}
+    await run.emit("signal_refused", also=rows, reason=reason, **what)
 
 
 class Outbox:
@@ -250,7 +275,7 @@ class Outbox:
         if sum(self._signals.deliver(name, [mail]) for name in names):
             self._sent[mail.sender, mail.to] += 1
         self._run.services.wake_ups.wake(self._run.thread_id)
-        return "" if names else f"there is nobody called {mail.to!r}"
+        return "" if names else nobody(mail.to, self._run.services.team)
 
     async def flush(self, also: Sequence[PutOp] = ()) -> None:
         """Store what was delivered, and tell of it and of what the mailboxes have lost, together with `also`."""

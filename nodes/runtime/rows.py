@@ -3,16 +3,17 @@
 LangGraph's Store refuses a period in a namespace and sorts a search by time of change, not by key: hence the
 quoting, and `read_all`, which reads everything below one namespace in the order of its keys.
 
-The index has one row for the last run of each thread. That a run has ended is noted by who sees it in the
-checkpoint, not by the node that ends it: a process that dies between that node and its checkpoint leaves a run that
-is to be taken up again, and must be found.
+The index has one row for the last run of each thread, and one more while it is open. That a run has ended is noted by
+who sees it in the checkpoint, not by the node that ends it: a process that dies between that node and its checkpoint
+leaves a run that is to be taken up again, and must be found.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, PutOp, SearchOp
+from pydantic import JsonValue
 
 from state.record import Usage
 
@@ -60,7 +61,11 @@ def space(kind: str, owner: str) -> Namespace:
     """
     if kind not in KINDS:
         raise ValueError(f"there is no kind of row called {kind!r}; list it in KINDS with how long it is kept")
-    return (kind, owner.replace("%", "%25").replace(".", "%2E") or "%")
+    return (kind, _quoted(owner))
+
+
+def _quoted(owner: str) -> str:
+    return owner.replace("%", "%25").replace(".", "%2E") or "%"
 
 
 async def read_all(store: BaseStore, namespace: Namespace) -> list[Item]:
@@ -77,18 +82,20 @@ async def read_each(store: BaseStore, namespaces: Sequence[Namespace]) -> list[l
     ]
 
 
-RUN = "run"
-"""The ledger's row for the whole run; the others are `task:ID` and `agent:NAME`."""
+RUN, OWN = "run", "own"
+"""The ledger's rows for the run, and for the supervisor's own calls in it; the others are `task:ID`, `agent:NAME`."""
 
 
 async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
-    """The ledger of a run: `run`, and one row for each task and agent."""
+    """The ledger of a run: `run`, `own`, and one row for each task and agent."""
     items = await read_all(store, space("ledger", thread_id))
     return {item.key: Usage.model_validate(item.value) for item in items}
 
 
 _RUNS = ("runs",)
 _ENDED = ("ended",)
+_OPEN = ("open",)
+_INDEX = ("index",)
 
 
 @dataclass(frozen=True)
@@ -99,35 +106,91 @@ class Listed:
     started_at: float
     door: str
     """The way it came, where that was a server; empty otherwise."""
-    is_open: bool
-    """Whether nobody has seen its end."""
 
 
-def listing(thread_id: str, query: str, started_at: float, door: str = "") -> list[PutOp]:
-    """The rows that list a run which starts now, instead of the one before on its thread."""
-    row = {"query": query, "started_at": started_at, **({"door": door} if door else {})}
-    return [PutOp(_RUNS, thread_id, row), PutOp(_ENDED, thread_id, None)]
+@dataclass(frozen=True)
+class Ended:
+    """How a run came to its end."""
+
+    thread_id: str
+    started_at: float
+    finished_at: float
+    status: str
+
+
+async def list_run(store: BaseStore, thread_id: str, query: str, started_at: float, door: str = "") -> None:
+    """List a run that starts now, as open, instead of the one before on its thread."""
+    row: dict[str, JsonValue] = {"query": query, "started_at": started_at, **({"door": door} if door else {})}
+    before = await read_all(store, _open_of(thread_id))
+    await store.abatch(
+        [
+            PutOp(_RUNS, thread_id, row),
+            PutOp(_ENDED, thread_id, None),
+            *(PutOp(_open_of(thread_id), item.key, None) for item in before if item.key != repr(started_at)),
+            _opened(thread_id, row),
+        ]
+    )
+
+
+def _open_of(thread_id: str) -> Namespace:
+    return (*_OPEN, _quoted(thread_id))
+
+
+def _opened(thread_id: str, row: Mapping[str, object]) -> PutOp:
+    """The row of an open run. Its key is when it started: noting the end of the one before leaves it alone."""
+    kept = {"thread_id": thread_id, "started_at": row.get("started_at") or 0.0, "door": row.get("door", "")}
+    return PutOp(_open_of(thread_id), repr(kept["started_at"]), kept)
 
 
 async def note_end(store: BaseStore, thread_id: str, started_at: float, status: str, finished_at: float) -> None:
     """Keep that the run which started then is over: it is not looked at again where only open ones matter."""
-    await store.aput(_ENDED, thread_id, {"started_at": started_at, "status": status, "finished_at": finished_at})
+    ended: dict[str, JsonValue] = {"started_at": started_at, "status": status, "finished_at": finished_at}
+    await store.abatch(
+        [PutOp(_ENDED, thread_id, ended), PutOp(_open_of(thread_id), repr(started_at), None)],
+    )
 
 
-async def read_index(store: BaseStore) -> list[Listed]:
-    """Every row, newest first. One that another run has replaced in the meantime is open again."""
-    runs, ended = await read_each(store, [_RUNS, _ENDED])
-    ends = {row.key: row.value["started_at"] for row in ended}
-    found = [
-        Listed(
-            thread_id=row.key,
-            started_at=row.value.get("started_at") or 0.0,
-            door=row.value.get("door", ""),
-            is_open=row.key not in ends or ends[row.key] != row.value.get("started_at"),
-        )
-        for row in runs
+async def read_open(store: BaseStore) -> list[Listed]:
+    """The open runs, newest first. It takes no longer for those that have ended."""
+    marked, rows = await store.abatch([GetOp(_INDEX, "open"), SearchOp(_OPEN, limit=MOST)])
+    if marked is None:
+        await _open_all(store)
+        return await read_open(store)
+    found = {row.thread_id: row for row in sorted(map(_listed, cast(list[Item], rows)), key=lambda row: row.started_at)}
+    return sorted(found.values(), key=lambda row: -row.started_at)
+
+
+async def read_index(store: BaseStore, limit: int = MOST, offset: int = 0) -> list[Listed]:
+    """The last run of each thread, open or not, newest first; `limit` of them after the first `offset`."""
+    (page,) = await store.abatch([SearchOp(_RUNS, limit=limit, offset=offset)])
+    return sorted(map(_listed, cast(list[Item], page)), key=lambda listed: -listed.started_at)
+
+
+async def read_ended(store: BaseStore) -> list[Ended]:
+    """The last runs of threads whose end somebody has seen, in no order."""
+    return [
+        Ended(row.key, row.value["started_at"], row.value["finished_at"], row.value["status"])
+        for row in await read_all(store, _ENDED)
+        if {"started_at", "finished_at", "status"} <= row.value.keys()
     ]
-    return sorted(found, key=lambda listed: -listed.started_at)
+
+
+def _listed(row: Item) -> Listed:
+    """A row as it is, or as much of it as can be read: the thread is looked at all the same."""
+    at = row.value.get("started_at")
+    return Listed(
+        thread_id=str(row.value.get("thread_id", row.key)),
+        started_at=float(at) if isinstance(at, int | float) else 0.0,
+        door=str(row.value.get("door", "")),
+    )
+
+
+async def _open_all(store: BaseStore) -> None:
+    """List as open what is not known to have ended: in a file of the version before, that was done by every look."""
+    runs, ended = await read_each(store, [_RUNS, _ENDED])
+    ends = {row.key: row.value.get("started_at") for row in ended}
+    rows = [_opened(row.key, row.value) for row in runs if ends.get(row.key, "") != row.value.get("started_at")]
+    await store.abatch([*rows, PutOp(_INDEX, "open", {"since": 1})])
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

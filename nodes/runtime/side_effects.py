@@ -44,7 +44,11 @@ def idempotency_key(name: str, args: Mapping[str, object]) -> str:
 def signs_of(
     name: str, policy: Policy, *, risk: Risk | None = None, is_marked: bool = False, cost: float = 0.0
 ) -> TriggerInput:
-    """What triggers look at. Where nothing else is said, what is sensitive or costs too much is a high risk."""
+    """What triggers look at. Where nothing else is said, what is sensitive or costs too much is a high risk.
+
+    What says itself that it is a high risk is as sensitive as what says that.
+    """
+    is_marked = is_marked or risk == "high"
     is_high = is_marked or is_sensitive(name, policy) or cost > policy.cost_limit
     return TriggerInput(action=name, is_marked=is_marked, risk=risk or ("high" if is_high else "low"), cost=cost)
 
@@ -188,6 +192,7 @@ async def _first(side_effect: SideEffect, execution: ExecutionContext) -> Approv
         choices=list(side_effect.choices),
         risk=side_effect.signs.risk,
         reason=side_effect.must_ask,
+        needs_human=bool(side_effect.must_ask),
         description=f"**{side_effect.agent}** wants to do `{side_effect.name}` for task `{side_effect.task.id}`: "
         f"{side_effect.task.description}",
     )

@@ -99,6 +99,8 @@ class SignalState:
         self.decisions: dict[str, Decision] = {}
         self.hand_backs: list[HandBack] = []
         """In the order in which they came."""
+        self.taken_back = 0
+        """How many of them the state of the graph has."""
         self.changed = asyncio.Event()
         """Set at every change; who waits for one clears it first."""
         self.on_control: Callable[[Control], None] = lambda _: None
@@ -125,12 +127,21 @@ class SignalState:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether work is to stop at its next safe point."""
-        return self.control.driving != "running"
+        """Whether work is to stop at its next safe point: somebody holds the run, or has handed it back changed."""
+        above = self._parent is not None and self._parent.is_stopping
+        return above or self.control.driving != "running" or len(self.hand_backs) > self.taken_back
 
     def mail(self, agent: str) -> Mailbox:
         """An agent's mailbox."""
         return self.mailboxes.get(agent, Mailbox())
+
+    def read_mail(self, agent: str) -> Mailbox:
+        """The mailbox of an agent that is given all of it now."""
+        mailbox = self.mail(agent)
+        if mailbox.unread:
+            self.mailboxes[agent] = mailbox.model_copy(update={"read": mailbox.received})
+            self._unsaved.add(agent)
+        return mailbox
 
     def deliver(self, agent: str, mails: list[Mail]) -> bool:
         """Put mail into a mailbox; it is there at once, and stored with `unsaved`. False if all of it was known."""

@@ -16,6 +16,7 @@ from nodes.policy.oversight import Closeness, effective_oversight
 from nodes.policy.trust import results_by_agent, trust_of
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
+from state.delegation import Delegation
 from state.record import HUMAN, Outcome
 from state.trust import Incident, RunResult, Trust
 
@@ -32,6 +33,7 @@ def begun_rows(run: RunContext, started_at: float) -> list[PutOp]:
 async def ended_rows(run: RunContext, outcomes: Iterable[Outcome], started_at: float, at: float) -> list[PutOp]:
     """The rows for a run that ends, with what its tasks came to; the same rows when they are made again."""
     team = {agent.name for agent in run.services.team}
+    outcomes = [*outcomes, *await _delegated(run.store, run.thread_id)]
     rows = run_rows(results_by_agent(outcomes, team, started_at, at), run.thread_id, started_at)
     if run.outer:
         return [*rows, run.journal.kept(_BEGUN, run.thread_id, None)]
@@ -44,8 +46,15 @@ async def _cut_off(store: BaseStore, thread_id: str, started_at: float, at: floa
     """The rows for a nested run that was cut off: of each task, what it came to last."""
     outcomes = [Outcome.model_validate(item.value) for item in await read_all(store, space("outcomes", thread_id))]
     last = {outcome.task_id: outcome for outcome in sorted(outcomes, key=lambda outcome: outcome.iteration)}
-    agents = {name for outcome in last.values() for name in (outcome.agent, *outcome.tried)} - {"", HUMAN}
-    return run_rows(results_by_agent(last.values(), agents, started_at, at), thread_id, started_at)
+    ended = [*last.values(), *await _delegated(store, thread_id)]
+    agents = {name for outcome in ended for name in (outcome.agent, *outcome.tried)} - {"", HUMAN}
+    return run_rows(results_by_agent(ended, agents, started_at, at), thread_id, started_at)
+
+
+async def _delegated(store: BaseStore, thread_id: str) -> list[Outcome]:
+    """What came of the parts that agents had others do: workers earn trust by them as by tasks of the plan."""
+    rows = [Delegation.model_validate(item.value) for item in await read_all(store, space("delegations", thread_id))]
+    return [row.outcome for row in rows if row.outcome and row.outcome.status != "parked"]
 
 
 def run_rows(results_by_agent: Mapping[str, RunResult], thread_id: str, started_at: float) -> list[PutOp]:

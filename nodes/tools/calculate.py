@@ -16,6 +16,8 @@ CHARS = 1000
 BITS = 4096
 """No whole number may be longer."""
 FACTORIAL = 500
+DIGITS = 1500
+"""More than the longest number has; rounding to more digits changes nothing, rounding away more leaves nothing."""
 Number = int | float
 ALLOWED = (ast.Expr, ast.Constant, ast.Name, ast.UnaryOp, ast.BinOp, ast.Call)
 HINT = "use numbers, + - * / // % **, parentheses and functions such as round, min, max, sum, mean, sqrt, log"
@@ -81,6 +83,8 @@ def _factorial(number: Number) -> int:
 
 
 def _round(number: Number, digits: Number = 0) -> Number:
+    if abs(digits) > DIGITS:  # Python works out 10**digits for it
+        return number if digits > 0 else 0
     return round(number, int(digits)) if digits else round(number)
 
 

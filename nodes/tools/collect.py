@@ -5,30 +5,19 @@ lead out and cannot loop. Hidden files and folders are passed over.
 """
 
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nodes.tools.document import Found
-from nodes.tools.readers.table import READERS
+from nodes.tools.document import Found, Skipped, safe_name
+from nodes.tools.readers.table import READABLE
 from state.errors import SourcesInvalid
 
 FILES = 5000
 ENTRIES = 200_000
 """Directory entries that are looked at before giving up on a tree."""
-UNSAFE = re.compile(r"[\[\]#\x00-\x1f\x7f\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file that was left out."""
-
-    file: str
-    reason: str
-    """One line: why, and what to do."""
 
 
 @dataclass
@@ -82,7 +71,7 @@ class _Walk:
             root, target, name = self.links.pop(0)
             self._link(root, target, name)
         for kind, count in sorted(self.unread.items()):
-            reason = f"{count} of a kind that is not read; convert to text, Markdown, HTML, PDF, CSV or JSON"
+            reason = f"{count} of a kind that is not read; convert to text, Markdown, HTML or PDF"
             self.skipped.append(Skipped(f"*{kind}", reason))
         return Collection(list(self._named()), sorted(self.skipped, key=lambda skipped: skipped.file))
 
@@ -127,7 +116,7 @@ class _Walk:
             return
         self.seen.add(path)
         suffix = Path(name).suffix.lower()
-        if suffix not in READERS and not given:
+        if suffix not in READABLE and not given:
             self.unread[suffix or "(no suffix)"] += 1
             return
         try:
@@ -143,18 +132,18 @@ class _Walk:
         self.taken.append((root, path, name, status))
 
     def _skip(self, name: str, reason: str) -> None:
-        self.skipped.append(Skipped(_safe(name), reason))
+        self.skipped.append(Skipped(safe_name(name), reason))
 
     def _named(self) -> Iterator[Found]:
         """The files with names that differ: with their root's name in front where two roots have the same path."""
-        counts = Counter(_safe(name) for _, _, name, _ in self.taken)
+        counts = Counter(safe_name(name) for _, _, name, _ in self.taken)
         used: set[str] = set()
         for root, path, name, status in self.taken:
-            safe = _safe(name)
+            safe = safe_name(name)
             if counts[safe] > 1 and root.is_dir():
-                safe = _safe(f"{root.name}/{name}")
+                safe = safe_name(f"{root.name}/{name}")
             elif counts[safe] > 1:
-                safe = _safe(f"{root.parent.name}/{name}")
+                safe = safe_name(f"{root.parent.name}/{name}")
             suffix = Path(safe).suffix
             stem = safe.removesuffix(suffix)
             number = 2
@@ -162,7 +151,3 @@ class _Walk:
                 safe, number = f"{stem}~{number}{suffix}", number + 1
             used.add(safe)
             yield Found(safe, path, status.st_size, status.st_mtime_ns)
-
-
-def _safe(name: str) -> str:
-    return UNSAFE.sub("_", name)[-400:]

@@ -9,14 +9,20 @@ from itertools import accumulate
 from typing import Literal
 
 from nodes.tools.passages import ENDINGS, Passage, place
+from state.citation import SPAN, UNITS
 from state.quotation import Match, Part, Wording
+from state.text import counted
 
-Unit = Literal["L", "p", "r"]
-Kind = Literal["text", "html", "pdf", "json", "table"]
+Unit = Literal["L", "p", "r", "b", "s", "h", "m", "c"]
+"""See `state.citation.UNITS`."""
+Kind = Literal["text", "html", "pdf", "json", "table", "prose", "slides", "book", "mail", "notebook", "picture"]
+BY_SECTION = ("html", "prose")
+"""Kinds whose numbers nobody sees: readers find a place by the headings above it."""
+RUNNING: tuple[Unit, ...] = ("L", "r", "b")
+"""Units that follow each other in one text; the others are texts of their own, such as pages."""
+UNSAFE = re.compile(r"[\[\]#\x00-\x1f\x7f\ud800-\udfff]")
 SHOWN_ROWS = 5_000
 """Rows of a table in which a quotation is looked for the way they are shown."""
-UNIT_NAMES: dict[Unit, str] = {"L": "lines", "p": "pages", "r": "rows"}
-PLACE = re.compile(r"(?P<unit>[Lpr])(?P<first>\d{1,9})(?:-(?P<again>[Lpr])(?P<last>\d{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,15 @@ class Found:
     """Where it really is, links resolved."""
     size: int
     mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was left out."""
+
+    file: str
+    reason: str
+    """One line: why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +64,19 @@ class Located:
     quote: str
     """What stands there, to the letter."""
     found: Match
+    cells: str = ""
+    """Of a sheet: its cells (`=B7`)."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """A file of numbered lines or pages."""
+    """A file of numbered units: lines, pages, slides and the like."""
 
     file: str
     kind: Kind
     unit: Unit
     units: Sequence[str]
-    """Each line with its line end, each page, or each row as it stands in the file."""
+    """Each line or paragraph with its line end, each page, or each row as it stands in the file."""
     cuts: Sequence[Passage] = ()
     """Its passages, in order (a table's are made on demand)."""
     grid: Grid | None = None
@@ -72,7 +89,7 @@ class Document:
 
     def text(self, first: int, last: int) -> str:
         """Units `first` to `last` (from 1, inclusive) to the letter, without the last line end."""
-        between = "\n" if self.unit == "p" else ""
+        between = "" if self.unit in RUNNING else "\n"
         return between.join(self.units[first - 1 : last]).rstrip(ENDINGS)
 
     def text_at(self, where: str) -> str | None:
@@ -108,10 +125,15 @@ class Document:
         there = place(self.unit, first, min(last, len(self.units)))
         return Located(self.file, there, self._whole[found.start : found.end], found)
 
+    @property
+    def shows_sections(self) -> bool:
+        """Whether a place is told by the headings above it, because nobody sees its number."""
+        return self.kind in BY_SECTION
+
     def heading_at(self, where: str) -> Passage | None:
         """The passage in which a place begins; it knows the headings above."""
         span = self._span(where)
-        if span is None or self.unit != "L":
+        if span is None or self.unit not in ("L", "b"):
             return None
         return next((cut for cut in self.cuts if (at := self._span(cut.place)) and at[0] <= span[0] <= at[1]), None)
 
@@ -123,15 +145,14 @@ class Document:
     @property
     def size(self) -> str:
         """How long it is: `120 lines`."""
-        name = UNIT_NAMES[self.unit]
-        return f"{len(self.units)} {name[:-1] if len(self.units) == 1 else name}"
+        return counted(len(self.units), UNITS[self.unit])
 
     def _span(self, where: str) -> tuple[int, int] | None:
-        match = PLACE.fullmatch(where)
-        if not match or match["unit"] != self.unit or match["again"] not in (None, self.unit):
+        begin, _, end = where.partition("-")
+        if not re.fullmatch(SPAN, where) or begin[0] != self.unit or (end and end[0] != self.unit):
             return None
-        first = int(match["first"])
-        last = int(match["last"] or first)
+        first = int(begin[1:])
+        last = int(end[1:] or first)
         return (first, last) if 1 <= first <= last <= len(self.units) else None
 
     @cached_property
@@ -149,7 +170,7 @@ class Document:
     @cached_property
     def _starts(self) -> list[int]:
         """Where each unit begins in the whole text, and where the last one ends."""
-        gap = 1 if self.unit == "p" else 0
+        gap = 0 if self.unit in RUNNING else 1
         return list(accumulate((len(unit) + gap for unit in self.units), initial=0))
 
 
@@ -159,6 +180,8 @@ class TableDocument(Document):
 
     head: str = ""
     """The header as it stands in the file."""
+    origin: tuple[int, int] | None = None
+    """Of a sheet: row (from 1) and column (from 1) of its first cell below the header."""
 
     @property
     def passages(self) -> Iterator[Passage]:
@@ -179,14 +202,29 @@ class TableDocument(Document):
     def find(self, parts: Sequence[Part], where: str = "") -> Located | None:
         """Also a row, or part of one, the way it is shown; and the names of the columns, which stand above row 1."""
         if located := super().find(parts, where):
-            return located
+            return replace(located, cells=self.cells(located.place, located.quote))
         first, last = (self._span(where) or (1, 0)) if where else (1, min(len(self.units), SHOWN_ROWS))
         for number in range(first, min(last, first + SHOWN_ROWS - 1) + 1):
             row = self._shown_wording(number)
             if found := row.find(parts):
-                return Located(self.file, f"r{number}", self.shown(number)[found.start : found.end], found)
+                quote = self.shown(number)[found.start : found.end]
+                return Located(self.file, f"r{number}", quote, found, self.cells(f"r{number}", quote))
         found = Wording(self.head).find(parts)
         return Located(self.file, "r1", self.head[found.start : found.end], found) if found else None
+
+    def cells(self, where: str, quote: str = "") -> str:
+        """The cells of a sheet that a place takes (`=A7:C7`), or the one of them that a quotation is (`=B7`)."""
+        span = self._span(where)
+        if self.origin is None or span is None:
+            return ""
+        (row, column), (first, last) = self.origin, span
+        cells = self.grid.rows[first - 1] if self.grid else ()
+        for at, (name, cell) in enumerate(zip(self.grid.header if self.grid else (), cells, strict=True)):
+            if first == last and cell and quote in (_flat(cell), f"{name}: {_flat(cell)}"):
+                return f"={_letters(column + at)}{row + first - 1}"
+        left, right = (_letters(at) for at in (column, column + max(len(cells), 1) - 1))
+        ends = dict.fromkeys([f"{left}{row + first - 1}", f"{right}{row + last - 1}"])
+        return f"={':'.join(ends)}"
 
     def _shown_wording(self, number: int) -> Wording:
         """A row the way it is shown, made comparable once."""
@@ -204,6 +242,20 @@ class TableDocument(Document):
             return True
         flat = _flat(quote)
         return bool(flat) and any(flat in self.shown(number) for number in range(1, len(self.units) + 1))
+
+
+def safe_name(name: str) -> str:
+    """A name without the characters that a label cannot hold."""
+    return UNSAFE.sub("_", name)[-400:]
+
+
+def _letters(column: int) -> str:
+    """The name of a column of a sheet: `A` for 1, `AA` for 27."""
+    name = ""
+    while column:
+        column, digit = divmod(column - 1, 26)
+        name = chr(ord("A") + digit) + name
+    return name
 
 
 def _flat(text: str) -> str:

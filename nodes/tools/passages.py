@@ -54,7 +54,7 @@ def place(unit: str, first: int, last: int) -> str:
     return f"{unit}{first}" if first == last else f"{unit}{first}-{unit}{last}"
 
 
-def cut_lines(file: str, lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[Passage]:
+def cut_lines(file: str, lines: Sequence[str], headings: Mapping[int, Heading], unit: str = "L") -> Iterator[Passage]:
     """The passages of `lines` (kept with their line ends; numbered from 1) in order, without blank edges."""
     open_headings: list[Heading] = []
     for first, last in _spans(lines, headings):
@@ -65,7 +65,7 @@ def cut_lines(file: str, lines: Sequence[str], headings: Mapping[int, Heading]) 
         trail = " > ".join(h.text for h in open_headings)
         text = "".join(lines[first - 1 : last]).rstrip(ENDINGS)
         for piece in _pieces(text) if first == last else [text]:
-            yield Passage(file, place("L", first, last), piece, heading, trail)
+            yield Passage(file, place(unit, first, last), piece, heading, trail)
 
 
 def _spans(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[tuple[int, int]]:

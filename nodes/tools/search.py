@@ -3,18 +3,22 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from functools import partial
 
 from langchain_core.tools import BaseTool, StructuredTool
 
 from nodes.tools.index import Hits
 from nodes.tools.passages import Passage
 from nodes.tools.sources import Excerpt, Sources
-from nodes.tools.tables import QueryResult
+from nodes.tools.tables import SECONDS, QueryResult, too_slow
+from nodes.tools.thread import in_thread
 from state.errors import ToolRefused
 
 MOST = 50
 CHARS = 4000
 """Characters of one passage that are shown; only table rows can be longer."""
+GRACE_S = 1.0
+"""Seconds that a query may take to stop."""
 NO_SOURCES = "no sources were given to this run; answer from the request and the inputs"
 
 
@@ -73,14 +77,18 @@ CELL = 300
 """Characters of one cell that are shown."""
 
 
-def make_query(sources: Sources | None) -> BaseTool:
+def make_query(sources: Sources | None, seconds: float = SECONDS) -> BaseTool:
     """The tool over the tables of `sources`; without any it refuses."""
 
     async def query(sql: str) -> str:
         """Run one read-only SQL statement (DuckDB) over the tables of the sources; SHOW TABLES lists them."""
         if sources is None:
             raise ToolRefused(NO_SOURCES)
-        return as_markdown(await asyncio.to_thread(sources.tables.query, sql, ROWS))
+        try:  # in a thread of its own: one that DuckDB does not stop in time holds up nobody
+            work = in_thread(partial(sources.tables.query, sql, ROWS, seconds=seconds))
+            return as_markdown(await asyncio.wait_for(work, seconds + GRACE_S))
+        except TimeoutError:
+            raise too_slow(seconds) from None
 
     return StructuredTool.from_function(coroutine=query, name="query")
 

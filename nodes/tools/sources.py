@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from nodes.tools.collect import Collection, Skipped, collect
-from nodes.tools.document import UNIT_NAMES, Document, Found, Located
+from nodes.tools.collect import Collection, collect
+from nodes.tools.document import Document, Found, Located, Skipped, TableDocument
 from nodes.tools.index import Hits, Index
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
-from nodes.tools.readers.table import read_document
+from nodes.tools.readers.table import read_documents
 from nodes.tools.tables import Tables
+from state.citation import UNITS
 from state.errors import SourcesInvalid, ToolRefused
 from state.quotation import Part
 
@@ -29,6 +30,8 @@ INDEXED_ROWS = 20_000
 READ_UNITS = 400
 READ_CHARS = 24_000
 """What one `read` returns at most."""
+ALIKE = 3
+"""Files that are named one by one when they were left out for the same reason."""
 OPENED = 4
 """Sets of sources that are kept open."""
 
@@ -133,15 +136,17 @@ class Sources:
         return next((found for document in self._documents.values() if (found := document.find(parts))), None)
 
     def trail_at(self, file: str, place: str) -> str:
-        """The headings above a place, outermost first: `Guide > Prices`; empty where there are none."""
+        """The headings above a place, `Guide > Prices`, where that is how people find it (see `BY_SECTION`)."""
         name = self.resolve(file)
-        passage = self._documents[name].heading_at(place) if name else None
+        document = self._documents[name] if name else None
+        passage = document.heading_at(place) if document and document.shows_sections else None
         return passage.trail if passage else ""
 
-    def is_webpage(self, file: str) -> bool:
-        """Whether a file is a web page: its line numbers are those of its source, which no browser shows."""
+    def cells_at(self, file: str, place: str) -> str:
+        """The cells of a sheet that a place takes: `=A7:C7`; empty where there is no sheet."""
         name = self.resolve(file)
-        return name is not None and self._documents[name].kind == "html"
+        document = self._documents[name] if name else None
+        return document.cells(place) if isinstance(document, TableDocument) else ""
 
     def resolve(self, file: str) -> str | None:
         """The exact name of a file as somebody may have written it (`./Guide.md`, `docs/guide.md`); None if unclear."""
@@ -156,7 +161,8 @@ class Sources:
         ):
             if matches:
                 return matches[0] if len(matches) == 1 else None
-        return None
+        parts = [name for name in self._documents if name.casefold().startswith(f"{wanted}/")]
+        return parts[0] if len(parts) == 1 else None
 
     def _document(self, file: str) -> Document:
         name = self.resolve(file)
@@ -195,19 +201,32 @@ def _read_all(paths: Sequence[str], collection: Collection, max_file_bytes: int)
     total = 0
     for found in collection.found:
         try:
-            documents.append(read_document(found, min(max_file_bytes, TOTAL_BYTES - total)))
+            for part in read_documents(found, min(max_file_bytes, TOTAL_BYTES - total)):
+                (skipped if isinstance(part, Skipped) else documents).append(part)  # type: ignore[arg-type]
             total += found.size
         except Unreadable as reason:
             skipped.append(Skipped(found.name, str(reason)))
     if not documents:
         raise SourcesInvalid(_nothing(paths, skipped))
-    return Sources(documents, skipped)
+    return Sources(documents, _grouped(skipped))
+
+
+def _grouped(skipped: Sequence[Skipped]) -> list[Skipped]:
+    """Many files of one kind that were left out for one reason, in one line."""
+    groups: dict[tuple[str, str], list[Skipped]] = {}
+    for one in skipped:
+        groups.setdefault((PurePosixPath(one.file).suffix.lower(), one.reason), []).append(one)
+    return [
+        shown
+        for (suffix, reason), ones in groups.items()
+        for shown in (ones if len(ones) <= ALIKE else [Skipped(f"*{suffix}", f"{len(ones)} files: {reason}")])
+    ]
 
 
 def _nothing(paths: Sequence[str], skipped: Sequence[Skipped]) -> str:
     given = ", ".join(repr(path) for path in paths) or "no path"
     why = f" ({skipped[0].file}: {skipped[0].reason})" if skipped else ""
-    return f"nothing can be read in {given}{why}; give text, Markdown, HTML, PDF, CSV or JSON files"
+    return f"nothing can be read in {given}{why}; give text, Markdown, HTML, PDF, Word, Excel, CSV or JSON files"
 
 
 def _searchable(documents: Sequence[Document]) -> Iterator[Passage]:
@@ -227,8 +246,7 @@ def _bounded(document: Document, first: int, last: int) -> tuple[list[Passage], 
             ends = document.last_of(taken[-1].place)
             if document.last_of(chunk.place) > ends:
                 return taken, ends, ""
-            name = UNIT_NAMES[document.unit][:-1]
-            return taken, ends, f"The rest of {name} {ends} is too long to show; search finds it."
+            return taken, ends, f"The rest of {UNITS[document.unit]} {ends} is too long to show; search finds it."
         taken.append(chunk)
         used += len(chunk.text)
     return taken, last, ""

@@ -2,14 +2,15 @@
 
 Rows come from Python, so DuckDB never needs a file: it is opened without access to files, network or extensions and
 with its settings locked. One statement that reads is run at a time, in a read-only transaction, and is stopped when
-it takes too long.
+it takes too long. DuckDB looks whether it is to stop between two blocks of rows only, and keeps no account of the
+memory of a list: so what makes a list of any length out of a number is refused, and lists come out as text, cut.
 """
 
 import json
 import re
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import PurePosixPath
@@ -18,6 +19,7 @@ from typing import Any, Literal
 import duckdb
 
 from nodes.tools.document import Grid
+from state.citation import SHEET
 from state.errors import ToolRefused
 
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
@@ -28,6 +30,7 @@ LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "temp_directory": "",
     "memory_limit": "512MB",
     "threads": 2,
+    "disabled_optimizers": "expression_rewriter",  # works out constants before anything can interrupt it
     "lock_configuration": True,
 }
 BATCH = 5000
@@ -36,7 +39,10 @@ SQL_CHARS = 8000
 BRACKETS = 400
 """DuckDB's parser takes time that grows with the square of the open ones, and cannot be interrupted."""
 SECONDS = 10.0
-
+LISTED = 10_000
+"""Characters of a list, a map or a struct that are given back."""
+LIST_MAKERS = frozenset({"range", "generate_series", "list_resize", "array_resize"})
+"""Functions that make a list as long as a number says; the first two make rows as well, after FROM."""
 
 ColumnType = Literal["BOOLEAN", "BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 
@@ -98,11 +104,11 @@ class Tables:
         timer.start()
         try:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
-            cursor.execute(statement)
+            cursor.execute(_with_cut_lists(statement, cursor.execute(f"DESCRIBE {statement}").fetchall()))
             columns = [str(column[0]) for column in cursor.description or []]
             rows = cursor.fetchmany(limit + 1)
         except duckdb.InterruptException:
-            raise ToolRefused(f"the query took more than {seconds:g} s; aggregate or filter earlier") from None
+            raise too_slow(seconds) from None
         except (duckdb.Error, RuntimeError, ValueError, OverflowError) as error:
             raise ToolRefused(f"{_one_line(error)}; {self._known()}") from None
         finally:
@@ -127,7 +133,11 @@ class Tables:
             kind = statements[0].type.name
             allowed = "only SELECT, WITH, DESCRIBE, SHOW and SUMMARIZE"
             raise ToolRefused(f"{kind} is not allowed: {allowed}; {self._known()}")
-        return sql
+        statement = _without_end(sql)
+        tree = self._connection.cursor().execute("SELECT json_serialize_sql(?::VARCHAR)", [statement]).fetchone()
+        if tree and (made := sorted(LIST_MAKERS & set(_functions_in(json.loads(tree[0]))))):
+            raise ToolRefused(f"{made[0]}() may not make a list: take rows, as in SELECT i FROM range(10) AS r(i)")
+        return statement
 
     def _used(self, sql: str) -> list[str]:
         """Files of the tables that a valid query names."""
@@ -146,7 +156,7 @@ class Tables:
         inside: set[str] = set()
         names = [identifier(name, inside, self._reserved) for name in grid.header]
         kinds = [infer([row[column] for row in grid.rows]) for column in range(len(names))]
-        table = identifier(PurePosixPath(file).stem, taken, self._reserved)
+        table = identifier(_stem(file), taken, self._reserved)
         columns = tuple(zip(names, kinds, strict=True))
         try:
             self._load(table, columns, grid.rows)
@@ -170,6 +180,54 @@ class Tables:
                 for row in rows[start : start + BATCH]
             ]
             self._connection.execute(insert, [json.dumps(batch, ensure_ascii=True)])
+
+
+def _stem(file: str) -> str:
+    """What a table is called after: `prices` for prices.csv, `prices 2026` for a sheet of prices.xlsx."""
+    sheet = SHEET.fullmatch(file)
+    return f"{PurePosixPath(sheet['book']).stem} {sheet['sheet']}" if sheet else PurePosixPath(file).stem
+
+
+def too_slow(seconds: float) -> ToolRefused:
+    """The refusal of a query that takes too long."""
+    return ToolRefused(f"the query took more than {seconds:g} s; aggregate or filter earlier")
+
+
+def _without_end(sql: str) -> str:
+    """The statement without the semicolons and comments that may follow it."""
+    text = sql.encode()
+    tokens = [at for at, kind in duckdb.tokenize(sql) if kind != duckdb.token_type.comment]
+    while tokens and text[tokens[-1] :].startswith(b";"):
+        text = text[: tokens.pop()]
+    return text.decode()
+
+
+def _functions_in(tree: object) -> Iterator[str]:
+    """The functions that a parsed statement calls for a value: not those that it takes rows from."""
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _functions_in(part)
+    elif isinstance(tree, dict):
+        if tree.get("type") == "FUNCTION":
+            yield str(tree.get("function_name")).lower()
+        is_table = tree.get("type") == "TABLE_FUNCTION"
+        for name, part in tree.items():
+            yield from _functions_in(part["arguments"] if is_table and name == "function" else part)
+
+
+def _with_cut_lists(statement: str, described: Sequence[Sequence[Any]]) -> str:
+    """The statement with its lists, maps and structs as text: in Python they would take many times the memory."""
+    kinds = [str(row[1]) for row in described]
+    is_nested = [kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION", "VARIANT")) for kind in kinds]
+    if not any(is_nested):
+        return statement
+    columns = [f"c{at}" for at in range(len(kinds))]
+    shown = (
+        f"left(CAST({column} AS VARCHAR), {LISTED})" if nested else column
+        for column, nested in zip(columns, is_nested, strict=True)
+    )
+    named = (f"""{what} AS "{row[0].replace('"', '""')}\"""" for what, row in zip(shown, described, strict=True))
+    return f"SELECT {', '.join(named)} FROM ({statement}\n) AS found({', '.join(columns)})"  # names from DuckDB
 
 
 def _one_line(error: Exception) -> str:

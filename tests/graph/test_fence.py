@@ -18,6 +18,7 @@ from graph.sqlite.lease import LEASE_S, Leases
 from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import LeaseLost, ThreadBusy
+from state.signal import Pause
 from tests.runs import agent, opened, plan
 
 EFFECTS = [str(number) for number in range(8)]
@@ -106,6 +107,30 @@ async def test_a_cancelled_task_stays_cancelled_also_where_the_lease_is_lost() -
         with pytest.raises(asyncio.CancelledError):
             await running
         assert await sup._runs.leases.holder("t") is None
+
+
+async def test_work_that_an_agent_has_begun_and_that_outlives_its_run_is_another_runs() -> None:
+    later = asyncio.Event()
+    begun: list[asyncio.Task[Any]] = []
+
+    async def begins(brief: Brief, desk: Any) -> str:
+        async def another() -> str:
+            await later.wait()
+            await sup.signal("other", Pause())
+            return (await sup.resume("other")).status
+
+        begun.append(asyncio.create_task(another()))
+        return "begun"
+
+    async with opened(agent(begins), agent(asks, "eve", "asker")) as sup:
+        await sup.start("Q", thread_id="other", plan=plan({"id": "a", "role": "asker"}))
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        later.set()
+        assert await begun[0] == "waiting"
+
+
+async def asks(brief: Brief, desk: Any) -> str:
+    return str((await desk.ask("launch")).type)
 
 
 async def test_a_lease_of_another_machine_is_watched_by_the_clock_of_who_wants_it() -> None:

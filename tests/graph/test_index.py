@@ -40,12 +40,34 @@ def reads(sup: Supervisor) -> Iterator[Counter[str]]:
         saver.aget_tuple = read  # type: ignore[method-assign]
 
 
+@contextmanager
+def statements(sup: Supervisor) -> Iterator[list[int]]:
+    """How many rows of the Store each of its reads has found inside."""
+    store, found = sup.graph.store, list[int]()
+    assert store
+    read = store.abatch
+
+    async def abatch(ops: Any) -> Any:
+        results = await read(ops)
+        found.extend(len(result) if isinstance(result, list) else 1 for result in results)
+        return results
+
+    store.abatch = abatch  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        store.abatch = read  # type: ignore[method-assign]
+
+
 async def an_old_file(*threads: str) -> None:
     """Forget what is known of the ends of runs, as in a file in which they were never noted."""
     async with opened() as sup:
         assert sup.graph.store
         for thread in threads:
             await sup.graph.store.adelete(("ended",), thread)
+            for row in await sup.graph.store.asearch(("open", thread)):
+                await sup.graph.store.adelete(("open", thread), row.key)
+        await sup.graph.store.adelete(("index",), "open")
 
 
 async def test_what_has_ended_is_not_looked_at_again_by_who_looks_for_work() -> None:
@@ -158,3 +180,33 @@ async def test_a_run_is_listed_while_it_works() -> None:
         await running
 
     assert ([run.status for run in found], due) == (["running"], [])
+
+
+async def test_a_look_takes_no_longer_for_runs_that_have_ended() -> None:
+    async with opened(agent(), agent(asks, role="asks", name="cy")) as sup:
+        await sup.start("Q", thread_id="waiting", plan=plan({"id": "a", "role": "asks"}))
+        for n in range(3):
+            await sup.start("Q", thread_id=f"ended {n}", plan=plan("a"))
+        await sup.due()
+        with statements(sup) as few:
+            await sup.due()
+        for n in range(3, 8):
+            await sup.start("Q", thread_id=f"ended {n}", plan=plan("a"))
+        with statements(sup) as many:
+            await sup.due()
+
+    assert many == few
+
+
+async def test_runs_are_listed_by_page_the_newest_first() -> None:
+    clock = HeldClock()
+    async with opened(clock=clock) as sup:
+        for n in range(5):
+            await sup.start("Q", thread_id=str(n), plan=plan("a"))
+            clock.time += 1
+        with reads(sup) as looked_at:
+            pages = [[run.thread_id for run in await sup.runs(limit=3, offset=at)] for at in (0, 3, 6)]
+
+    assert [len(page) for page in pages] == [3, 2, 0]
+    assert [sorted(page, reverse=True) for page in pages] == pages
+    assert set(looked_at) == {*pages[0], *pages[1]} == set("01234")

@@ -8,7 +8,7 @@ import pytest
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
-from state.errors import BadInput, ThreadBusy, ThreadUnknown
+from state.errors import AgentFailed, BadInput, ThreadBusy, ThreadUnknown
 from state.plan import Plan
 from state.replies import PlanDraft, TaskDraft
 from tests.builders import make_plan
@@ -164,3 +164,26 @@ async def test_input_on_a_thread_that_has_ended_starts_anew() -> None:
         run = await sup.start("Two", thread_id="talk", plan=plan("a"))
 
     assert (run.query, run.tasks[0].result, work.tasks) == ("Two", "Second.", ["a", "a"])
+
+
+async def test_a_request_goes_to_the_agent_that_is_named_instead_of_a_plan() -> None:
+    bo = Turns("By Bo.")
+    async with opened(agent(), agent(bo, "bo", "diver", skills={"kinds": {"dive": 0.1}})) as sup:
+        run = await sup.start("Count the ships.", to="bo")
+        with pytest.raises(BadInput, match="there is no agent 'zoe' in the team; there are: ada, bo"):
+            await sup.start("Q", to="zoe")
+        with pytest.raises(BadInput, match="give a plan or the agent who does all of it"):
+            await sup.start("Q", to="bo", plan=plan("a"))
+        with pytest.raises(BadInput, match="task 'a' is for 'zoe'; there are: ada, bo"):
+            await sup.start("Q", plan=plan({"id": "a", "to": "zoe"}))
+
+    assert (run.status, run.tasks[0].agent, run.tasks[0].result) == ("complete", "bo", "By Bo.")
+    assert (run.tasks[0].description, run.tasks[0].route_reason) == ("Count the ships.", "it is for bo")
+
+
+async def test_nobody_else_tries_what_is_for_one_agent() -> None:
+    bo, ada = Turns(AgentFailed("no", "permanent")), Turns("By Ada.")
+    async with opened(agent(bo, "bo"), agent(ada)) as sup:
+        run = await sup.start("Count the ships.", to="bo")
+
+    assert (run.status, ada.briefs) == ("failed", [])

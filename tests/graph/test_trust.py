@@ -187,3 +187,20 @@ async def test_a_run_that_has_not_ended_does_not_count() -> None:
         assert run.status == "waiting"
 
         assert (await ada(sup)).tasks_completed == 0
+
+
+async def test_who_is_delegated_to_earns_trust_as_who_has_tasks_of_the_plan() -> None:
+    async def lead(brief: Brief, desk: Any) -> str:
+        return " ".join([str(await desk.delegate("eve", f"part {n}")) for n in range(10)])
+
+    clock, eve = HeldClock(), Turns(*["seen"] * 60, TypeError("blind"))
+    async with opened(agent(lead, "lead", workers=["eve"]), agent(eve, "eve", "other"), clock=clock) as sup:
+        for day in range(6):
+            clock.time = 1e9 + 2 * day * DAY_S
+            await sup.start("Q", plan=plan("a"))
+        trust = (await sup.trust())["eve"]
+        await sup.start("Q", plan=plan("a"))
+        after = (await sup.trust())["eve"]
+
+    assert (trust.tasks_completed, trust.tasks_failed, trust.level) == (60, 0, "proficient")
+    assert (after.tasks_completed, after.tasks_failed) == (60, 10)

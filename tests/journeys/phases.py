@@ -59,8 +59,13 @@ class Somebody:
         """The run is in that phase."""
         if (phase, on_record) == (self.phase, self.on_record):
             says, self.says = self.says, []
-            for signal in says:
-                await self.sup.signal(THREAD, signal)
+            for signal in says:  # what comes of it a model cannot wait for that holds up whoever looks at it
+                await (self.sup.signal if self.is_heard else self.sup._runs.signal)(THREAD, signal)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the run listens meanwhile."""
+        return self.phase == "executing" and not self.on_record
 
 
 @asynccontextmanager

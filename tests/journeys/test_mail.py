@@ -44,6 +44,9 @@ async def test_mail_from_an_agent_half_way_changes_the_outcome_of_another(to: st
     assert [task.result for task in run.tasks] == ["written", outcome]
 
 
+NOBODY = "there is nobody called 'nobody'; give all, a task's id, an agent or a role: ada (generalist)"
+
+
 async def test_mail_to_nobody_is_refused_to_the_agent_that_sends_it() -> None:
     async def writes(brief: Brief, desk: Desk) -> str:
         return desk.mail("nobody", "hello")
@@ -51,7 +54,7 @@ async def test_mail_to_nobody_is_refused_to_the_agent_that_sends_it() -> None:
     async with supervisor(agent(writes)) as sup:
         run = await sup.start("Q", plan=plan("a"))
 
-    assert run.tasks[0].result == "there is nobody called 'nobody'"
+    assert run.tasks[0].result == NOBODY
 
 
 async def test_mail_from_another_process_reaches_an_agent_at_work(tmp_path: Path) -> None:
@@ -77,12 +80,12 @@ async def test_mail_to_nobody_is_refused_and_logged_where_a_person_sends_it() ->
     async with supervisor(agent(work)) as sup:
         async with under_way(sup, plan("a")):
             await work.all_came()
-            await sup.signal(THREAD, SendMail(to="nobody", text="hello"))
+            await sup._runs.signal(THREAD, SendMail(to="nobody", text="hello"))
             await logged(sup, 1)
             work.open()
         (handled,) = await read_log(sup.graph.store, THREAD)
 
-    assert handled.outcome == refused("there is nobody called 'nobody'")
+    assert handled.outcome == refused(NOBODY)
 
 
 async def test_mail_sent_while_paused_is_there_when_the_run_goes_on() -> None:

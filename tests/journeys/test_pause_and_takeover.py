@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.store.base import PutOp
@@ -11,6 +12,7 @@ from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from nodes.runtime.rows import space
 from state.agent import AgentSpec, Brief
+from state.errors import BadInput
 from state.signal import Pause, Resume, Signal, Takeover
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, under_way
 from tests.runs import Turns, agent, opened, plan, statuses
@@ -149,6 +151,7 @@ async def test_what_a_human_holds_is_not_paused_from_under_them() -> None:
     async with opened(agent(work), oversight="in_command") as sup:
         await sup.start("Q", thread_id=THREAD, plan=plan("a"))
         await sup.signal(THREAD, Takeover(by="ana"))
-        run = await sup.signal(THREAD, Pause(by="bob"))
-        assert run.status == "handed_over"
+        with pytest.raises(BadInput, match="the run is in a human's hands"):
+            await sup.signal(THREAD, Pause(by="bob"))
+        assert (await sup.view(THREAD)).status == "handed_over"
         assert (await sup.hand_back(THREAD, {"a": "mine"}, by="ana")).status in ("waiting", "complete")

@@ -120,7 +120,9 @@ async def test_calls_that_agents_make_themselves_wait_too(way: str) -> None:
 
 
 async def test_a_storm_of_refusals_is_got_through_with_few_calls_in_vain() -> None:
-    clock, asked, answered = HeldClock(START), [], []
+    clock = HeldClock(START)
+    asked: list[float] = []
+    answered: list[float] = []
 
     def three_in_ten_seconds(request: Request) -> Failure | Say:
         now = clock.now()

@@ -12,10 +12,12 @@ from nodes.agents.citations import asked_in, claims_in, computations
 from nodes.agents.results import LARGEST
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
+from nodes.agents.worker.think import answer_in
 from nodes.llm.ask import name_of
+from nodes.llm.cut_off import doubt_of_end
 from nodes.policy.confidence import split_confidence
 from nodes.policy.headings import without_thoughts
-from nodes.runtime.calling import in_thread
+from nodes.tools.thread import in_thread
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
@@ -55,7 +57,7 @@ async def conclude(state: WorkerState, runtime: Runtime[WorkerContext]) -> Updat
             changes = await _delivered({**state, "limited": failure.message}, context, delivered)
             changes["confidence"] = None  # the run ends here: nobody is asked whether it will do
     else:
-        changes = await _delivered(state, context, state["messages"][-1].text)
+        changes = await _delivered(state, context, answer_in(state["messages"]))
     return {"outcome": outcome.model_copy(update=changes).model_dump(mode="json")}
 
 
@@ -76,10 +78,13 @@ def _by_workers(state: WorkerState) -> str:
 async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> dict[str, object]:
     """The outcome of what was `said` last."""
     text, confidence = split_confidence(without_thoughts(said))
+    cut_off = state.get("cut_off")
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
     if not text and not _artifacts(state, context.invocation.brief.task.id):
-        return {"status": "failed", "failure": Failure(kind="invalid", message="the agent gave an empty answer")}
+        why = f"the agent gave an empty answer{f': {cut_off}' if cut_off else ''}"
+        return {"status": "failed", "failure": Failure(kind="invalid", message=why)}
+    doubts = [doubt_of_end(context.invocation.spec.name, context.invocation.brief.task.id, cut_off)] if cut_off else []
     computed = {**computations(context.invocation.execution.records.values()), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
     brief, stated = context.invocation.brief, text if is_kept else ""
@@ -87,7 +92,8 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
-    return {"result": text, "claims": claims, "confidence": confidence, "limited": state.get("limited") or ""}
+    limited = state.get("limited") or ""
+    return {"result": text, "claims": claims, "confidence": confidence, "limited": limited, "doubts": doubts}
 
 
 def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:

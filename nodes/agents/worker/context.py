@@ -44,4 +44,6 @@ class WorkerState(TypedDict, total=False):
     """Who finishes the task in its place, and what it leaves them."""
     limited: str
     """Which limit it ran into, if any."""
+    cut_off: str
+    """What is said of its answer, where that has no end."""
     outcome: Json

@@ -13,10 +13,10 @@ from nodes.agents.delegation import Delegations
 from nodes.agents.invocation import Invocation
 from nodes.agents.worker.context import WorkerContext
 from nodes.agents.worker.desk_tools import coordination_tools, delegation_tools
-from nodes.runtime.calling import in_thread
 from nodes.runtime.desk import Desk
 from nodes.runtime.durable import open_graph_thread
 from nodes.tools.sources import Sources
+from nodes.tools.thread import in_thread
 from nodes.tools.toolbox import build_tools
 from state.record import Outcome
 

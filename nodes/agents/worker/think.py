@@ -1,5 +1,7 @@
 """Opens the worker's conversation, reads its mail, and makes one model call: what to do next, or the answer.
 
+An answer that was cut off by its limit of length is gone on with, once.
+
 Which mail was read stands in the conversation itself, so an attempt made again, or work that goes on after a pause or a
 question, misses none and reads none twice.
 """
@@ -15,6 +17,7 @@ from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, name_of, usage_of
 from nodes.llm.bounds import bounded
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, both, is_cut_off, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.server import address_of
 from nodes.llm.tokens import prompt_tokens
@@ -22,7 +25,7 @@ from nodes.policy.failures import failure_of
 from nodes.runtime.calling import Parked
 from nodes.runtime.turns import Turn, in_turn
 from state.agent import AgentSpec, Mail, ModelAt
-from state.errors import AgentFailed, FailureClass, ModelFailed
+from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.record import Failure, Usage
 from state.supervisor import Update
 
@@ -31,7 +34,7 @@ async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update: 
     """Open the conversation."""
     context = runtime.context
     task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context)})
-    return {"messages": [SystemMessage(system_prompt(context.invocation.spec)), task]}
+    return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief.task)), task]}
 
 
 READ = "mail"
@@ -51,7 +54,7 @@ def new_mail(messages: Sequence[AnyMessage], context: WorkerContext) -> list[Hum
     known = {mail_id for message in messages for mail_id in message.additional_kwargs.get(READ, ())}
     found = [
         mail
-        for mail in context.invocation.execution.signals.mail(context.invocation.spec.name).messages
+        for mail in context.invocation.execution.signals.read_mail(context.invocation.spec.name).messages
         if mail.id not in known
     ]
     if not found:
@@ -73,15 +76,21 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     if context.invocation.execution.signals.is_stopping:
         return {"halted": True}
     thoughts, used = state.get("thoughts", 0), Usage.model_validate(state.get("usage") or {})
-    mail = new_mail(state["messages"], context)
     limited = _limit(context.invocation.spec, thoughts + 1, used) if thoughts else ""
-    note = [HumanMessage(LAST_CALL)] if limited else []
+    rest = _rest_of(state["messages"])
+    mail = [] if rest else new_mail(state["messages"], context)
+    note = [HumanMessage(rest, additional_kwargs={REST: True})] if rest else [HumanMessage(LAST_CALL)] * bool(limited)
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
-        reply, spent = await _asked(context, messages, [] if limited else context.tools)
+        tools = [] if limited or rest else context.tools
+        if rest and await context.invocation.execution.budget.refusal(prompt_tokens(messages, tools)):
+            return {"cut_off": CUT_OFF_FOR_GOOD, "failure": None}
+        reply, spent = await _asked(context, messages, tools)
     except Parked:
         return {"halted": True}
     except ModelFailed as error:
+        if rest and not isinstance(error, ModelUnavailable):
+            return {"cut_off": f"{CUT_OFF_FOR_GOOD} ({error})", "failure": None}
         return _failed(failure_of(error), str(error))
     except AgentFailed as error:
         return _failed(error.failure, str(error))
@@ -89,7 +98,8 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
         "messages": [*mail, *note, reply],
         "thoughts": thoughts + 1,
         "usage": (used + spent).model_dump(mode="json"),
-        "limited": limited,
+        "limited": "" if rest else limited,
+        "cut_off": CUT_OFF if rest and is_cut_off(reply) else "",
         "failure": None,
     }
 
@@ -118,6 +128,25 @@ async def _asked(
     return await in_turn(run, address_of(context.model), once, spec.limits.timeout_s, invocation.execution.safe_point)
 
 
+REST = "rest"
+"""Key, in a message's `additional_kwargs`, that tells a request to go on with a reply that was cut off."""
+
+
+def _rest_of(messages: Sequence[AnyMessage]) -> str:
+    """What asks for the rest of the last reply, where it was cut off in an answer, and was not asked for before."""
+    last, before = messages[-1], messages[-2:-1]
+    if not isinstance(last, AIMessage) or last.tool_calls or last.invalid_tool_calls:
+        return ""
+    return "" if any(REST in message.additional_kwargs for message in before) else rest_of(last)
+
+
+def answer_in(messages: Sequence[AnyMessage]) -> str:
+    """The last thing said; where that is the rest of what was cut off, both halves."""
+    halves = [message.text for message in messages[-3:] if isinstance(message, AIMessage)]
+    is_in_two = len(messages) > 2 and REST in messages[-2].additional_kwargs
+    return both(halves[0], halves[-1]) if is_in_two else messages[-1].text
+
+
 def _cap(spec: AgentSpec) -> int | None:
     """Tokens of one reply, where the agent or its model has a cap of its own."""
     return spec.limits.max_tokens or (spec.model.max_tokens if isinstance(spec.model, ModelAt) else None)
@@ -137,10 +166,11 @@ def _failed(kind: FailureClass, message: str) -> Update:
     return {"failure": Failure(kind=kind, message=message).model_dump(mode="json")}
 
 
-def after_think(state: WorkerState) -> Literal["act", "conclude"]:
-    """Tools, if the model asked for some; otherwise it is done."""
-    if state.get("failure") or state.get("limited") or state.get("halted"):
+def after_think(state: WorkerState) -> Literal["think", "act", "conclude"]:
+    """Tools, if the model asked for some; the rest of an answer that was cut off; otherwise it is done."""
+    if state.get("failure") or state.get("limited") or state.get("halted") or state.get("cut_off"):
         return "conclude"
     last = state["messages"][-1]
-    wants = isinstance(last, AIMessage) and bool(last.tool_calls or last.invalid_tool_calls)
-    return "act" if wants else "conclude"
+    if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls):
+        return "act"
+    return "think" if _rest_of(state["messages"]) else "conclude"

@@ -13,7 +13,7 @@ from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail
 from nodes.llm.offline.tables import Asked, Table, asked, best, joined, rows_in, tables_in
 from nodes.llm.offline.words import ERRANDS, subject_of, title_of, without_errand
 from nodes.tools.words import keywords, stems
-from state.citation import LABEL
+from state.citation import LABEL, SPAN
 
 POINTS = 3
 """Points of an answer, at most."""
@@ -32,9 +32,7 @@ TABLES = 6
 FILES_READ = 3
 """Files that are read where there is no word to search for."""
 
-_MARK = re.compile(
-    r"^\[(?P<file>[^\[\]#\n]{1,400})#(?P<place>[Lpr]\d+(?:-[Lpr]\d+)?)\](?P<gap>[ \t]*\n|[ \t]?)", re.MULTILINE
-)
+_MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?P<gap>[ \t]*\n|[ \t]?)", re.MULTILINE)
 _LINES = re.compile(r"L(\d+)(?:-L(\d+))?")
 _ABOUT_QUERY = re.compile(
     r"\(Words in no passage: (?P<unknown>.*)\. The best passages speak of (?P<cover>\d+)% of the query"

@@ -33,7 +33,7 @@ def _table(file: str, lines: Sequence[str]) -> TableDocument | None:
         return None
     (head, names), *body = parsed
     width = max(len(cells) for _, cells in parsed)
-    header = [_name(names, column) for column in range(width)]
+    header = named_columns(names, width)
     rows = [_padded(cells, width) for _, cells in body]
     return TableDocument(file, "table", "r", [raw for raw, _ in body], (), Grid(header, rows), head=head)
 
@@ -69,6 +69,11 @@ def _is_regular(rows: Sequence[Sequence[str]]) -> bool:
     """Whether most rows have as many cells as the header: prose with commas in it does not."""
     width = len(rows[0])
     return sum(len(cells) == width for cells in rows) * 2 > len(rows)
+
+
+def named_columns(names: Sequence[str], width: int) -> list[str]:
+    """A name for each column: what stands above it, or its number."""
+    return [_name(names, column) for column in range(width)]
 
 
 def _name(names: Sequence[str], column: int) -> str:

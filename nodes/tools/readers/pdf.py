@@ -2,20 +2,20 @@
 
 import io
 import logging
-from dataclasses import replace
 
 from pypdf import PdfReader
 
 from nodes.tools.document import Document
-from nodes.tools.passages import Passage, cut_lines
-from nodes.tools.readers.decoding import Unreadable, lines_of
+from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.picture import read_scan
+from nodes.tools.readers.plain import unit_document
 
 PAGES = 2000
 """More are not read: a page takes 10 to 50 ms."""
 
 
 def read_pdf(file: str, data: bytes) -> Document:
-    """A PDF with a text layer.
+    """A PDF with a text layer, or a scan.
 
     Raises:
         Unreadable: broken, encrypted, too long, or without text.
@@ -27,10 +27,9 @@ def read_pdf(file: str, data: bytes) -> Document:
         raise
     except Exception as error:  # pypdf raises almost anything on a broken file: KeyError, RecursionError, its own …
         raise Unreadable(f"it is a broken PDF ({type(error).__name__}); export it again") from error
-    passages = [cut for number, page in enumerate(pages, start=1) for cut in _cut(file, number, page)]
-    if not passages:
-        raise Unreadable("it is a PDF without text, perhaps scanned; run text recognition (OCR) over it")
-    return Document(file, "pdf", "p", pages, passages)
+    if not any(page.strip() for page in pages):
+        return read_scan(file, data)
+    return unit_document(file, "pdf", "p", pages)
 
 
 def _pages(data: bytes) -> list[str]:
@@ -45,7 +44,3 @@ def _pages(data: bytes) -> list[str]:
 def _storable(text: str) -> str:
     """Without lone surrogates and NULs, which some fonts map to and neither SQLite nor JSON takes."""
     return text.encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "")
-
-
-def _cut(file: str, number: int, page: str) -> list[Passage]:
-    return [replace(cut, place=f"p{number}") for cut in cut_lines(file, lines_of(page), {})]

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from nodes.tools.document import Document, Grid, Kind
+from nodes.tools.document import Document, Grid, Kind, Unit
 from nodes.tools.passages import Heading, cut_lines
 from nodes.tools.readers.decoding import Unreadable, decode, lines_of
 
@@ -34,17 +35,48 @@ def text_document(file: str, text: str, kind: Kind = "text", grid: Grid | None =
 
 
 def line_document(
-    file: str, lines: Sequence[str], headings: Mapping[int, Heading], kind: Kind, grid: Grid | None = None
+    file: str,
+    lines: Sequence[str],
+    headings: Mapping[int, Heading],
+    kind: Kind,
+    grid: Grid | None = None,
+    unit: Unit = "L",
 ) -> Document:
-    """A document of lines whose headings are known.
+    """A document of lines, or of paragraphs, whose headings are known.
 
     Raises:
         Unreadable: there is nothing in it.
     """
-    passages = list(cut_lines(file, lines, headings))
+    passages = list(cut_lines(file, lines, headings, unit))
     if not passages:
         raise Unreadable("there is no text in it; nothing to do")
-    return Document(file, kind, "L", lines, passages, grid)
+    return Document(file, kind, unit, lines, passages, grid)
+
+
+def unit_document(
+    file: str, kind: Kind, unit: Unit, texts: Sequence[str], headings: Mapping[int, Heading] | None = None
+) -> Document:
+    """A document of units that are texts of their own, each cut into passages.
+
+    Args:
+        file: its name.
+        kind: what it is.
+        unit: what `texts` are.
+        texts: in order.
+        headings: the title of a unit, by its number from 1.
+
+    Raises:
+        Unreadable: there is nothing in it.
+    """
+    passages = []
+    for number, text in enumerate(texts, 1):
+        title = (headings or {}).get(number)
+        for cut in cut_lines(file, lines_of(text), {}):
+            placed = replace(cut, place=f"{unit}{number}")
+            passages.append(replace(placed, heading=title.text, trail=title.text) if title else placed)
+    if not passages:
+        raise Unreadable("there is no text in it; nothing to do")
+    return Document(file, kind, unit, texts, passages)
 
 
 def headings_in(lines: Sequence[str]) -> dict[int, Heading]:

@@ -11,6 +11,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
+from tests.nodes.tools import office
 
 WITHOUT = """
 import sys
@@ -64,6 +65,14 @@ def beyond_the_core() -> set[str]:
     owners = packages_distributions()
     mine = {"graph", "nodes", "state", "tests"}
     return {module for module, names in owners.items() if not {*map(normal, names)} & core} - mine
+
+
+def test_a_word_file_without_its_extra_is_left_out_by_the_name_of_the_extra(tea: str) -> None:
+    (Path(tea) / "a.docx").write_bytes(office.word())
+
+    done = without({"docx"}, BATON, "run", "How long does tea take?", "--sources", tea)
+
+    assert "a.docx: it is a Word file: these need the extra `office`: pip install 'baton[office]'" in done.stderr
 
 
 def test_the_core_answers_a_question_without_any_extra(tea: str) -> None:

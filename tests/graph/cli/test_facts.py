@@ -123,13 +123,16 @@ def test_a_run_without_a_required_task_ends_partial_with_a_code_of_its_own(baton
     tasks = plan({"id": "a", "role": "helper"}, {"id": "b", "role": "helper"})
     Path("plan.json").write_text(json.dumps(tasks))
 
-    said = baton("run", "Q", "--plan", "plan.json", "--team", team, "--thread", "t")
+    # a human accepts that it failed all its tries
+    said = baton("run", "Q", "--plan", "plan.json", "--team", team, "--thread", "t", "--yes")
     run = baton("status", "t", "--json").lines[0]
 
     assert said.code == 6
-    assert said.err.splitlines()[-1] == "baton: partial: not done: a (ValueError: no tide)"
+    why, way = said.err.splitlines()[-1].split("; ")
+    assert why == "baton: partial: not done: a (ValueError: no tide)"
+    assert way.endswith("baton status t --plan > plan.yaml, baton run QUERY --plan plan.yaml")
     assert (run["status"], run["phase"], run["waits_for"], run["hint"]) == ("partial", "partial", "", [])
-    assert baton("run", "Q", "--plan", "plan.json", "--team", team, "--thread", "t").code == 6
+    assert baton("run", "Q", "--plan", "plan.json", "--team", team, "--thread", "t", "--yes").code == 6
 
 
 def test_one_of_something_is_one(baton: Baton, team: str) -> None:

@@ -90,7 +90,8 @@ def test_a_wrong_key_fails_in_one_line_with_the_way_back(
     assert said.out == ""
     last = said.err.splitlines()[-1]
     assert last.startswith("baton: ")
-    assert last.endswith("what was finished is kept; go on with: baton resume t")
+    ways = "go on with: baton resume t, or with another model: baton resume t --model NAME"
+    assert last.endswith(f"what was finished is kept; {ways}")
 
 
 def test_skipped_sources_are_lines_on_stderr(baton: Baton, tea: str) -> None:
@@ -175,3 +176,13 @@ def test_events_are_json_that_any_terminal_can_carry(baton: Baton, tea: str) -> 
 
     assert said.code == 0
     assert json.loads(said.out.splitlines()[-1])["query"].endswith("\U0001f375?")
+
+
+def test_a_request_goes_to_the_agent_that_is_named(baton: Baton, tea: str) -> None:
+    run = baton("run", ASK, "--sources", tea, "--thread", "first", "--to", "analyst")
+    stranger = baton("run", ASK, "--to", "zoe")
+
+    assert run.code == 0
+    assert [task["agent"] for task in baton("status", "first", "--json").lines[0]["tasks"]] == ["analyst"]
+    assert stranger.code == 2
+    assert "there is no agent 'zoe' in the team; there are: researcher, analyst" in stranger.err

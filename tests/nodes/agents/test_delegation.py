@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk, Refusal
 from state.agent import AgentSpec, Brief
 from state.errors import ToolRefused
 from state.event import Event
-from tests.runs import agent, opened, plan
+from tests.runs import Turns, agent, opened, plan
 
 
 def delegate(worker: str, task: str = "Look.", call: str = "c1", **more: str) -> dict[str, Any]:
@@ -63,7 +64,12 @@ async def test_a_worker_does_its_part_under_its_constraints_and_the_lead_goes_on
         "status": "done",
         "tokens": 11,
         "duration_s": 0.0,
+        "result": "3 ships.",
     }
+    [part] = run.delegations
+    assert (part.task_id, part.agent, part.worker, part.status) == ("a", "lead", "eve", "done")
+    assert (part.task, part.constraints, part.result) == ("Count the ships.", "Only red ones.", "3 ships.")
+    assert (part.confidence, part.tokens) == (0.9, 11)
     assert (run.usage.calls, run.usage.total_tokens, run.tasks[0].tokens) == (3, 33, 33)
 
 
@@ -377,3 +383,41 @@ async def test_what_workers_delivered_is_in_the_report_of_a_run_whose_limit_stop
     assert "3 ships." in str(run.report)
     assert "4 boats." in str(run.report)
     assert "did not deliver" not in str(run.tasks[0].result)
+
+
+async def test_an_event_tells_the_beginning_of_what_a_worker_answered_and_the_run_all_of_it() -> None:
+    async def passes(brief: Brief, desk: Desk) -> str:
+        return f"{len(await desk.delegate('eve', 'Write.'))} and {await desk.delegate('bob', 'Write.')}"
+
+    async def writes(brief: Brief, desk: Desk) -> str:
+        return "x" * 5000
+
+    team = [agent(passes, "lead", workers=["eve", "bob"]), agent(writes, "eve", "other")]
+    async with opened(*team, agent(Turns(TypeError("no pen")), "bob", "other")) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+        told = [event.data for event in await sup.events(run.thread_id) if event.kind == "delegation_completed"]
+
+    assert run.tasks[0].result == "5000 and TypeError: no pen"
+    assert [(part.worker, part.status, part.error) for part in run.delegations] == [
+        ("eve", "done", None),
+        ("bob", "failed", "TypeError: no pen"),
+    ]
+    assert (told[0]["result"], run.delegations[0].result) == ("x" * 500, "x" * 5000)
+    assert "result" not in told[1]
+
+
+@pytest.mark.parametrize("how", ["tool", "desk"])
+async def test_silence_never_allows_a_delegation_whatever_the_policy_makes_of_its_risk(how: str) -> None:
+    async def passes(brief: Brief, desk: Desk) -> str:
+        return str(await desk.delegate("eve", "Look."))
+
+    model, eve, clock = script(lead=[delegate("eve"), "Done alone."]), Turns("Seen."), HeldClock()
+    boss = lead("eve") if how == "tool" else agent(passes, "lead", workers=["eve"])
+    policy: Any = {"delegation": "needs_approval", "on_timeout": {"default": "approve"}, "max_iterations": 0}
+    async with opened(boss, agent(eve, "eve", "other"), model=model, clock=clock, **policy) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        clock.time = waiting.approvals[0].expires_at or 0.0
+        run = await sup.resume(waiting.thread_id)
+
+    assert (run.status, eve.briefs) == ("complete", [])
+    assert "rejected by policy" in (told(model)[0] if how == "tool" else str(run.tasks[0].result))

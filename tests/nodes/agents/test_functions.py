@@ -89,7 +89,7 @@ async def test_a_defect_in_the_code_is_not_tried_again(error: Exception) -> None
 )
 async def test_what_may_pass_is_tried_three_times_with_a_growing_pause(turn: object) -> None:
     work, clock = Turns(turn), HeldClock()
-    async with opened(agent(work), clock=clock) as sup:
+    async with opened(agent(work), clock=clock, consecutive_failures=4) as sup:
         run = await sup.start("Q", plan=plan("a"))
 
     assert (len(work.briefs), run.tasks[0].attempts, run.status) == (3, 3, "failed")

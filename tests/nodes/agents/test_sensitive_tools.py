@@ -106,6 +106,8 @@ async def test_the_calls_of_one_turn_are_asked_at_once_and_each_is_done_once(kin
         ("in_the_loop", {"sensitive": False}, [], ["look it", "post bob"]),
         ("in_the_loop", {"sensitive": False, "risk": "critical"}, ["post"], []),
         ("in_the_loop", {"sensitive": False, "cost": 5.0}, ["post"], []),
+        ("in_the_loop", {"sensitive": False, "risk": "high"}, ["post"], []),
+        ("on_the_loop", {"sensitive": False, "risk": "high"}, [], ["look it", "post bob"]),
         ("on_the_loop", {}, [], ["look it", "post bob"]),
         ("on_the_loop", {"sensitive": False, "risk": "critical"}, ["post"], []),
         ("auto", {"sensitive": False}, ["look", "post"], []),

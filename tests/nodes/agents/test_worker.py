@@ -126,7 +126,7 @@ async def test_at_its_limit_of_model_calls_it_answers_with_what_it_has() -> None
 
 async def test_a_declared_failure_is_tried_again_and_then_is_one() -> None:
     model = ScriptedModel(["FAILED: the sources say nothing", "failed: still nothing", "FAILED: no"])
-    run = await run_with(model)
+    run = await run_with(model, consecutive_failures=4)
 
     assert (run.status, run.tasks[0].error, run.tasks[0].attempts) == ("failed", "no", 3)
     assert run.usage.calls == 3
@@ -168,7 +168,7 @@ async def test_a_model_that_is_busy_is_asked_again_where_the_conversation_stands
 
 async def test_a_model_that_stays_busy_fails_the_task_after_three_tries() -> None:
     model = ScriptedModel([ModelUnavailable(f"busy {n}") for n in range(9)])
-    run = await run_with(model)
+    run = await run_with(model, consecutive_failures=4)
 
     assert (run.status, run.tasks[0].error, len(model.calls)) == ("failed", "busy 2", 3)
 

@@ -69,7 +69,7 @@ async def test_after_three_failures_the_next_best_agent_takes_over() -> None:
 async def test_nobody_who_is_no_good_at_it_takes_over() -> None:
     idle = Turns("Not asked.")
     team = [agent(Turns(RuntimeError("broke"))), agent(idle, name="bo", role="diver", skills={"kinds": {"dive": 1.0}})]
-    async with opened(*team) as sup:
+    async with opened(*team, consecutive_failures=4) as sup:
         run = await sup.start("Q", plan=plan("a"))
 
     assert (run.status, idle.briefs) == ("failed", [])

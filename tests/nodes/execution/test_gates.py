@@ -112,6 +112,19 @@ async def test_the_third_failure_of_an_agent_in_a_row_calls_a_human() -> None:
     assert (statuses(run)["c"], run.tasks[2].result) == ("done", "By hand.")
 
 
+async def test_one_task_that_fails_all_its_tries_calls_a_human_and_an_optional_one_is_skipped() -> None:
+    work = Turns(RuntimeError("net"))
+    async with opened(agent(work), oversight="on_the_loop") as sup:
+        waiting = await sup.start("Q", plan=plan("a", {"id": "b", "required": False}))
+        [question] = waiting.approvals
+        run = await answered(sup, waiting, {"type": "approve"})
+
+    assert statuses(waiting) == {"a": "parked", "b": "skipped"}
+    assert (question.action, question.reason) == ("accept failure", "consecutive failures: 3 (limit 3)")
+    assert [trigger.trigger for trigger in question.triggers] == ["failures"]
+    assert (run.status, statuses(run)) == ("failed", {"a": "failed", "b": "skipped"})
+
+
 async def test_tasks_that_an_agent_fails_at_the_same_time_are_one_failure_in_the_row() -> None:
     work = Turns(AgentFailed("it broke", "permanent"))
     async with opened(agent(work), failure_threshold={"default": 1.0}) as sup:

@@ -1,4 +1,4 @@
-"""Structured replies: how bad ones are mended, what happens when they cannot be, and that none is asked for twice."""
+"""Structured replies: how bad ones are mended, what happens when they cannot be."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -13,8 +13,6 @@ from nodes.llm.structured import ask_for
 from state.errors import ReplyUnusable
 from state.replies import PlanDraft, Review
 from state.text import Json
-from tests.nodes.llm.builders import model_at
-from tests.servers.openai_stub import OpenAIStub
 
 QUESTION = [HumanMessage("Plan it.")]
 PLAN = {"tasks": [{"id": "t1", "description": "Look"}]}
@@ -94,37 +92,16 @@ async def test_a_hostile_reply_cannot_close_the_errors_section() -> None:
     assert [(section.name, section.body) for section in errors] == [("errors", check(Review())[0])]
 
 
-async def test_recorded_replies_are_not_asked_for_again() -> None:
-    records: dict[str, str] = {}
-    first = ScriptedModel(["nothing", Colour(name="red")])
-    live = await ask_for(first, Colour, QUESTION, call=recorder(records))
+async def test_every_reply_goes_through_the_caller_with_what_it_used_as_plain_json() -> None:
+    made: list[str] = []
 
-    idle = ScriptedModel([])
-    replayed = await ask_for(idle, Colour, QUESTION, call=recorder(records))
-
-    assert list(records) == ["try:0", "try:1"]
-    assert (replayed, idle.calls) == (live, [])
-
-
-async def test_after_a_crash_only_the_missing_reply_is_asked_for_in_the_same_form() -> None:
-    records: dict[str, str] = {}
-    with OpenAIStub("nothing", refuses=["response_format"]) as server, pytest.raises(ReplyUnusable):
-        await ask_for(model_at(server.url), PlanDraft, QUESTION, reasks=0, call=recorder(records))
-
-    with OpenAIStub(PLAN_TEXT) as server:
-        draft, _ = await ask_for(model_at(server.url), PlanDraft, QUESTION, call=recorder(records))
-
-    assert ids(draft) == ["t1"]
-    assert ["tools" in request.body for request in server.requests] == [True]
-
-
-def recorder(records: dict[str, str]) -> Callable[[str, Callable[[], Awaitable[Json]]], Awaitable[Json]]:
-    """Keeps replies as JSON text, so that nothing but plain JSON survives."""
-
-    async def call(name: str, thunk: Callable[[], Awaitable[Json]]) -> Json:
-        if name not in records:
-            records[name] = json.dumps(await thunk())
-        reply: Json = json.loads(records[name])
+    async def call(thunk: Callable[[], Awaitable[Json]]) -> Json:
+        made.append(json.dumps(await thunk()))
+        reply: Json = json.loads(made[-1])
         return reply
 
-    return call
+    model = ScriptedModel(["nothing", Colour(name="red")], usage=(10, 1))
+    colour, used = await ask_for(model, Colour, QUESTION, call=call)
+
+    assert (colour.name, used.total_tokens) == ("red", 22)
+    assert [json.loads(text)["usage"]["output_tokens"] for text in made] == [1, 1]

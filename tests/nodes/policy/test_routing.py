@@ -68,6 +68,60 @@ def test_a_role_that_nobody_has_is_said_to_be_missing() -> None:
     assert route(described("Study the market.", role="pilot"), [BO, ADA]).reason == "best score 0.74; nobody is pilot"
 
 
+@pytest.mark.parametrize(
+    ("keyword", "text", "match"),
+    [
+        ("AI", "Survey AI vendors.", 0.5),
+        ("AI", "Survey air vendors in Spain.", 0.0),
+        ("ML", "Is ML or UX more in demand?", 0.5),
+        ("UX", "The UX-designers decide.", 0.5),
+        ("Go", "Which Go library?", 0.5),
+        ("Go", "Who is going to a good goal?", 0.0),
+        ("C#", "Port it from C# to Java.", 0.5),
+        ("C#", "Port it from C++ to C.", 0.0),
+        ("C++", "Port it from C++ to C.", 0.5),
+        ("R", "Plot it with R.", 0.5),
+        ("R", "Research rarely rests.", 0.0),
+        ("API", "Describe the api.", 0.5),
+        ("рынок", "Изучи Рынок сыра.", 0.5),
+        ("ИИ", "Где ИИ уже помогает?", 0.5),
+        ("市场分析", "做一份市场报告", 0.5),
+        ("AI", "调查AI市场", 0.5),
+        ("시장", "시장 조사", 0.5),
+        ("سوق", "تحليل السوق", 0.5),
+        ("Übersetzung", "Eine ÜBERSETZUNG bitte.", 0.5),
+        ("Käse", "Ka\u0308se aus Holland", 0.5),
+        ("ελιά", "Πόσο κοστίζει η Ελιά;", 0.5),
+    ],
+)
+def test_keywords_of_any_length_and_script_match_as_words(keyword: str, text: str, match: float) -> None:
+    assert keyword_match(described(text), make_agent("cy", "x", keywords=[keyword])) == match
+
+
+def test_small_words_of_a_specialty_speak_for_nobody() -> None:
+    cy = make_agent("cy", "diver", specialty="the sea, and what is in it; AI for a ship")
+
+    assert keyword_match(described("What is it for, and who is in the office?"), cy) == 0.0
+    assert keyword_match(described("AI in the office"), cy) == 0.5
+
+
+def test_a_suggestion_is_not_overruled_by_somebody_who_scores_below_one_half_too() -> None:
+    weak = make_agent("bo", "writer", kinds={"research": 0.3})
+    better = make_agent("cy", "diver", kinds={"research": 0.7})  # 0.42
+    good = make_agent("di", "pilot", kinds={"research": 0.9})  # 0.54
+    task = described("Go down.", role="writer")
+
+    assert route(task, [better, weak]).agent == "bo"
+    assert route(task, [better, weak]).reason == "suggested as writer, scores 0.18; nobody reaches 0.50"
+    assert route(task, [better, weak, good]).agent == "di"
+
+
+def test_a_task_that_is_for_somebody_goes_there_whatever_the_scores_are() -> None:
+    task = described("Study the market.").model_copy(update={"to": "bo"})
+
+    assert (route(task, [ADA, BO]).agent, route(task, [ADA, BO]).reason) == ("bo", "it is for bo")
+
+
 @given(st.permutations(SEVEN), st.sampled_from(["research", "writing", "general"]), st.text(max_size=40))
 def test_all_scores_are_kept_best_first_whatever_the_order_of_the_team(
     team: list[object], kind: str, words: str

@@ -109,7 +109,7 @@ async def test_what_is_malformed_or_not_allowed_is_refused_logged_and_holds_up_n
     assert outcomes[0].status == "refused"
     assert said in outcomes[0].reason
     assert outcomes[1] == APPLIED
-    assert await events(execution) == ["control_changed"]
+    assert await events(execution) == ["signal_refused", "control_changed"]
 
 
 async def test_agents_may_send_mail_and_recruit() -> None:
@@ -122,8 +122,8 @@ async def test_nothing_revives_a_cancelled_run() -> None:
     execution = make_floor()
     assert await handle(execution, Cancel(), Resume(), Pause()) == [
         APPLIED,
-        refused("the run is cancelled"),
-        refused("the run is cancelled"),
+        refused("came too late: the run is cancelled"),
+        refused("came too late: the run is cancelled"),
     ]
     assert execution.signals.control.driving == "cancelled"
 

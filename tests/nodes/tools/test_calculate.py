@@ -36,6 +36,8 @@ async def test_the_tool_shows_the_expression_and_its_value() -> None:
         ("(1 +\n2)", "3"),
         ("9" * 900 + " * 1", "9" * 900),
         ("round(1.5, 10**400)", "1.5"),
+        ("round(5, -10**9) + round(7.5, -10**400)", "0"),
+        ("round(12345, -2)", "12300"),
     ],
 )
 def test_values_are_right(expression: str, value: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from nodes.tools.document import Found
 from nodes.tools.readers.decoding import Unreadable
-from nodes.tools.readers.table import read_document
+from nodes.tools.readers.table import read_documents
 from nodes.tools.sources import Sources, open_sources
 from state.errors import SourcesInvalid, ToolRefused
 from tests.nodes.tools.documents import GUIDE, PRICES, encrypted_pdf_bytes, fill, pdf_bytes
@@ -185,10 +185,10 @@ def test_files_that_cannot_be_used_are_left_out_with_what_to_do(tmp_path: Path) 
     sources = open_sources([str(tmp_path)])
     assert sources.files == ["good.md"]
     told = reasons(sources)
-    assert set(told) == {"broken.pdf", "locked.pdf", "scan.pdf", "noise.txt", "empty.md", "blank.html", "*.png"}
+    assert set(told) == {"broken.pdf", "locked.pdf", "scan.pdf", "noise.txt", "empty.md", "blank.html", "photo.png"}
     assert "export it again" in told["broken.pdf"]
     assert "without the password" in told["locked.pdf"]
-    assert "OCR" in told["scan.pdf"]
+    assert "text recognition" in told["scan.pdf"]
     assert "save it as UTF-8" in told["noise.txt"]
     assert all("\n" not in reason for reason in told.values())
 
@@ -214,7 +214,7 @@ def test_a_file_swapped_for_a_link_or_gone_since_it_was_found_is_unreadable(tmp_
     (tmp_path / "a.md").symlink_to("secret.md")
     for name in ("a.md", "gone.md"):
         with pytest.raises(Unreadable, match="it cannot be opened"):
-            read_document(Found(name, str(tmp_path / name), 6, 0), 1000)
+            next(read_documents(Found(name, str(tmp_path / name), 6, 0), 1000))
 
 
 def test_nothing_to_read_is_refused_with_what_to_do(tmp_path: Path) -> None:

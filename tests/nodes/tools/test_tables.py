@@ -131,6 +131,33 @@ def test_a_query_that_runs_away_is_stopped(tables: Tables) -> None:
     assert tables.query("SELECT 1").rows == [(1,)]
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT unnest(range(100000000))",
+        "SELECT list_sort(generate_series(1, 100000000))",
+        "SELECT RANGE(100000000) FROM prices",
+        "SELECT count(*) FROM prices WHERE len(system.main.range(100000000)) > 1",
+        "SELECT 1 FROM range(len(list_resize([1], 100000000)))",
+        "WITH a AS (SELECT [x FOR x IN range(100000000)] AS l) SELECT l FROM a; -- the end",
+    ],
+)
+def test_a_list_of_any_length_cannot_be_made_of_a_number(tables: Tables, sql: str) -> None:
+    with pytest.raises(ToolRefused, match=r"may not make a list: take rows, as in SELECT i FROM range\(10\) AS r\(i\)"):
+        tables.query(sql)
+    assert tables.query("SELECT i FROM range(2) AS r(i);; -- rows; -- of it").rows == [(0,), (1,)]
+
+
+def test_long_lists_maps_and_structs_come_as_text_that_is_cut(tables: Tables) -> None:
+    found = tables.query(
+        """SELECT list(i) AS "a""b", {'k': 1} AS s, count(*) AS n FROM range(1000000) AS r(i); -- all"""
+    )
+    assert found.columns == ['a"b', "s", "n"]
+    ((listed, struct, count),) = found.rows
+    assert (len(listed), listed[:9], struct, count) == (10_000, "[0, 1, 2,", "{'k': 1}", 1_000_000)
+    assert tables.query("SELECT [vendor] AS v FROM prices ORDER BY vendor DESC").rows[0] == ("[Cargo]",)
+
+
 def test_many_threads_may_query_at_once(tables: Tables) -> None:
     found: list[object] = []
     sql = "SELECT sum(p.unit_price) FROM prices p, range(1000)"

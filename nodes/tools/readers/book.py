@@ -1,0 +1,54 @@
+"""EPUB: a zip of web pages in the order of reading. No library is there for it but one under the AGPL."""
+
+import posixpath
+from urllib.parse import unquote
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+
+from nodes.tools.document import Document
+from nodes.tools.passages import Heading
+from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.plain import unit_document
+from nodes.tools.readers.webpage import read_html
+from nodes.tools.readers.zipped import ENCRYPTED, open_zip
+
+CONTAINER = "META-INF/container.xml"
+CHAPTERS = 5_000
+
+
+def read_book(file: str, data: bytes) -> Document:
+    """Its chapters: the files of its spine.
+
+    Raises:
+        Unreadable: damaged, protected, or without text.
+    """
+    with open_zip(data, "an EPUB") as archive:
+        try:
+            if any(member.flag_bits & ENCRYPTED for member in archive.infolist()):
+                raise Unreadable("it is protected by a password; save it without")
+            package = next(iter(_all(fromstring(archive.read(CONTAINER)), "rootfile"))).get("full-path", "")
+            content = fromstring(archive.read(package))
+            places = {item.get("id"): item.get("href", "") for item in _all(content, "item")}
+            spine = [places[ref] for item in _all(content, "itemref") if (ref := item.get("idref")) in places]
+            folder = posixpath.dirname(package)
+            pages = [
+                archive.read(posixpath.normpath(posixpath.join(folder, unquote(href)))) for href in spine[:CHAPTERS]
+            ]
+        except (KeyError, StopIteration, ParseError, DefusedXmlException, ValueError, OSError, RuntimeError) as error:
+            raise Unreadable(f"it is a broken EPUB ({type(error).__name__}); export it again") from error
+    texts, titles = list[str](), dict[int, Heading]()
+    for page in pages:
+        try:
+            shown = read_html("", page)
+        except Unreadable:
+            continue
+        texts.append("".join(shown.units))
+        if title := next((cut.heading for cut in shown.cuts if cut.heading), ""):
+            titles[len(texts)] = Heading(1, title)
+    return unit_document(file, "book", "h", texts, titles)
+
+
+def _all(tree: object, name: str) -> list[dict[str, str]]:
+    """The attributes of all elements of a name, whatever their namespace."""
+    return [dict(node.attrib) for node in tree.iter() if str(node.tag).rpartition("}")[2] == name]  # type: ignore[attr-defined]

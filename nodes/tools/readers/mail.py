@@ -1,0 +1,86 @@
+"""Mail: one message (eml) or many (mbox), by Python's own `email`. What is attached is named, not read."""
+
+import email
+import email.policy
+import re
+from email.message import EmailMessage
+
+from nodes.tools.document import Document
+from nodes.tools.passages import Heading
+from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.plain import unit_document
+from nodes.tools.readers.webpage import read_html
+
+HEADERS = ("From", "To", "Cc", "Date", "Subject")
+START = re.compile(rb"^From [^\n]*\n", re.MULTILINE)
+"""The line before each message of an mbox; `>From` in a message is one that was escaped."""
+MESSAGES = 20_000
+
+
+def read_message(file: str, data: bytes) -> Document:
+    """One message.
+
+    Raises:
+        Unreadable: it is no message, or there is nothing in it.
+    """
+    return _document(file, [data])
+
+
+def read_mailbox(file: str, data: bytes) -> Document:
+    """The messages of an mbox file.
+
+    Raises:
+        Unreadable: it is none, or there is nothing in it.
+    """
+    if not data.startswith(b"From "):
+        raise Unreadable("it does not begin as an mbox file does; export it again")
+    starts = [match for match in START.finditer(data) if match.start() == 0 or data[: match.start()].endswith(b"\n\n")]
+    if len(starts) > MESSAGES:
+        raise Unreadable(f"it has {len(starts)} messages, more than {MESSAGES}; split it")
+    ends = [*(match.start() for match in starts[1:]), len(data)]
+    return _document(file, [data[match.end() : end] for match, end in zip(starts, ends, strict=True)])
+
+
+def _document(file: str, messages: list[bytes]) -> Document:
+    read = [email.message_from_bytes(one, policy=email.policy.default) for one in messages]
+    if not any(message.keys() for message in read):
+        raise Unreadable("it has no header as a message has; export it again")
+    subjects = enumerate((_header(message, "Subject") for message in read), 1)
+    titles = {number: Heading(1, subject) for number, subject in subjects if subject}
+    return unit_document(file, "mail", "m", [_text(message) for message in read], titles)
+
+
+def _text(message: EmailMessage) -> str:
+    heads = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
+    attached = [_storable(part.get_filename() or part.get_content_type()) for part in message.iter_attachments()]
+    named = [f"Attached, not read: {', '.join(attached)}"] if attached else []
+    return "\n".join([*heads, "", _body(message), *named])
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    try:
+        return _storable(" ".join(str(message[name] or "").split()))
+    except (ValueError, LookupError, TypeError, AttributeError):  # a header that its parser gives up on
+        return ""
+
+
+def _body(message: EmailMessage) -> str:
+    """What was written: the plain text, or else the page."""
+    part = message.get_body(("plain", "html"))
+    if part is None:
+        return ""
+    try:
+        content = part.get_content()
+    except (LookupError, ValueError):  # an encoding that nobody knows
+        content = bytes(part.get_payload(decode=True) or b"").decode("latin-1")
+    text = _storable(str(content)).replace("\r\n", "\n")
+    if part.get_content_subtype() != "html":
+        return text
+    try:
+        return "".join(read_html("", text.encode()).units)
+    except Unreadable:
+        return ""
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "")
