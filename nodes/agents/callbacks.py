@@ -22,7 +22,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
-from nodes.llm.ask import COUNTED, AskedModel, explain, headers_of, usage_of
+from nodes.llm.ask import COUNTED, AskedModel, explain, headers_of, is_of_provider, usage_of
 from nodes.llm.cut_off import CUT_OFF_ONCE, doubt_of_end, is_cut_off
 from nodes.llm.server import address_in
 from nodes.llm.tokens import prompt_tokens
@@ -300,7 +300,7 @@ class BudgetCallbacks(AgentCallbacks):
         try:
             yield
         except Exception as error:
-            if self._failed and self._failed[0] in _causes(error):
+            if self._failed and self._failed[0] in _causes(error) and is_of_provider(self._failed[0]):
                 broke, call = self._failed
                 raise explain(broke, AskedModel(call.model, call.server)) from error
             raise

@@ -219,6 +219,12 @@ def explain(error: Exception, asked: AskedModel) -> ModelFailed:
     return ModelUnavailable(f"{name} failed with {type(error).__name__}; try again, or use another model{said}")
 
 
+def is_of_provider(error: Exception) -> bool:
+    """Whether a provider, or the way there, has gone wrong: not code that stands around the call."""
+    by_client = isinstance(error, (ModelConnectionError, ModelTimeoutError)) or is_openai_error(error, "OpenAIError")
+    return by_client or status_of(error) is not None or _module(error) in _TRANSPORTS
+
+
 def is_too_long(error: Exception) -> bool:
     """Did the request not fit into the model's context?"""
     if isinstance(error, ContextOverflowError) or status_of(error) == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:

@@ -5,12 +5,13 @@ server that does not know `stream_options`, or does not stream at all, is asked 
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, message_chunk_to_message
+from langchain_core.messages import AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall, message_chunk_to_message
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from nodes.llm.bounds import current_bounds
@@ -109,4 +110,29 @@ async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], conf
             raise BrokenOff(str(error)) from error
         raise
     whole = chunks[0] if len(chunks) == 1 else chunks[0] + chunks[1:]
-    return message_chunk_to_message(whole) if isinstance(whole, AIMessageChunk) else whole
+    return _message(whole) if isinstance(whole, AIMessageChunk) else whole
+
+
+def _message(whole: AIMessageChunk) -> BaseMessage:
+    """All chunks as one message; tool calls by what was really said: LangChain completes arguments that were cut off."""
+    calls: list[ToolCall] = []
+    broken: list[InvalidToolCall] = []
+    for number, piece in enumerate(whole.tool_call_chunks):
+        name, said, call_id = piece["name"] or "", piece["args"] or "", piece["id"] or f"call-{number}"
+        args = _arguments(said)
+        if args is None:
+            broken.append(InvalidToolCall(name=name, args=said, id=call_id, error=None, type="invalid_tool_call"))
+        else:
+            calls.append(ToolCall(name=name, args=args, id=call_id, type="tool_call"))
+    message = message_chunk_to_message(whole)
+    return (
+        message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken}) if calls or broken else message
+    )
+
+
+def _arguments(said: str) -> dict[str, Any] | None:
+    try:
+        args = json.loads(said or "{}", strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return args if isinstance(args, dict) else None

@@ -246,3 +246,13 @@ async def test_after_a_kill_in_the_pause_the_run_goes_on_and_still_does_not_call
             run = await sup.resume(THREAD)
 
     assert (run.status, len(asked)) == ("complete", 2)
+
+
+async def test_a_trickle_ends_when_a_call_has_taken_as_long_as_it_may() -> None:
+    with OpenAIStub(Say("word " * 10_000, every_s=0.02)) as server:
+        spec = AgentSpec(name="ada", role="generalist", model=model_at(server.url))
+        async with opened(spec, model=spec.model, max_iterations=0, call_timeout_s=0.5) as sup:
+            run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+
+    assert (run.status, len(server.requests)) == ("failed", 1)
+    assert "was still answering after 0.5 s (call_timeout_s)" in str(run.tasks[0].error)
