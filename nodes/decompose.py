@@ -24,7 +24,7 @@ from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec
 from state.channels import dumped, records_of
-from state.errors import PlanInvalid
+from state.errors import BudgetUsedUp, PlanInvalid
 from state.plan import Plan
 from state.record import TaskRecord
 from state.replies import PlanDraft
@@ -52,6 +52,8 @@ def make_decompose(services: Services) -> Node:
             plan, notes = await _plan(state, run, budget)
         except Parked:
             return await catch_up(await resumed_execution(run, state), state)
+        except BudgetUsedUp as error:  # going on would change nothing
+            return {"error": str(error), "at_limit": True, "phase": Phase.assembling.value}
         if not is_decomposed(plan.tasks):
             raise PlanInvalid("the plan has no tasks, or tasks that can never start")
         mode = choose_mode(plan, run.policy)

@@ -85,7 +85,7 @@ class RunState(Given, Result, total=False):
     worked_s: float
     """Seconds that executing has taken so far, over all rounds."""
     refused: dict[str, str]
-    """What the reviewing model said to what it has sent back in the last round, by task id."""
+    """What the reviewing model said to what it did not accept when it was asked last, by task id; it may be nothing."""
     unreviewed: str
     """Why the last review could not be had; empty otherwise."""
     doubts: list[Json]

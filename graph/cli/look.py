@@ -33,6 +33,7 @@ from graph.cli.screen import (
 from graph.database import open_database
 from graph.reading import Reading
 from graph.settings import read_settings
+from graph.sqlite.connection import is_writable
 from graph.sqlite.lease import Leases
 from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
@@ -65,14 +66,14 @@ async def opened(db: Path) -> AsyncIterator[Reading]:
     """The runs of a database, to look at, for whoever has the team of the settings."""
     settings, clock = read_settings(), SystemClock()
     names = agents_in(settings.team)
-    async with open_database(db, settings.synchronous) as database:
+    async with open_database(db, settings.synchronous, read_only=not is_writable(db)) as database:
         yield Reading(database, Leases(database.connection, clock), clock, names)
 
 
 async def seen(reading: Reading, thread_id: str) -> Run:
     """The run as it is for whoever goes on with it: with the team that is kept with it, and what is late decided."""
     run = await reading.view(thread_id)
-    if reading.is_late(run):
+    if reading.is_late(run) and not reading.database.connection.is_read_only:
         await _decide_what_is_late(reading.database.path, thread_id)
         run = await reading.view(thread_id)
     if run.missing_agents:

@@ -114,7 +114,7 @@ async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], conf
 
 
 def _message(whole: AIMessageChunk) -> BaseMessage:
-    """All chunks as one message; tool calls by what was really said: LangChain completes arguments that were cut off."""
+    """All chunks as one message; tool calls as they were said: LangChain completes arguments that were cut off."""
     calls: list[ToolCall] = []
     broken: list[InvalidToolCall] = []
     for number, piece in enumerate(whole.tool_call_chunks):

@@ -70,9 +70,11 @@ class _Walk:
         while self.links:
             root, target, name = self.links.pop(0)
             self._link(root, target, name)
-        for kind, count in sorted(self.unread.items()):
+        if self.unread:
+            kinds = ", ".join(f"*{kind}" for kind in sorted(self.unread))
+            count = self.unread.total()
             reason = f"{count} of a kind that is not read; convert to text, Markdown, HTML or PDF"
-            self.skipped.append(Skipped(f"*{kind}", reason))
+            self.skipped.append(Skipped(kinds, reason))
         return Collection(list(self._named()), sorted(self.skipped, key=lambda skipped: skipped.file))
 
     def _folder(self, root: Path, folder: str, prefix: str) -> None:
