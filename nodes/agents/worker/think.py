@@ -17,7 +17,7 @@ from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, name_of, usage_of
 from nodes.llm.bounds import bounded
-from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, both, is_cut_off, rest_of
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, both, is_cut_off, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.server import address_of
 from nodes.llm.tokens import prompt_tokens
@@ -99,7 +99,7 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
         "thoughts": thoughts + 1,
         "usage": (used + spent).model_dump(mode="json"),
         "limited": "" if rest else limited,
-        "cut_off": CUT_OFF if rest and is_cut_off(reply) else "",
+        "cut_off": (CUT_OFF if rest else CUT_OFF_ONCE if limited else "") if is_cut_off(reply) else "",
         "failure": None,
     }
 
