@@ -51,7 +51,7 @@ def write_report(
         parts.append("## Rolled back\n\n" + rollback_section(undone))
     if missing := _missing(records):
         parts.append("## What is missing\n\n" + missing)
-    if sources := references.listed():
+    if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
     parts.append("## How this was made\n\n" + _made(records, mode, models, warnings, doubts))
     return "\n\n".join(parts) + "\n"
@@ -115,9 +115,13 @@ class References:
         """`text` with each label as a number; a label that points nowhere says so."""
         return LABEL.sub(lambda match: self._number(match, text), text)
 
-    def listed(self) -> str:
-        """The list of what was cited so far; empty if nothing was."""
-        return "\n".join(_source(number, citation) for citation, number in self._numbers.items())
+    def listed(self, body: str) -> str:
+        """The list of what was cited so far; empty if nothing was. What stands quoted in `body` is not said again."""
+        shown = _flat("\n".join(re.findall(r"(?m)^> ?(.*)$", body)))
+        return "\n".join(
+            _source(number, citation, is_shown=citation.place != "table" and _flat(citation.quote) in shown)
+            for citation, number in self._numbers.items()
+        )
 
     def _number(self, match: re.Match[str], text: str) -> str:
         candidates = self._known.get(match.group())
@@ -166,7 +170,9 @@ def _made(
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
-    if not asked_model:
+    if not made:
+        lines.append(f"- The model was {' and '.join(models)}")
+    elif not asked_model:
         lines.append("- The tasks were done by functions, without a language model")
     elif models == ["offline"]:
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
@@ -281,11 +287,16 @@ def _before(text: str, end: int) -> str:
     return pieces[-1] if pieces else ""
 
 
-def _source(number: int, citation: Citation) -> str:
+def _source(number: int, citation: Citation, *, is_shown: bool) -> str:
     if citation.place == "table":
         return f"{number}. {citation.shown_file}, computed from the table: {_sql(citation.quote)}"
     section = f'section "{citation.section}", ' if citation.section else ""
-    return f'{number}. {citation.shown_file}, {section}{citation.shown_place}: "{citation.quote}"'
+    quote = "" if is_shown else f': "{citation.quote}"'
+    return f"{number}. {citation.shown_file}, {section}{citation.shown_place}{quote}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _sql(sql: str) -> str:
