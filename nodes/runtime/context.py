@@ -121,7 +121,9 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     given = cast(object, runtime.context)
     outer = given if isinstance(given, OuterRun) and not by_hand else None
     if outer or by_hand:
-        services = services.below(outer.journal.clock if outer else services.clock)
+        services = services.below(
+            *(outer.journal.clock, outer.servers) if outer else (services.clock, services.servers)
+        )
     journal = NestedJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
     saver = configurable.get("__pregel_checkpointer")
