@@ -51,6 +51,8 @@ class RunContext:
     """The run's checkpointer, for graphs that run on threads of their own below it."""
     outer: OuterRun | None = None
     """The supervisor that this one is an agent of."""
+    can_wait: bool = True
+    """Whether a question can be answered later: without a checkpointer, or a thread, the run is gone with its end."""
     by_hand: bool = False
     """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
 
@@ -137,6 +139,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         paths=terms.sources,
         journal=journal,
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
+        can_wait=isinstance(saver, BaseCheckpointSaver) or by_hand,
         outer=outer,
         by_hand=by_hand,
     )
