@@ -83,7 +83,7 @@ async def test_a_review_that_cannot_be_had_is_left_out_and_the_work_is_delivered
 @pytest.mark.parametrize("asked_for", [PLANS, REVIEWS])
 async def test_a_run_that_was_cut_off_while_it_asked_again_asks_another_model_anew(asked_for: str) -> None:
     """Not with the first model's bad reply, nor with what was wrong with it; what was finished is not done again."""
-    usual = {PLANS: DRAFT, REVIEWS: Review(), WORK: "It is so."}
+    usual: dict[Any, Any] = {PLANS: DRAFT, REVIEWS: Review(), WORK: "It is so."}
     first = ScriptedModel({**usual, asked_for: ["Hello!", Delay(60, "Hello again!")]}, usage=(10, 1))
     second = ScriptedModel(usual, usage=(10, 1))
     async with opened(ADA, model=first) as sup:
