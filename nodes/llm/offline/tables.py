@@ -309,8 +309,9 @@ def _names(question: str) -> list[set[str]]:
     runs: list[set[str]] = []
     for before, word in pairwise(words):
         if any(letter.isupper() for letter in word):
-            goes_on = runs and before.lower() in runs[-1]
-            (runs[-1] if goes_on else runs.append(set()) or runs[-1]).add(word.lower())
+            if not (runs and before.lower() in runs[-1]):
+                runs.append(set())
+            runs[-1].add(word.lower())
     return runs
 
 

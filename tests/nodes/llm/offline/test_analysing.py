@@ -113,8 +113,8 @@ CREATE TABLE Carowners AS SELECT * FROM (VALUES
  ('Ann', 'Yes', 4, 30.0, 2020, 1), ('Ben', 'No', 8, 50.0, 2021, 1), ('Cy', 'No', 8, 40.0, 2022, 2)
 ) t(name, retired, cylinders, "weeklyincome", "year", occupation)"""
 PEOPLE_LINE = (
-    "Carowners.csv: table Carowners (name VARCHAR, retired VARCHAR, cylinders BIGINT, weeklyincome DOUBLE, year BIGINT, "
-    "occupation BIGINT), 3 rows"
+    "Carowners.csv: table Carowners (name VARCHAR, retired VARCHAR, cylinders BIGINT, weeklyincome DOUBLE, "
+    "year BIGINT, occupation BIGINT), 3 rows"
 )
 
 
