@@ -44,6 +44,7 @@ def compose(
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
+        keep_history=settings.keep_history,
     )
 
 

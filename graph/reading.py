@@ -167,7 +167,14 @@ class Reading:
             ThreadUnknown: no such thread.
         """
         with readable(thread_id):
-            return await read_audit(self.database.store, thread_id, await self.decisions(thread_id))
+            try:
+                decided, unknown = await self.decisions(thread_id), None
+            except ThreadUnknown as error:  # only the record was kept
+                decided, unknown = {}, error
+            entries, broken = await read_audit(self.database.store, thread_id, decided)
+            if unknown and not entries:
+                raise unknown
+            return entries, broken
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
