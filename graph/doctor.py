@@ -25,6 +25,7 @@ from graph.sqlite.lease import Leases
 from graph.sqlite.salvage import Saved, faults_of, save, threads_in
 from graph.team_file import open_team
 from nodes.llm.choose import OPENAI_URL, make_models
+from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock
 from state.errors import BadInput, BatonError, DatabaseUnusable, ThreadUnknown
 from state.text import as_unicode, counted
@@ -50,7 +51,7 @@ class Finding:
     """What it is like, and what to do where something is wrong."""
 
 
-async def check_database(path: Path, clock: Clock) -> AsyncIterator[Finding]:
+async def check_database(path: Path, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
     """The file, its tables, and every thread in it."""
     if not_there := await asyncio.to_thread(_not_there, path):
         yield not_there
@@ -63,7 +64,7 @@ async def check_database(path: Path, clock: Clock) -> AsyncIterator[Finding]:
     try:
         async with open_database(path, read_only=True) as database:
             threads = await asyncio.to_thread(threads_in, database.connection.sqlite)
-            reading = Reading(database, Leases(database.connection, clock), clock, [])
+            reading = Reading(database, Leases(database.connection, clock), clock, [], seals)
             wrong = 0
             for thread_id in threads:
                 if why := await _fault_of(reading, thread_id):

@@ -12,6 +12,8 @@ from graph.cli.screen import one_line, print_err, put_json
 from graph.doctor import Finding, check_config, check_database, check_setup, save_copy
 from graph.settings import read_settings
 from graph.sqlite.salvage import Saved
+from graph.witness import seals_of
+from nodes.runtime.audit import Seals
 from nodes.runtime.clock import SystemClock
 from state.errors import SettingsInvalid
 from state.text import counted
@@ -49,9 +51,9 @@ async def _findings(db: Path | None) -> list[Finding]:
         settings = read_settings()
     except SettingsInvalid as error:
         found = [Finding("environment", False, str(error))]
-        return found + ([one async for one in check_database(db, SystemClock())] if db else [])
+        return found + ([one async for one in check_database(db, SystemClock(), Seals())] if db else [])
     found = [Finding("environment", True, "understood")]
-    found += [one async for one in check_database(db or settings.db, SystemClock())]
+    found += [one async for one in check_database(db or settings.db, SystemClock(), seals_of(settings))]
     return found + [one async for one in check_setup(settings)]
 
 

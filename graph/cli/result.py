@@ -141,7 +141,8 @@ def onward(run: Run, db: Path | None) -> str:
         return f"go on with: {command('resume', run.thread_id, db=db)}{other * (run.waits_for == 'model')}"
     if run.has_ended and run.status in ("failed", "partial") and run.tasks:
         plan = command("status", run.thread_id, "--plan", db=db)
-        return f"try again with the same plan, or a mended one: {plan} > plan.yaml, baton run QUERY --plan plan.yaml"
+        again = command("run", "QUERY", "--plan", "plan.yaml", db=db)
+        return f"try again with the same plan, or a mended one: {plan} > plan.yaml, {again}"
     if run.missing_agents:
         given = command("resume", run.thread_id, "--team", "FILE", db=db)
         return f"go on with the program that started it, or with its team file: {given}"

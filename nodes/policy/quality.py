@@ -54,15 +54,18 @@ def doubts_of(
     """Why what the tasks delivered is not a plain success, in the order of the plan.
 
     `rounds`: how often review might send work back; `iteration`: how often it has. Where both are the same, nobody
-    has looked at what was done again in the last one. `refused`: the last objections, by task id. `unreviewed`: why
-    the last review could not be had.
+    has looked at what was done again in the last one. `refused`: the last objections, by task id; some have no words.
+    `unreviewed`: why the last review could not be had.
     """
     found = [Doubt(kind="unreviewed", said=f"the results were not reviewed: {unreviewed}")] if unreviewed else []
     is_last = iteration > 0 and rounds <= iteration
     for record in records:
         if record.status == "done" and record.outcome and not record.is_by_human:
             found += _doubts_of_work(record.outcome, policy, is_decided=is_decided(record))
-            if is_last and record.outcome.iteration == iteration and not is_decided(record):
+            if refused.get(record.id) == "" and not is_decided(record):
+                said = f"the reviewer does not accept {record.id}, and does not say why"
+                found.append(Doubt(kind="refused", task_id=record.id, said=said))
+            elif is_last and record.outcome.iteration == iteration and not is_decided(record):
                 found.append(_doubt_of_rework(record.id, refused.get(record.id, "")))
     return found
 

@@ -99,7 +99,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
     """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
     execution = open_execution(run)
     await asyncio.gather(
-        execution.signals.load(state.get("decisions") or {}),
+        execution.signals.load(await run.decided(state)),
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )

@@ -14,6 +14,7 @@ from graph.reading import Reading, tell_damaged
 from graph.sqlite.lease import Leases
 from graph.sqlite.pruning import give_space_back, size
 from graph.testing import HeldClock
+from nodes.runtime.audit import Seals
 from state.agent import AgentSpec, Brief
 from state.errors import ThreadUnknown
 from tests.runs import agent, opened, plan
@@ -46,7 +47,7 @@ def nested() -> AgentSpec:
 
 
 async def reading_of(database: Any, clock: Any) -> Reading:
-    return Reading(database, Leases(database.connection, clock), clock, ["ada"])
+    return Reading(database, Leases(database.connection, clock), clock, ["ada"], Seals())
 
 
 async def test_of_a_run_that_has_ended_only_its_last_checkpoint_stays() -> None:

@@ -9,6 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
+from graph.app import build_supervisor
 from graph.cli.result import report_result
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
@@ -18,6 +19,7 @@ from state.agent import AgentSpec, Brief
 from state.errors import AgentFailed
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
+from state.signal import Takeover
 from tests.runs import agent, opened, plan
 
 THREAD = "t"
@@ -25,6 +27,7 @@ ADA = AgentSpec(name="ada", role="generalist")
 """Works with the scripted model."""
 REVIEWS, PLANS, DOES_A = "You review the results", "You are the supervisor of a team", '<task id="a"'
 NO = Review(verdicts=[Verdict(task_id="a", accept=False, feedback="Say which year.")])
+SILENT_NO = Review(verdicts=[Verdict(task_id="a", accept=False)])
 DRAFT = PlanDraft(tasks=[TaskDraft(id="a", description="Do a.")])
 CUT = AIMessage("It grew from 2019 to", response_metadata={"finish_reason": "length"})
 
@@ -56,6 +59,11 @@ async def refused(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
 
 async def replaced(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
     return await answered(sup, run, {"type": "edit", "args": {"result": "It grew by half."}})
+
+
+async def done_by_hand(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
+    await sup.signal(THREAD, Takeover(by="ana"))
+    return await sup.hand_back(THREAD, {"p": "published by hand"}, by="ana")
 
 
 async def nobody_answered(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
@@ -104,12 +112,18 @@ STORIES = {
     "too much fails": Story(plan("a", "broken", "broken2", "broken3"), "failed", 1, error="at 3 the run stops"),
     "nothing is delivered": Story(plan(OPTIONAL), "failed", 1, error="no task delivered", report="it broke"),
     "a human does what is in doubt": Story(plan("unsure"), "complete", 0, report="It grew by half.", then=replaced),
+    "a human does required work": Story(
+        plan("a", PUBLISH), "complete", 0, report="published by hand", then=done_by_hand
+    ),
     "nobody answers": Story(plan("unsure"), "complete", 0, ("silence",), report="may have", then=nobody_answered),
     "nobody is asked": Story(
         plan("unsure"), "complete", 0, ("confidence",), report=UNSURE, policy=(("oversight", "on_the_loop"),)
     ),
     "a reviewer is never content": Story(
         plan("a", complexity=0.8), "complete", 0, ("refused",), report="It grew.", script={**WRITES, REVIEWS: NO}
+    ),
+    "a reviewer does not say why": Story(
+        plan("a"), "complete", 0, ("refused",), report="It grew.", script={**WRITES, REVIEWS: SILENT_NO}
     ),
     "nobody looks at the rework": Story(
         plan("a", "b <- a", complexity=0.4),
@@ -172,3 +186,15 @@ async def test_a_run_ends_as_it_should(name: str, tmp_path: Path, capsys: pytest
     undone = [task.id for task in run.tasks if task.required and task.status != "done"]
     assert not (undone and run.status == "complete")
     assert all(f"`{task_id}`" in (run.report or "") for task_id in undone)
+
+
+async def test_what_is_in_doubt_inside_a_nested_supervisor_is_in_doubt_outside() -> None:
+    model = ScriptedModel({**WRITES, PLANS: DRAFT, REVIEWS: NO})
+    unit = AgentSpec(name="unit", role="generalist", run=build_supervisor([ADA], model=model))
+    async with opened(unit) as sup:
+        run = await sup.start("Q", plan=plan("outer"))
+        events = [event for event in await sup.events(run.thread_id) if event.kind == "result_doubted"]
+
+    assert (run.status, [(doubt.kind, doubt.task_id) for doubt in run.doubts]) == ("complete", [("refused", "outer")])
+    assert run.warnings[0].startswith("in outer: a was sent back in the last round of review (Say which year.)")
+    assert [event.path for event in events] == [["unit"], []]

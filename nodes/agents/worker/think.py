@@ -15,7 +15,7 @@ from langgraph.runtime import Runtime
 from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, name_of, usage_of
-from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, both, is_cut_off, rest_of
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, both, is_cut_off, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.tokens import prompt_tokens, reply_cap
 from state.agent import AgentSpec, Mail, ModelAt
@@ -97,7 +97,7 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
         "thoughts": thoughts + 1,
         "usage": (used + room.used).model_dump(mode="json"),
         "limited": "" if rest else limited,
-        "cut_off": CUT_OFF if rest and is_cut_off(reply) else "",
+        "cut_off": (CUT_OFF if rest else CUT_OFF_ONCE if limited else "") if is_cut_off(reply) else "",
         "failure": None,
     }
 
