@@ -9,7 +9,7 @@ from nodes.agents.worker.run import WorkerGraph
 from nodes.execution.attempts import AttemptRunner
 from nodes.execution.dispatcher import Dispatcher
 from nodes.execution.task import TaskRunner, show_waiting
-from nodes.policy.approvals import objection_to, open_questions_of, to_replan
+from nodes.policy.approvals import NOBODY_ANSWERS, objection_to, open_questions_of, to_replan
 from nodes.policy.gates import is_escalated
 from nodes.policy.phases import is_executed
 from nodes.policy.quality import fingerprint
@@ -21,6 +21,8 @@ from state.channels import dumped
 from state.record import TaskRecord
 from state.run import Mode, Phase
 from state.supervisor import SupervisorState, Update
+
+UNASKED = f"{NOBODY_ANSWERS}: the policy's `on_timeout` has decided every question at once"
 
 
 def make_execute(services: Services, worker: WorkerGraph) -> Node:
@@ -69,11 +71,13 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     driving, records = execution.signals.control.driving, list(execution.records.values())
     warnings = list(state.get("warnings", []))
     if (over := execution.budget.overrun) and over not in warnings:
-        update["warnings"] = [*warnings, over]
+        update["warnings"] = warnings = [*warnings, over]
+    if not execution.run.can_wait and execution.signals.decisions and UNASKED not in warnings:
+        update["warnings"] = warnings = [*warnings, UNASKED]
     if driving == "cancelled":
         return {**update, "phase": Phase.assembling.value}
     if execution.budget.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
-        update["warnings"] = [*update.get("warnings", warnings), execution.budget.exhausted]
+        update["warnings"] = [*warnings, execution.budget.exhausted]
     elif execution.budget.exhausted:
         abort = execution.budget.exhausted
     if error := abort:

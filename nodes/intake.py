@@ -1,15 +1,18 @@
 """Intake: what is asked, with what, under which policy. Text that arrives while work is in flight becomes a note."""
 
+import asyncio
 from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from nodes.policy.strictness import stricter
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
+from nodes.tools.collect import confined
 from state.channels import Terms, is_over
 from state.errors import BadInput
 from state.policy import merged_policy
@@ -27,37 +30,43 @@ def make_intake(services: Services) -> Node:
         """Start a run, or take a note for the one in flight, which goes on by its phase."""
         if state.get("phase") and not is_over(state):
             return _note(state)
-        update = opened(state, services)
+        update, kept = await asyncio.to_thread(opened, state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"] = run.services.clock.now()
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
+        update["terms"]["audited"] = await run.audit.count()
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
         await clear(run.store, run.thread_id)
         await run.enter(begun_rows(run, update["started_at"]))
-        return {**update, "warnings": skipped}
+        return {**update, "warnings": [*kept, *skipped]}
 
     return intake
 
 
-def opened(state: SupervisorState, services: Services) -> Update:
-    """The state of a run that starts now.
+def opened(state: SupervisorState, services: Services) -> tuple[Update, list[str]]:
+    """The state of a run that starts now, and what of the client's policy does not hold, in words.
 
     Raises:
         BadInput: no request, or one that is too long.
         PolicyInvalid: unknown or out-of-range policy fields.
+        SourcesInvalid: sources outside the folders that clients may name.
     """
+    if services.door:
+        policy, kept = stricter(services.policy, state.get("policy"))
+    else:
+        policy, kept = merged_policy(services.policy, state.get("policy")), []
     terms = Terms(
-        policy=merged_policy(services.policy, state.get("policy")),
-        sources=list(state.get("sources") or []),
+        policy=policy,
+        sources=confined(state.get("sources") or [], services.source_roots),
         model=services.models.name,
         team=[agent.name for agent in services.team],
     )
     goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
     said = [HumanMessage(goal)] if state.get("query") else []
-    return {
+    update: Update = {
         **_blank(),
         "messages": said,
         "goal": goal,
@@ -65,6 +74,7 @@ def opened(state: SupervisorState, services: Services) -> Update:
         "phase": Phase.decomposing.value,
         "started_at": services.clock.now(),
     }
+    return update, [f"policy: {name} stays as the server has it; a client may only be stricter" for name in kept]
 
 
 def _blank() -> Update:

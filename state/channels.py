@@ -6,7 +6,7 @@ Apart from `state.supervisor`, which merges messages by LangGraph's way: whoever
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from state.policy import Policy
@@ -26,6 +26,8 @@ class Terms(BaseModel):
     model: str = ""
     team: list[str] = []
     """Names of the agents it was started with; empty in runs that did not keep them."""
+    audited: int = Field(default=0, ge=0)
+    """Records that the audit log of its thread had when it started: they decide nothing of it."""
 
 
 class Given(TypedDict, total=False):

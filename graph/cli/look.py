@@ -35,6 +35,7 @@ from graph.reading import Reading
 from graph.settings import read_settings
 from graph.sqlite.connection import is_writable
 from graph.sqlite.lease import Leases
+from graph.witness import seals_of
 from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
 from state.approval import Approval, Entry
@@ -67,7 +68,7 @@ async def opened(db: Path) -> AsyncIterator[Reading]:
     settings, clock = read_settings(), SystemClock()
     names = agents_in(settings.team)
     async with open_database(db, settings.synchronous, read_only=not is_writable(db)) as database:
-        yield Reading(database, Leases(database.connection, clock), clock, names)
+        yield Reading(database, Leases(database.connection, clock), clock, names, seals_of(settings))
 
 
 async def seen(reading: Reading, thread_id: str) -> Run:
@@ -310,7 +311,10 @@ def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: boo
 def _line(entry: Entry) -> str:
     """`3 2026-11-21 07:12:01 answered t1.0.c1 publish high by ana (command line) edit {...} -> {...}: message`."""
     at = datetime.fromtimestamp(entry.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    words = [f"{entry.number:>4} {at} {entry.kind} {entry.approval} {entry.action} {entry.risk}"]
+    about = " ".join(filter(None, [entry.approval, entry.action, entry.risk]))
+    words = [f"{entry.number:>4} {at} {entry.kind} {about}"]
+    if entry.kind == "steered":
+        words.append(f"by {entry.by} ({entry.door})")
     if entry.decision:
         words.append(f"{entry.decision} by {entry.by} ({entry.door or 'signal'})")
     words.append(_args(entry.args))

@@ -21,6 +21,7 @@ from nodes.agents.results import is_quick, stored
 from nodes.agents.supervisor import leave_board, run_nested
 from nodes.agents.worker.run import WorkerGraph, run_worker
 from nodes.execution.containment import run_contained
+from nodes.llm.server import address_of
 from nodes.policy.failures import RETRIED, retry_delay, time_for_try
 from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
@@ -77,7 +78,7 @@ class AttemptRunner:
         todo = self.candidates(record, start)
         while todo:
             agent = todo.pop(0)
-            if self._is_hopeless(outcome, agent):
+            if await self._is_hopeless(outcome, agent):
                 continue
             if totals.tries:
                 await self._announce_substitute(outcome, agent, totals.tries + 1)
@@ -147,12 +148,17 @@ class AttemptRunner:
         kind = outcome.failure.kind if outcome.failure else "permanent"
         return kind in RETRIED and number < self.run.policy.max_attempts
 
-    def _is_hopeless(self, outcome: Outcome, substitute: str) -> bool:
-        """Whether `substitute` would fail the same way: a model that rejects one agent rejects all that use it."""
-        if not outcome.failure or outcome.failure.kind != "rejected" or outcome.agent not in self.run.services.team:
+    async def _is_hopeless(self, outcome: Outcome, substitute: str) -> bool:
+        """Whether `substitute` would fail the same way: by the same model, on the same server."""
+        kind = outcome.failure.kind if outcome.failure else None
+        if kind not in ("rejected", "server") or not (self._is_model(outcome.agent) and self._is_model(substitute)):
             return False
-        team = self.run.services.team
-        return team.agent(substitute).run is None and team.agent(substitute).model == team.agent(outcome.agent).model
+        team, models = self.run.services.team, self.run.services.models
+        mine, other = team.agent(outcome.agent).model, team.agent(substitute).model
+        if kind == "rejected":
+            return bool(mine == other)
+        made = [await in_thread(partial(models.for_agent, model)) for model in (mine, other)]
+        return address_of(made[0]) == address_of(made[1])
 
     async def _pause(self, outcome: Outcome, number: int) -> None:
         """Say that it will be tried again, and wait; a wait that a crash cut short is not made again in full."""

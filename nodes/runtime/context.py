@@ -15,12 +15,12 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, PutOp
 
-from nodes.runtime.audit import Audit
+from nodes.runtime.audit import Audit, decided
 from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import NestedJournal, OuterRun
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
-from state.channels import Terms
+from state.channels import RunState, Terms
 from state.event import EventKind
 from state.policy import Policy
 from state.record import TaskRecord
@@ -51,6 +51,8 @@ class RunContext:
     """The run's checkpointer, for graphs that run on threads of their own below it."""
     outer: OuterRun | None = None
     """The supervisor that this one is an agent of."""
+    can_wait: bool = True
+    """Whether a question can be answered later: without a checkpointer, or a thread, the run is gone with its end."""
     by_hand: bool = False
     """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
 
@@ -83,7 +85,13 @@ class RunContext:
     @cached_property
     def audit(self) -> Audit:
         """The log of what humans were asked and what was decided."""
-        return Audit(self.store, self.thread_id)
+        return Audit(self.store, self.thread_id, self.services.seals)
+
+    async def decided(self, state: RunState) -> dict[str, Json]:
+        """The answers that count. Without a Store the state alone has them, which nobody forges."""
+        on_record = await decided(self.store, self.thread_id, state, self.services.seals)
+        is_kept = self.store is not self.services.fallback_store
+        return on_record if is_kept else {**(state.get("decisions") or {}), **on_record}
 
     @cached_property
     def folder(self) -> Path:
@@ -115,7 +123,9 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     given = cast(object, runtime.context)
     outer = given if isinstance(given, OuterRun) and not by_hand else None
     if outer or by_hand:
-        services = services.below(outer.journal.clock if outer else services.clock)
+        services = services.below(
+            *(outer.journal.clock, outer.servers) if outer else (services.clock, services.servers)
+        )
     journal = NestedJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
     journal.writer = runtime.stream_writer
     saver = configurable.get("__pregel_checkpointer")
@@ -129,6 +139,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         paths=terms.sources,
         journal=journal,
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
+        can_wait=isinstance(saver, BaseCheckpointSaver) or by_hand,
         outer=outer,
         by_hand=by_hand,
     )

@@ -13,6 +13,7 @@ from nodes.policy.plans import choose_mode, parse_plan
 from nodes.policy.takeover import dropped, handed_back
 from nodes.runtime.approvals import Approvals, questions_for
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import RunContext
 from nodes.runtime.ledger import NestedLedger, SideEffectLedger
 from nodes.runtime.listener import Listener
@@ -50,6 +51,11 @@ class ExecutionContext:
 
     awaiting: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
+
+    async def safe_point(self) -> None:
+        """Parked, where the run is paused or taken over."""
+        if self.signals.is_stopping:
+            raise Parked
 
     def stop_if_idle(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then goes to the `approve` node."""
@@ -99,7 +105,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
     """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
     execution = open_execution(run)
     await asyncio.gather(
-        execution.signals.load(state.get("decisions") or {}),
+        execution.signals.load(await run.decided(state)),
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )

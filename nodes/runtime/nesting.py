@@ -16,6 +16,7 @@ from typing import Protocol, cast
 from langgraph.store.base import PutOp
 
 from nodes.runtime.journal import Journal
+from nodes.runtime.servers import Servers
 from nodes.runtime.signals import SignalState
 from state.approval import Approval, Decision
 from state.event import Event, EventKind
@@ -135,6 +136,7 @@ class OuterRun:
     budget: OuterBudget
     signals: SignalState
     concurrency: ConcurrencyLimit
+    servers: Servers
     folder: Path
     """Where its files go: below the outer run's."""
     task_id: str

@@ -96,6 +96,8 @@ _RUNS = ("runs",)
 _ENDED = ("ended",)
 _OPEN = ("open",)
 _INDEX = ("index",)
+OURS = frozenset({*KINDS, *_RUNS, *_ENDED, *_OPEN, *_INDEX})
+"""What Baton's namespaces begin with."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from graph.database import open_database
 from graph.reading import Reading, tell_damaged
 from graph.sqlite.lease import Leases
 from graph.testing import HeldClock
+from nodes.runtime.audit import Seals
 from state.agent import Brief
 from state.errors import DatabaseUnusable
 from tests.runs import agent, opened, plan
@@ -189,7 +190,7 @@ async def test_a_file_that_cannot_be_written_to_is_looked_at_and_left_as_it_is(t
     before = db.read_bytes()
 
     async with open_database(db, read_only=True) as database:
-        reading = Reading(database, Leases(database.connection, HeldClock()), HeldClock(), ["ada"])
+        reading = Reading(database, Leases(database.connection, HeldClock()), HeldClock(), ["ada"], Seals())
         runs = await reading.runs(reading.view, on_damaged=tell_damaged)
         still_open = await reading.runs(reading.view, only_open=True, on_damaged=tell_damaged)
         events = await reading.events("t")

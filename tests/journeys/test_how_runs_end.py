@@ -19,6 +19,7 @@ from state.agent import AgentSpec, Brief
 from state.errors import AgentFailed
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
+from state.signal import Takeover
 from tests.runs import agent, opened, plan
 
 THREAD = "t"
@@ -58,6 +59,11 @@ async def refused(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
 
 async def replaced(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
     return await answered(sup, run, {"type": "edit", "args": {"result": "It grew by half."}})
+
+
+async def done_by_hand(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
+    await sup.signal(THREAD, Takeover(by="ana"))
+    return await sup.hand_back(THREAD, {"p": "published by hand"}, by="ana")
 
 
 async def nobody_answered(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
@@ -106,6 +112,9 @@ STORIES = {
     "too much fails": Story(plan("a", "broken", "broken2", "broken3"), "failed", 1, error="at 3 the run stops"),
     "nothing is delivered": Story(plan(OPTIONAL), "failed", 1, error="no task delivered", report="it broke"),
     "a human does what is in doubt": Story(plan("unsure"), "complete", 0, report="It grew by half.", then=replaced),
+    "a human does required work": Story(
+        plan("a", PUBLISH), "complete", 0, report="published by hand", then=done_by_hand
+    ),
     "nobody answers": Story(plan("unsure"), "complete", 0, ("silence",), report="may have", then=nobody_answered),
     "nobody is asked": Story(
         plan("unsure"), "complete", 0, ("confidence",), report=UNSURE, policy=(("oversight", "on_the_loop"),)
