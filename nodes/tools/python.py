@@ -26,10 +26,7 @@ def make_python(sources: Sources | None, folder: Path, task_id: str) -> BaseTool
     """The tool for one task; `folder` is the run's artifacts folder."""
 
     async def python(code: str) -> tuple[str, Json]:
-        """Run a Python script. It sees the tables of the sources as CSV files in /sources, and no network.
-
-        What it prints comes back; files that it writes into its working directory, pictures too, become artifacts.
-        """
+        """Run a Python script, without network; tables are CSV files in /sources, files that it writes are kept."""
         with tempfile.TemporaryDirectory(prefix="baton-") as place:
             work, given = Path(place, "work"), Path(place, "sources")
             await asyncio.to_thread(_prepare, work, given, sources)
