@@ -27,7 +27,7 @@ class Settings(BaseSettings):
     model: str | None = None
     """The chat model's name; `offline` for the offline model even where there is a key."""
     model_timeout_s: float = Field(default=120, gt=0)
-    """Seconds for one model call."""
+    """Seconds without any data from a model's server after which a call is given up."""
     synchronous: Literal["NORMAL", "FULL"] = "NORMAL"
     """SQLite's durability against power loss; a killed process loses nothing with either."""
     max_source_mb: float = Field(default=50, gt=0)

@@ -26,6 +26,7 @@ Lifetime = Literal["run", "thread", "always"]
 
 KINDS: dict[str, Lifetime] = {
     "approvals": "run",
+    "attempts": "run",
     "audit": "thread",
     "audit_head": "thread",
     "board": "run",

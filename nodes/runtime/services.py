@@ -16,6 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from nodes.llm.choose import Models
 from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
 from state.agent import Team
 from state.policy import Policy
@@ -63,6 +64,8 @@ class Services:
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)
     """Tells people that they are asked."""
+    servers: Servers = field(default_factory=Servers)
+    """Servers of models, with what they ask for."""
     seals: Seals = field(default_factory=Seals)
     """How the audit log is sealed."""
     mcp: McpShelf = field(default_factory=McpShelf)
@@ -70,9 +73,9 @@ class Services:
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""
 
-    def below(self, clock: Clock) -> "Services":
+    def below(self, clock: Clock, servers: Servers) -> "Services":
         """The same for a supervisor that works for another: with that one's clock, and people hear from it alone."""
-        return replace(self, clock=clock, notifier=Nobody())
+        return replace(self, clock=clock, servers=servers, notifier=Nobody())
 
 
 class SupervisorGraph(StateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):
