@@ -100,7 +100,7 @@ class AttemptRunner:
                 continue
             if outcome.status != "failed":
                 break
-        return totals.on(_unassigned(record) if outcome is None else outcome)
+        return totals.on(outcome)
 
     async def _attempts_by(
         self, agent: str, segment: str, brief: Brief, conversation: Sequence[JsonValue], totals: _Totals

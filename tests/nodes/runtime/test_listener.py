@@ -206,7 +206,8 @@ class CountedStore(InMemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reads = self.writes = self.asked = 0
+        self.reads = self.writes = 0
+        self.asked: asyncio.Queue[None] = asyncio.Queue()
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         ops = list(ops)
@@ -215,7 +216,7 @@ class CountedStore(InMemoryStore):
         return await super().abatch(ops)
 
     async def changes(self) -> tuple[int, int]:
-        self.asked += 1
+        self.asked.put_nowait(None)
         return self.writes, 0
 
 
@@ -226,11 +227,11 @@ async def test_a_run_that_only_waits_does_not_read_the_store_until_somebody_writ
     store = CountedStore()
     execution = make_floor(store=store)
     async with asyncio.timeout(90), execution.listener.listening():
-        while store.asked < 2:
-            await asyncio.sleep(0)
+        for _ in range(2):
+            await store.asked.get()
         before = store.reads
-        while store.asked < 6:
-            await asyncio.sleep(0)
+        for _ in range(4):
+            await store.asked.get()
         assert store.reads == before
         await send(store, THREAD, SendMail(to="ada", text="hello"), execution.run.services.clock)
         while not execution.signals.mail("ada").received:
