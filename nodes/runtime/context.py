@@ -28,8 +28,8 @@ from state.run import Phase
 from state.supervisor import SupervisorState
 from state.text import Json
 
-BY_HAND = "|try:"
-"""Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's try."""
+BY_HAND = "|work:"
+"""Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's task."""
 DEFAULT_THREAD = "unsaved"
 """The thread of a graph that runs without a checkpointer: nothing to resume, nothing to tell apart."""
 
