@@ -87,8 +87,8 @@ async def test_whoever_takes_the_wheel_sees_who_and_why_what_failed_and_what_age
     assert (run.handover["by"], run.handover["reason"]) == ("ana", "I know this one")
     assert (run.handover["completed_tasks"], run.handover["failed_tasks"]) == ([], ["a"])
     assert "no such market" in str(run.handover["failure_reason"])
-    [*_, last] = run.handover["conversations"]["b"]  # type: ignore[call-overload,index]
-    assert (last["by"], last["calls"][0]["args"]["name"]) == ("ai", "a.md")
+    said: Any = run.handover["conversations"]
+    assert (said["b"][-1]["by"], said["b"][-1]["calls"][0]["args"]["name"]) == ("ai", "a.md")
 
 
 async def test_taken_while_the_plan_waits_for_a_human_and_given_back_with_another() -> None:
