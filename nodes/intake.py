@@ -1,16 +1,21 @@
 """Intake: what is asked, with what, under which policy. Text that arrives while work is in flight becomes a note."""
 
+import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from nodes.policy.conversation import turns_before
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
+from nodes.tools.readers.table import READABLE
 from state.channels import Terms, is_over
+from state.conversation import Turn
 from state.errors import BadInput
 from state.policy import merged_policy
 from state.run import Phase
@@ -27,7 +32,7 @@ def make_intake(services: Services) -> Node:
         """Start a run, or take a note for the one in flight, which goes on by its phase."""
         if state.get("phase") and not is_over(state):
             return _note(state)
-        update = opened(state, services)
+        update = await asyncio.to_thread(opened, state, services)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"] = run.services.clock.now()
         if run.outer is None and not run.by_hand:
@@ -37,30 +42,35 @@ def make_intake(services: Services) -> Node:
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
         await clear(run.store, run.thread_id)
         await run.enter(begun_rows(run, update["started_at"]))
-        return {**update, "warnings": skipped}
+        return {**update, "warnings": [*update["warnings"], *skipped]}
 
     return intake
 
 
 def opened(state: SupervisorState, services: Services) -> Update:
-    """The state of a run that starts now.
+    """The state of a run that starts now. Blocking: files of earlier runs of the thread are looked for.
 
     Raises:
         BadInput: no request, or one that is too long.
         PolicyInvalid: unknown or out-of-range policy fields.
     """
+    messages = state.get("messages") or []
+    goal = checked_goal(state.get("query") or last_human(messages))
+    earlier = turns_before(state, _before_last_human(messages, is_query=bool(state.get("query"))))
+    sources, gone = _sources(state, earlier)
     terms = Terms(
         policy=merged_policy(services.policy, state.get("policy")),
-        sources=list(state.get("sources") or []),
+        sources=sources,
         model=services.models.name,
         team=[agent.name for agent in services.team],
     )
-    goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
     said = [HumanMessage(goal)] if state.get("query") else []
     return {
         **_blank(),
         "messages": said,
+        "earlier": [turn.model_dump(mode="json") for turn in earlier],
         "goal": goal,
+        "warnings": gone,
         "terms": terms.model_dump(mode="json"),
         "phase": Phase.decomposing.value,
         "started_at": services.clock.now(),
@@ -115,6 +125,28 @@ def checked_goal(text: str | None) -> str:
 def last_human(messages: Sequence[AnyMessage]) -> str:
     """The text of the last human message, or an empty string."""
     return next((message.text for message in reversed(messages) if message.type == "human"), "")
+
+
+def _before_last_human(messages: Sequence[AnyMessage], *, is_query: bool) -> list[tuple[str, str]]:
+    """Who said what before the request, which is the last human message where it did not come as a query."""
+    said = [(str(message.type), str(message.text)) for message in messages]
+    last = max((number for number, (who, _) in enumerate(said) if who == "human"), default=0)
+    return said if is_query else said[:last]
+
+
+def _sources(state: SupervisorState, earlier: Sequence[Turn]) -> tuple[list[str], list[str]]:
+    """What agents may read, and what is left out of it: the thread's sources, and the files of its earlier runs.
+
+    A source that a run of the thread has had already, and that is not there any more, does not keep the next from
+    starting; one that was given just now does.
+    """
+    given = list(state.get("sources") or [])
+    before = Terms.model_validate(state.get("terms") or {}).sources
+    gone = [path for path in given if path in before and not Path(path).exists()]
+    made = [artifact.path for turn in earlier for artifact in turn.artifacts]
+    readable = [path for path in made if Path(path).suffix.lower() in READABLE and Path(path).is_file()]
+    sources = [path for path in dict.fromkeys([*given, *readable]) if path not in gone]
+    return sources, [f"the source {path} of this thread is not there any more; it was left out" for path in gone]
 
 
 def _note(state: SupervisorState) -> Update:

@@ -36,6 +36,7 @@ from nodes.runtime.rows import space
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
 from state.approval import Approval, Decision, TriggerInput
+from state.conversation import Turn
 from state.record import FINAL, Failure, Outcome, OutcomeStatus, TaskRecord
 from state.text import Json
 
@@ -49,6 +50,8 @@ class TaskRunner:
     query: str
     iteration: int
     sources: Sequence[str] = ()
+    earlier: Sequence[Turn] = ()
+    """What was asked and answered on the thread before."""
     notes: Sequence[str] = ()
     """What the user said while the work was in flight."""
 
@@ -137,6 +140,7 @@ class TaskRunner:
             iteration=self.iteration,
             artifacts=sum(len(r.outcome.artifacts) for r in self.execution.records.values() if r.outcome),
             sources=self.sources,
+            earlier=self.earlier,
         )
         made = await self._unless_stopped(self._through_gates(record, brief, segment), record)
         return await self._finish(record, made)
