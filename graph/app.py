@@ -11,7 +11,7 @@ from graph.builder import Graph, build_graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.guard import LeaseGuard
 from graph.runs import SERVER
-from graph.settings import read_settings
+from graph.settings import UPLOADS, beside, read_settings
 from nodes.runtime.services import Services
 
 
@@ -59,7 +59,9 @@ def build_supervisor(
 @cache
 def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
-    return replace(compose(read_settings()), door=SERVER)
+    settings = read_settings()
+    roots = (*settings.source_roots, beside(settings.db, UPLOADS))
+    return replace(compose(settings), door=SERVER, source_roots=roots)
 
 
 class _Deferred:

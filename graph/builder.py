@@ -111,15 +111,15 @@ def _way_out(node: NodeName, state: SupervisorState) -> Place:
 
 def facts_of(state: SupervisorState) -> Facts:
     """What the edges look at."""
-    records = records_of(state)
-    waits = any(record.status == "parked" for record in records) and not goes_on(records, state.get("decisions") or {})
+    statuses = {task["status"] for task in state.get("tasks") or []}
+    waits = "parked" in statuses and not goes_on(records_of(state), state.get("decisions") or {})
     return Facts(
         phase=Phase(state["phase"]) if state.get("phase") else None,
         driving=control_of(state).driving,
         plan_waits=bool(state.get("asked")),
         gave_up=state.get("error") is not None,
         can_work=not waits,
-        has_open_tasks=any(record.status not in FINAL for record in records),
+        has_open_tasks=not statuses <= FINAL,
         reported=is_assembled(state.get("report")),
         is_over=is_over(state),
     )

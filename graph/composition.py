@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import yaml
 from langchain_core.language_models import BaseChatModel
 
 from graph.notifier import AppriseNotifier
 from graph.settings import Settings, beside
 from graph.team_file import open_team
+from graph.witness import seals_of
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.runtime.services import Services
 from state.agent import AgentSpec, Team
-from state.errors import BadInput
+from state.errors import BadInput, PolicyInvalid
 from state.policy import Policy, merged_policy
 from state.text import Json
 
@@ -39,12 +41,28 @@ def compose(
     return Services(
         team=open_team(team if team is not None else settings.team),
         models=_models(settings, model),
-        policy=policy if isinstance(policy, Policy) else merged_policy(Policy(), policy),
+        policy=policy if isinstance(policy, Policy) else merged_policy(_policy_of(settings), policy),
         clock=clock or SystemClock(),
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
+        seals=seals_of(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
     )
+
+
+def _policy_of(settings: Settings) -> Policy:
+    """What holds where nothing else is said."""
+    if settings.policy is None:
+        return Policy()
+    try:
+        fields = yaml.safe_load(settings.policy.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise PolicyInvalid(
+            f"BATON_POLICY, {settings.policy}, cannot be read: {' '.join(str(error).split())}"
+        ) from error
+    if not isinstance(fields, dict):
+        raise PolicyInvalid(f"BATON_POLICY, {settings.policy}, has no policy fields; write `oversight: in_command`")
+    return merged_policy(Policy(), fields)
 
 
 def _notifier(settings: Settings) -> Notifier:

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph.sqlite.connection import Connection, _check, _connected, explained, open_connection
+from graph.sqlite.connection import Connection, _check, _connected, _read_only, explained, open_connection
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
 
 SETUP_TRIES = 20
-_MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists")
+_MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists", "locked")
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,20 @@ class Database:
 
 
 @asynccontextmanager
-async def open_database(path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver) -> AsyncIterator[Database]:
-    """Open or create the file; WAL, so that others can read while one writes.
+async def open_database(
+    path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
+) -> AsyncIterator[Database]:
+    """Open or create the file; WAL, so that others can read while one writes. `read_only`: nothing is made or written.
 
     Raises:
         DatabaseUnusable: it is something else, its folder is missing or read-only, or the disk is full.
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with open_connection(lambda: _connected(path, synchronous)) as own:
+        async with open_connection(lambda: _read_only(path) if read_only else _connected(path, synchronous)) as own:
             database = Database(path, own, saver(own), Store(own))
-            await _set_up(database, own)
+            if not read_only:
+                await _set_up(database, own)
             yield database
 
 

@@ -14,11 +14,11 @@ from graph.sqlite.connection import explained, is_damage
 from graph.sqlite.lease import Leases
 from graph.views import Position, Rows, missing_agents, read_position, view_of
 from nodes.policy.approvals import is_expired
-from nodes.runtime.audit import read_audit
+from nodes.runtime.audit import Seals, decided, read_audit
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import read_board, read_events
 from nodes.runtime.rows import MOST, RUN, Listed, note_end, read_all, read_index, read_ledger, read_open, space
-from nodes.runtime.signals import SignalState, read_log, read_recruits, waiting
+from nodes.runtime.signals import read_log, read_recruits, waiting
 from state.approval import Approval, Decision, Entry
 from state.delegation import Delegation
 from state.errors import BatonError, ThreadDamaged, ThreadUnknown
@@ -61,11 +61,12 @@ def readable(thread_id: str) -> Iterator[None]:
 class Reading:
     """What the database says of its runs, to somebody who has a team of agents with these names."""
 
-    def __init__(self, database: Database, leases: Leases, clock: Clock, names: Collection[str]) -> None:
+    def __init__(self, database: Database, leases: Leases, clock: Clock, names: Collection[str], seals: Seals) -> None:
         self.database = database
         self.leases = leases
         self.clock = clock
         self.names = names
+        self.seals = seals
 
     async def view(self, thread_id: str, team: Collection[str] | None = None) -> Run:
         """What is true of a run now, also while another process runs it; with the deadlines as they are kept.
@@ -167,15 +168,14 @@ class Reading:
             ThreadUnknown: no such thread.
         """
         with readable(thread_id):
-            return await read_audit(self.database.store, thread_id, await self.decisions(thread_id))
+            return await read_audit(self.database.store, thread_id, self.seals, await self.decisions(thread_id))
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
         state = (await self.position(thread_id)).state
-        signals = SignalState(self.database.store, thread_id)
         with readable(thread_id):
-            await signals.load(state.get("decisions") or {})
-        return signals.decisions
+            found = await decided(self.database.store, thread_id, state, self.seals)
+            return {key: Decision.model_validate(value) for key, value in found.items()}
 
     async def handled(self, thread_id: str, keys: Collection[str]) -> dict[str, SignalOutcome]:
         """What came of those of the signals that were handled, by key."""

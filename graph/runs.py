@@ -39,6 +39,8 @@ SERVER = "server"
 """The door of runs that came in through the served graph."""
 MARKED_AS_RESOLVED = "marked as resolved"
 """The door of a no that somebody gave by ending the thread at the question."""
+PYTHON = "python"
+"""The door of what a program does with the facade."""
 SERVER_LEASE = ""
 """Whose lease a server holds while it looks after its runs; no thread is called that."""
 
@@ -47,7 +49,7 @@ class Runs(Reading):
     """What the facade's verbs are made of."""
 
     def __init__(self, services: Services, database: Database, leases: Leases) -> None:
-        super().__init__(database, leases, services.clock, [agent.name for agent in services.team])
+        super().__init__(database, leases, services.clock, [agent.name for agent in services.team], services.seals)
         self.services = services
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
@@ -124,6 +126,7 @@ class Runs(Reading):
     async def signal(self, thread_id: str, signal: Signal) -> str:
         """Put a signal into the log, and wake the run if it is executed by this process; its key in the log."""
         forget_left()
+        signal = signal if signal.door else signal.model_copy(update={"door": PYTHON})
         with explained(self.database.path):
             key = await send(self.database.store, thread_id, signal, self.services.clock)
         self.services.wake_ups.wake(thread_id)
@@ -150,8 +153,9 @@ class Runs(Reading):
         state = cast(SupervisorState, snapshot.values)
         if not before.interrupts or before.values != snapshot.values or next_node(facts_of(state)) != "approve":
             return ""
-        signals, asked = SignalState(self.database.store, thread_id), Approvals(self.context(thread_id, state))
-        await signals.load(state.get("decisions") or {})
+        run = self.context(thread_id, state)
+        signals, asked = SignalState(self.database.store, thread_id), Approvals(run)
+        await signals.load(await run.decided(state))
         await asked.load()
         questions = open_questions(state)
         for question in questions:

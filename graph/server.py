@@ -30,20 +30,34 @@ from graph.sqlite.store import Store
 from graph.supervisor import Supervisor
 from graph.views import is_due
 from nodes.policy.answers import LOOK_AT_SIGNALS
+from nodes.runtime.audit import Audit
 from nodes.runtime.context import thread_of
-from state.errors import ExtraMissing, ThreadBusy
+from state.approval import Entry
+from state.errors import EditRefused, ExtraMissing, ThreadBusy
+from state.record import HUMAN
 from state.run import Run
+from state.supervisor import SupervisorState
 
 try:
     from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+
+    from graph.access import Gate
 except ModuleNotFoundError as missing:
     raise ExtraMissing("served runs", "server") from missing
+
+
+SETTLED = ("terms", "decisions", "asked", "control", "handed_back", "spent", "worked_s", "started_at")
+"""Channels that no client edits: what a run works under, what it has used, and what humans have said."""
+WITH_THE_PLAN = ("tasks", "draft")
+"""Nor these, while a human is asked about the plan: what is approved is what was shown."""
 
 
 class ServedSaver(Saver):
     """Checkpoints of a server, which does not put what it is given on a thread that another process runs.
 
-    A checkpoint of its own there would hide the other's: what that has finished since would be done again.
+    A checkpoint of its own there would hide the other's: what that has finished since would be done again. What clients
+    edit (`POST /threads/{thread_id}/state`) may be anything but what was settled before, and is on record.
     """
 
     async def aput(
@@ -57,10 +71,38 @@ class ServedSaver(Saver):
 
         Raises:
             ThreadBusy: it is the first of a run, or an edit, and another process runs the thread.
+            EditRefused: an edit changes what is settled.
         """
         if metadata.get("source") != "loop":
             await guard.check(thread_of(config))
+        if metadata.get("source") not in ("loop", "input"):
+            await self._check_edit(config, checkpoint)
         return await super().aput(config, checkpoint, metadata, new_versions)
+
+    async def _check_edit(self, config: RunnableConfig, checkpoint: Checkpoint) -> None:
+        """Refuse an edit of what is settled; put any other on record."""
+        parent = await self.aget_tuple(config)
+        before = parent.checkpoint["channel_values"] if parent else {}
+        after = checkpoint["channel_values"]
+        changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        named = [name for name in changed if name in SupervisorState.__annotations__]
+        settled = {*SETTLED, *(WITH_THE_PLAN if before.get("asked") else ())}
+        if refused := [name for name in named if name in settled]:
+            raise EditRefused(f"{', '.join(refused)} cannot be edited: answer, or steer the run by `baton`")
+        if not named or config["configurable"].get("checkpoint_ns"):
+            return
+        thread_id, store, services = thread_of(config), Store(self._own), served()
+        edit = Entry(
+            at=services.clock.now(),
+            kind="steered",
+            approval="",
+            action="edit",
+            args={"changed": [*named]},
+            by=HUMAN,
+            door=SERVER,
+        )
+        async with Audit(store, thread_id, services.seals).sealing(edit) as rows:
+            await store.abatch(rows)
 
 
 @asynccontextmanager
@@ -208,4 +250,4 @@ def _while_up(_: Starlette) -> AbstractAsyncContextManager[None]:
     return recovering(get_client)  # without a URL: the server that runs this
 
 
-app = Starlette(lifespan=_while_up)
+app = Starlette(lifespan=_while_up, middleware=[Middleware(Gate)])

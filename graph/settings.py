@@ -9,6 +9,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from state.errors import SettingsInvalid
 
+UPLOADS = Path("uploads")
+"""Folder for what clients of the server upload, next to the database; they may always name sources there."""
+
 
 class Settings(BaseSettings):
     """Everything that is set from outside. Names are prefixed with `BATON_`, except OpenAI's own two."""
@@ -35,10 +38,29 @@ class Settings(BaseSettings):
     """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
     watch_every_s: float = Field(default=2.0, ge=0)
     """Seconds between two looks of the server at what is due; 0: it does not look."""
+    policy: Path | None = None
+    """A file of policy fields (YAML or JSON) that hold where nothing else is said: the server's, for its clients."""
+    token: SecretStr | None = None
+    """The bearer token that every request to the server needs; without one, whoever reaches it may use it."""
+    origins: Annotated[list[str], NoDecode] = []
+    """Pages that may use the server besides Studio's and this machine's, as `https://name:port`, and by these names."""
+    source_roots: Annotated[list[Path], NoDecode] = [Path()]
+    """Folders that clients of the server may name sources in, between spaces or commas: by default the working one."""
+    audit_key: SecretStr | None = None
+    """Seals the audit log: nobody without it can write the log anew. Keep it where the database is not."""
+    audit_head: str = ""
+    """A file or an http(s) URL that gets the last seal of each audit log as it grows; empty: nowhere."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
 
-    @field_validator("notify", "notify_next", mode="before")
+    @field_validator("origins")
+    @classmethod
+    def _are_origins(cls, value: list[str]) -> list[str]:
+        if wrong := [origin for origin in value if not re.fullmatch(r"https?://[^/?#@\s]+", origin)]:
+            raise ValueError(f"{wrong[0]!r} is not an origin; give it as https://name or http://name:port")
+        return value
+
+    @field_validator("notify", "notify_next", "origins", "source_roots", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return [url for url in re.split(r"[\s,]+", value) if url] if isinstance(value, str) else value

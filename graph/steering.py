@@ -15,7 +15,7 @@ from typing import Any
 from langgraph.types import Command
 from pydantic import JsonValue
 
-from graph.runs import Runs
+from graph.runs import PYTHON, Runs
 from graph.sqlite.lease import PATIENCE_S
 from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
@@ -94,7 +94,7 @@ async def answer(
     by: str,
     on_event: OnEvent | None = None,
     *,
-    door: str = "python",
+    door: str = PYTHON,
 ) -> Run:
     """Answer open questions, all or some, and go on; where the run's agents are not in the team, only answer.
 
@@ -118,7 +118,7 @@ async def answer(
             return await view(runs, thread_id)
         if run.status == "waiting":
             return await resume_with(runs, thread_id, decisions, on_event)
-    decided = [Decide(approval=key, decision=said, by=by) for key, said in decisions.items()]
+    decided = [Decide(approval=key, decision=said, by=by, door=door) for key, said in decisions.items()]
     return await _send_and_wait(runs, thread_id, decided, on_event)
 
 
@@ -129,6 +129,8 @@ async def hand_back(
     plan: Plan | Json | None,
     by: str,
     on_event: OnEvent | None = None,
+    *,
+    door: str = PYTHON,
 ) -> Run:
     """Give a run back that is in a human's hands, with results and a changed plan, and go on.
 
@@ -146,7 +148,8 @@ async def hand_back(
         raise BadInput(f"the plan cannot be used: {why}")
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))
-    return await _send_and_wait(runs, thread_id, [HandBack(results=dict(results), plan=made, by=by)], on_event)
+    handed = HandBack(results=dict(results), plan=made, by=by, door=door)
+    return await _send_and_wait(runs, thread_id, [handed], on_event)
 
 
 async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decision], on_event: OnEvent | None) -> Run:
@@ -280,8 +283,9 @@ async def _at_rest(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -
         position = await runs.position(thread_id)
         state = position.state
         signals = SignalState(runs.database.store, thread_id)
-        await signals.load(state.get("decisions") or {})
-        asked = Approvals(runs.context(thread_id, state))
+        run = runs.context(thread_id, state)
+        await signals.load(await run.decided(state))
+        asked = Approvals(run)
         await asked.load()
         board = await read_board(runs.database.store, thread_id)
         questions = questions_of(position, board)

@@ -14,7 +14,7 @@ from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
 from graph.reading import OnDamaged, tell_damaged
-from graph.runs import SERVER, SERVER_LEASE, Runs
+from graph.runs import PYTHON, SERVER, SERVER_LEASE, Runs
 from graph.settings import beside, read_settings
 from graph.sqlite.lease import Leases
 from graph.steering import Answers, OnEvent, last
@@ -105,8 +105,12 @@ class Supervisor:
                 if not isinstance(item, Run):
                     yield item
 
-    async def resume(self, thread_id: str, *, on_event: OnEvent | None = None) -> Run:
+    async def resume(
+        self, thread_id: str, by: str = "human", *, door: str = PYTHON, on_event: OnEvent | None = None
+    ) -> Run:
         """Go on after a crash, a pause or a failure; one that has ended or waits for an answer is returned as it is.
+
+        `by` and `door`: who lets a paused run go on, and which way it came, for the record.
 
         Raises:
             ThreadUnknown: no such thread.
@@ -116,7 +120,7 @@ class Supervisor:
         if run.has_ended or run.waits_for == "answers":
             return run
         if run.waits_for == "release":
-            return await self.signal(thread_id, Resume(), on_event=on_event)
+            return await self.signal(thread_id, Resume(by=by, door=door), on_event=on_event)
         return await steering.take_up(self._runs, thread_id, on_event)
 
     async def answer(
@@ -125,7 +129,7 @@ class Supervisor:
         answers: Answers | JsonValue,
         by: str = "human",
         *,
-        door: str = "python",
+        door: str = PYTHON,
         on_event: OnEvent | None = None,
     ) -> Run:
         """Answer open questions, all or some, and go on. `door` says which way it came, for the record.
@@ -152,6 +156,7 @@ class Supervisor:
         plan: Plan | Json | None = None,
         by: str = "human",
         *,
+        door: str = PYTHON,
         on_event: OnEvent | None = None,
     ) -> Run:
         """Give a run back after a takeover, with results for tasks by id and a changed plan, and go on.
@@ -159,7 +164,7 @@ class Supervisor:
         Raises:
             BadInput: it is not in a human's hands, or what is given does not fit; nothing has changed then.
         """
-        return await steering.hand_back(self._runs, thread_id, results or {}, plan, by, on_event)
+        return await steering.hand_back(self._runs, thread_id, results or {}, plan, by, on_event, door=door)
 
     async def view(self, thread_id: str, team: Team | None = None) -> Run:
         """What is true of a run now, also while another process runs it.

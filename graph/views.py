@@ -80,7 +80,7 @@ def position_of(found: CheckpointTuple) -> Position:
         state=cast(RunState, {**found.checkpoint["channel_values"], **since}),
         asked=[value for value in values if isinstance(value, dict)],
         failures=[_one_line(error) for error in errors if not error.startswith(_CUT_OFF)],
-        is_begun=found.metadata.get("source") == "input",
+        is_begun=(found.metadata["source"], int(found.metadata["step"]))[0] == "input",
         checkpoint=str(found.config["configurable"]["checkpoint_id"]),
     )
 

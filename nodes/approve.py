@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from pydantic import JsonValue
 
-from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
+from nodes.policy.answers import LOOK_AT_SIGNALS, RESUME, already_answered, read_answers
 from nodes.policy.approvals import open_questions, payload
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
@@ -41,7 +41,10 @@ async def take_answers(execution: ExecutionContext, questions: Sequence[Approval
     if answers == LOOK_AT_SIGNALS:
         await asked.wait_notified()
         return ""
-    decisions, problems = read_answers(answers, questions)
+    served = execution.run.services.door
+    decisions, problems = read_answers(answers, questions, door=served or RESUME)
+    if served:  # whatever the client says
+        decisions = {key: said.model_copy(update={"door": served}) for key, said in decisions.items()}
     by_id = {question.id: question for question in questions}
     for key, decision in decisions.items():
         if first := signals.decisions.get(key):

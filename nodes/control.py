@@ -4,15 +4,16 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from nodes.approve import take_answers
-from nodes.policy.answers import GO_ON, LOOK_AT_SIGNALS, is_go_on
+from nodes.policy.answers import GO_ON, LOOK_AT_SIGNALS, RESUME, is_go_on
 from nodes.policy.approvals import open_questions
 from nodes.policy.takeover import takeover_context
+from nodes.runtime.audit import steered
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.services import Services
 from state.channels import records_of
 from state.run import Phase
-from state.signal import Control
+from state.signal import Control, Resume
 from state.supervisor import SupervisorState, Update
 from state.text import Json
 
@@ -29,8 +30,10 @@ def make_control(services: Services) -> Node:
         if said == LOOK_AT_SIGNALS or run.outer:  # a nested one is driven by the run around it
             pass
         elif is_go_on(said):
-            row = execution.signals.set_control(Control())
-            await run.emit("control_changed", also=[row], **Control(by="human").model_dump())
+            go_on = Resume(door=services.door or RESUME)
+            async with run.audit.sealing(steered(go_on, services.clock.now())) as rows:
+                row = execution.signals.set_control(Control())
+                await run.emit("control_changed", also=[row, *rows], **Control(by=go_on.by).model_dump())
         else:
             known = len(execution.signals.decisions)
             unread = await take_answers(execution, open_questions(state), said)

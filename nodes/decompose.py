@@ -25,7 +25,7 @@ from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec
 from state.channels import dumped, records_of
 from state.conversation import Turn
-from state.errors import PlanInvalid
+from state.errors import BudgetUsedUp, PlanInvalid
 from state.plan import Plan
 from state.record import TaskRecord
 from state.replies import PlanDraft
@@ -53,7 +53,10 @@ def make_decompose(services: Services) -> Node:
         """Make the plan, or take the one that was given."""
         run = open_context(services, state, runtime, Phase.decomposing)
         budget = await open_meter(run, state)
-        plan, notes = await _plan(state, run, budget)
+        try:
+            plan, notes = await _plan(state, run, budget)
+        except BudgetUsedUp as error:  # going on would change nothing
+            return {"error": str(error), "at_limit": True, "phase": Phase.assembling.value}
         if not is_decomposed(plan.tasks):
             raise PlanInvalid("the plan has no tasks, or tasks that can never start")
         mode = choose_mode(plan, run.policy)

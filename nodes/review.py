@@ -15,7 +15,7 @@ from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for, shape_text
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.phases import is_reviewed
-from nodes.policy.quality import broken_citations, faults_of, fingerprint, is_decided
+from nodes.policy.quality import broken_citations, computed_labels, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
@@ -61,8 +61,8 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
     before, update, feedback = budget.used(OWN), Update(), dict[str, str]()
     if iteration < mode.review_rounds:
         found = await _found(execution.run, state["goal"], records, iteration, budget)
-        feedback = found.faults | found.objections
-        update = {"refused": found.objections, "unreviewed": found.unreviewed}
+        feedback = found.faults | {key: why for key, why in found.refused.items() if why}
+        update = {"refused": found.refused, "unreviewed": found.unreviewed}
     if budget.used(OWN) != before and is_turned(changed := await catch_up(execution, state)):
         return {**update, **changed}
     if is_reviewed(feedback, iteration, mode.review_rounds):
@@ -77,8 +77,8 @@ class _Found:
 
     faults: dict[str, str] = field(default_factory=dict)
     """What can be told without a model."""
-    objections: dict[str, str] = field(default_factory=dict)
-    """A model's opinion of the rest, but for what functions did."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """What a model does not accept of the rest, but for what functions did; empty where it does not say why."""
     unreviewed: str = ""
     """Why there is no such opinion."""
 
@@ -86,9 +86,10 @@ class _Found:
 async def _found(run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, budget: Budget) -> _Found:
     found = _Found()
     shown: list[TaskRecord] = []
+    computed = computed_labels(records)
     for record in (record for record in records if not is_decided(record)):
         by_model = is_by_model(record, run)
-        broken = broken_citations(record, records)
+        broken = broken_citations(record, computed)
         fault = faults_of(record, sourced=bool(run.paths), by_model=by_model, broken=broken, policy=run.policy)
         if fault:
             found.faults[record.id] = fault
@@ -114,9 +115,7 @@ async def _found(run: RunContext, goal: str, records: Sequence[TaskRecord], iter
         found.unreviewed = str(error)
         return found
     ids = {record.id for record in shown}
-    for verdict in opinion.verdicts:
-        if not verdict.accept and verdict.feedback.strip() and verdict.task_id in ids:
-            found.objections[verdict.task_id] = verdict.feedback.strip()
+    found.refused = {v.task_id: v.feedback.strip() for v in opinion.verdicts if not v.accept and v.task_id in ids}
     return found
 
 

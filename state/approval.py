@@ -95,7 +95,7 @@ class Decision(BaseModel):
     message: str = ""
     by: str = Field(default="human", min_length=1)
     door: str = ""
-    """The way it came: `command line`, `python`, `resume` (a page, or LangGraph's own resume), `deadline` …"""
+    """The way it came: `terminal`, `command line`, `python`, `server`, `resume` (LangGraph's own), `deadline` …"""
 
 
 PRIORITIES: tuple[Priority, ...] = ("highest", "high", "medium", "low")
@@ -126,12 +126,12 @@ class TriggerInput(BaseModel):
     """Why nobody and no tool fits, in words; empty if somebody does."""
 
 
-EntryKind = Literal["requested", "answered", "escalated", "noted"]
-"""`noted`: done without asking, because the oversight mode only wants to know."""
+EntryKind = Literal["requested", "answered", "escalated", "noted", "steered"]
+"""`noted`: done without asking, because the oversight mode only wants to know. `steered`: a human changed the run."""
 
 
 class Entry(BaseModel):
-    """A request or a decision: who, when, through which door, with which arguments before and after."""
+    """A request, a decision, or what a human did to a run: who, when, through which door, with what arguments."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -140,16 +140,18 @@ class Entry(BaseModel):
     at: float
     kind: EntryKind
     approval: str
+    """The question; empty where there was none."""
     task_id: str = ""
     agent: str = ""
     path: list[str] = []
     """Agents from the outermost to the one that asked, where that is not `agent` itself."""
     action: str = ""
+    """What was asked about, or the kind of signal that steered."""
     risk: str = ""
     reason: str = ""
     """Why it was asked."""
     args: dict[str, JsonValue] = {}
-    """The arguments as asked about."""
+    """The arguments as asked about; of a signal, what came with it."""
     args_after: dict[str, JsonValue] | None = None
     """The arguments as decided, where they were edited."""
     decision: str = ""
@@ -160,4 +162,4 @@ class Entry(BaseModel):
     before: str = ""
     """The seal of the line before; empty for the first."""
     seal: str = ""
-    """SHA-256 of all of the above, in hex."""
+    """SHA-256 of all of the above, or `hmac-sha256:` and the HMAC by the key (`BATON_AUDIT_KEY`), in hex."""

@@ -6,7 +6,7 @@ Apart from `state.supervisor`, which merges messages by LangGraph's way: whoever
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from state.policy import Policy
@@ -26,6 +26,8 @@ class Terms(BaseModel):
     model: str = ""
     team: list[str] = []
     """Names of the agents it was started with; empty in runs that did not keep them."""
+    audited: int = Field(default=0, ge=0)
+    """Records that the audit log of its thread had when it started: they decide nothing of it."""
 
 
 class Given(TypedDict, total=False):
@@ -87,7 +89,7 @@ class RunState(Given, Result, total=False):
     worked_s: float
     """Seconds that executing has taken so far, over all rounds."""
     refused: dict[str, str]
-    """What the reviewing model said to what it has sent back in the last round, by task id."""
+    """What the reviewing model said to what it did not accept when it was asked last, by task id; it may be nothing."""
     unreviewed: str
     """Why the last review could not be had; empty otherwise."""
     doubts: list[Json]

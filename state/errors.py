@@ -9,6 +9,7 @@
     |   +-- ThreadUnknown                 no run of that name in this database
     |   +-- ThreadBusy                    another process runs that thread, or work is in flight on it
     |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
+    |   +-- EditRefused                   an edit of a run's state that would change what is settled
     |   +-- DatabaseUnusable              not a database, read-only, locked or full
     |   +-- ThreadDamaged                 what the database has of a thread cannot be read; the others can
     |   +-- SettingsInvalid               an environment variable that cannot be understood
@@ -75,6 +76,10 @@ class ThreadBusy(BadInput):
 
 class AgentsMissing(BadInput):
     """This process lacks agents that the thread's run needs."""
+
+
+class EditRefused(BadInput):
+    """An edit of a run's state that would change what is settled."""
 
 
 class DatabaseUnusable(BadInput):

@@ -19,6 +19,8 @@ class _Signal(BaseModel):
 
     by: str = Field(default="human", min_length=1, max_length=200)
     """Who sends it. Agents of the team may send mail and recruit; control is for people and programs."""
+    door: str = Field(default="", max_length=200)
+    """The way it came: `command line`, `python`, `resume` …; empty in rows of versions that did not say."""
 
 
 class Pause(_Signal):

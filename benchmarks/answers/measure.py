@@ -28,6 +28,7 @@ from typing import Any
 import yaml
 
 from graph import open_supervisor
+from nodes.tools.likeness import word_vectors
 from nodes.tools.sources import Sources, open_sources
 from state.run import Run
 
@@ -142,12 +143,12 @@ def take(score: Score, question: dict[str, Any], run: Run, sources: Sources, pla
 
 def quotes_of(report: str) -> list[tuple[str, str]]:
     """File and text of every quote in the list of sources, and of every quotation that the report shows."""
-    entry = r'^(\d+)\. ([^\n,]+)(?:, section [^\n]+?)?, (?:lines?|pages?|rows?) [\d-]+: "(.*?)"(?=\n\d+\. |\n\n## |\Z)'
-    listed = re.findall(f"(?ms){entry}", report)
+    entry = r'^(\d+)\. ([^\n,]+)(?:, section [^\n]+?)?, (?:lines?|pages?|rows?) [\d-]+(?:: "(.*?)")?'
+    listed = re.findall(rf"(?ms){entry}(?=\n\d+\. |\n\n## |\Z)", report)
     files = {number: file for number, file, _ in listed}
     shown = re.findall(r"(?m)((?:^>.*\n)+)\[(\d+)\]", report)
     quoted = [(files.get(number, "?"), re.sub(r"(?m)^> ?", "", text)) for text, number in shown]
-    return [*((file, quote.removesuffix("…")) for _, file, quote in listed), *quoted]
+    return [*((file, quote.removesuffix("…")) for _, file, quote in listed if quote), *quoted]
 
 
 async def measure(names: list[str], spec: dict[str, Any], *, listing: bool) -> dict[str, Score]:
@@ -195,6 +196,7 @@ def main() -> None:
     names = [name for name in names if not (asked.tuned and spec["folders"][name].get("held_out"))]
     scores = asyncio.run(measure(names, spec, listing=asked.list))
     scores = {**scores, "all": together(scores)}
+    print("with word vectors" if word_vectors() else "without word vectors (the extra `semantic`)")
     for name, score in scores.items():
         if score.lengths:
             kinds = f"{score.answered}/{score.answerable} answered, plain FTS5 {score.plain}"

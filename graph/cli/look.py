@@ -33,7 +33,9 @@ from graph.cli.screen import (
 from graph.database import open_database
 from graph.reading import Reading
 from graph.settings import read_settings
+from graph.sqlite.connection import is_writable
 from graph.sqlite.lease import Leases
+from graph.witness import seals_of
 from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
 from state.approval import Approval, Entry
@@ -65,14 +67,14 @@ async def opened(db: Path) -> AsyncIterator[Reading]:
     """The runs of a database, to look at, for whoever has the team of the settings."""
     settings, clock = read_settings(), SystemClock()
     names = agents_in(settings.team)
-    async with open_database(db, settings.synchronous) as database:
-        yield Reading(database, Leases(database.connection, clock), clock, names)
+    async with open_database(db, settings.synchronous, read_only=not is_writable(db)) as database:
+        yield Reading(database, Leases(database.connection, clock), clock, names, seals_of(settings))
 
 
 async def seen(reading: Reading, thread_id: str) -> Run:
     """The run as it is for whoever goes on with it: with the team that is kept with it, and what is late decided."""
     run = await reading.view(thread_id)
-    if reading.is_late(run):
+    if reading.is_late(run) and not reading.database.connection.is_read_only:
         await _decide_what_is_late(reading.database.path, thread_id)
         run = await reading.view(thread_id)
     if run.missing_agents:
@@ -309,7 +311,10 @@ def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: boo
 def _line(entry: Entry) -> str:
     """`3 2026-11-21 07:12:01 answered t1.0.c1 publish high by ana (command line) edit {...} -> {...}: message`."""
     at = datetime.fromtimestamp(entry.at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    words = [f"{entry.number:>4} {at} {entry.kind} {entry.approval} {entry.action} {entry.risk}"]
+    about = " ".join(filter(None, [entry.approval, entry.action, entry.risk]))
+    words = [f"{entry.number:>4} {at} {entry.kind} {about}"]
+    if entry.kind == "steered":
+        words.append(f"by {entry.by} ({entry.door})")
     if entry.decision:
         words.append(f"{entry.decision} by {entry.by} ({entry.door or 'signal'})")
     words.append(_args(entry.args))

@@ -1,9 +1,8 @@
 """How a run ends on the command line: its report in a file, what could not be used, what to do next, an exit code."""
 
-import os
 import sys
-import tempfile
 from pathlib import Path
+from uuid import uuid4
 
 from rich.markdown import Markdown
 
@@ -82,14 +81,13 @@ def write_report(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
         return
     target = path.resolve()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".report-")
+    part = target.parent / f".report-{uuid4().hex}"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
+        part.replace(target)
     finally:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
 
 
 def show_markdown(text: str) -> None:
@@ -143,7 +141,8 @@ def onward(run: Run, db: Path | None) -> str:
         return f"go on with: {command('resume', run.thread_id, db=db)}{other * (run.waits_for == 'model')}"
     if run.has_ended and run.status in ("failed", "partial") and run.tasks:
         plan = command("status", run.thread_id, "--plan", db=db)
-        return f"try again with the same plan, or a mended one: {plan} > plan.yaml, baton run QUERY --plan plan.yaml"
+        again = command("run", "QUERY", "--plan", "plan.yaml", db=db)
+        return f"try again with the same plan, or a mended one: {plan} > plan.yaml, {again}"
     if run.missing_agents:
         given = command("resume", run.thread_id, "--team", "FILE", db=db)
         return f"go on with the program that started it, or with its team file: {given}"

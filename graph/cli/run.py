@@ -9,7 +9,7 @@ import typer
 from graph.cli.launch import Launch, recall, remember
 from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
-from graph.cli.session import Session, Verb, going_on
+from graph.cli.session import DOOR, Session, Verb, going_on, who
 from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread
@@ -118,4 +118,4 @@ def resume(
       baton resume launch --model gpt-4o
     """
     session = going_on(thread, db, team, model, as_json=as_json)
-    return session.carry_out(lambda sup, on_event: sup.resume(thread, on_event=on_event))
+    return session.carry_out(lambda sup, on_event: sup.resume(thread, who(None), door=DOOR, on_event=on_event))

@@ -21,6 +21,8 @@ from state.run import Run
 from state.text import Json
 
 DOOR = "command line"
+TERMINAL = "terminal"
+"""The door of what is answered where it was asked."""
 Verb = Callable[[Supervisor, OnEvent], Awaitable[Run]]
 
 
@@ -91,7 +93,8 @@ class Session:
             left = {key: answer for key, answer in answers.items() if key in wanted}
             if not left:
                 return run
-            return await sup.answer(self.thread_id, left, by=who(None), door=DOOR, on_event=on_event)
+            door = DOOR if self.yes else TERMINAL
+            return await sup.answer(self.thread_id, left, by=who(None), door=door, on_event=on_event)
 
         return answering
 

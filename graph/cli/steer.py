@@ -28,7 +28,7 @@ def pause(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_
     Examples:
       baton pause launch --reason "wait for the figures"
     """
-    return _control(thread, db, as_json=as_json, signal=Pause(by=who(by), reason=reason))
+    return _control(thread, db, as_json=as_json, signal=Pause(by=who(by), door=DOOR, reason=reason))
 
 
 def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, as_json: AsJson = False) -> int:
@@ -37,7 +37,7 @@ def takeover(thread: Thread, reason: Reason = "", by: By = None, db: Db = None, 
     Examples:
       baton takeover launch --reason "the customer called"
     """
-    return _control(thread, db, as_json=as_json, signal=Takeover(by=who(by), reason=reason))
+    return _control(thread, db, as_json=as_json, signal=Takeover(by=who(by), door=DOOR, reason=reason))
 
 
 def cancel(  # the options are the contract
@@ -54,7 +54,7 @@ def cancel(  # the options are the contract
       baton cancel launch
       baton cancel launch --rollback
     """
-    return _control(thread, db, as_json=as_json, signal=Cancel(by=who(by), reason=reason, rollback=rollback))
+    return _control(thread, db, as_json=as_json, signal=Cancel(by=who(by), door=DOOR, reason=reason, rollback=rollback))
 
 
 def recruit(
@@ -74,7 +74,7 @@ def recruit(
       baton recruit launch --role analyst --task "Check the totals"
       baton recruit launch --role analyst --task "Check the totals" --for summary
     """
-    made = _usable(lambda: Recruit(by=who(by), role=role, task=task, needed_by=needed_by or []))
+    made = _usable(lambda: Recruit(by=who(by), door=DOOR, role=role, task=task, needed_by=needed_by or []))
     return _send(thread, db, as_json=as_json, signal=made)
 
 
@@ -90,7 +90,7 @@ def retire(
     Examples:
       baton retire launch publisher
     """
-    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Retire(by=who(by), agent=agent)))
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: Retire(by=who(by), door=DOOR, agent=agent)))
 
 
 def mail(
@@ -106,7 +106,7 @@ def mail(
     Examples:
       baton mail launch "Use the figures of 2025" --to analyst
     """
-    return _send(thread, db, as_json=as_json, signal=_usable(lambda: SendMail(by=who(by), to=to, text=text)))
+    return _send(thread, db, as_json=as_json, signal=_usable(lambda: SendMail(by=who(by), door=DOOR, to=to, text=text)))
 
 
 def _send(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
@@ -194,4 +194,6 @@ def hand_back(
     made = read_results(results) if results is not None else {}
     changed = read_plan(plan) if plan is not None else None
     session = going_on(thread, db, team, as_json=as_json)
-    return session.carry_out(lambda sup, on_event: sup.hand_back(thread, made, changed, by=who(by), on_event=on_event))
+    return session.carry_out(
+        lambda sup, on_event: sup.hand_back(thread, made, changed, by=who(by), door=DOOR, on_event=on_event)
+    )

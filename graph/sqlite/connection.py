@@ -6,8 +6,10 @@ statement between two halves of another's would also work on a view of the file 
 """
 
 import asyncio
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -21,15 +23,54 @@ from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a write waits for another process's."""
+RETRY_S = 0.05
 
 
 def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
-    """A connection to the file; every statement outside a transaction is one of its own."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    """A connection to the file; every statement outside a transaction is one of its own.
+
+    What SQLite does not wait for by itself is waited for here: a new file whose maker was killed is made by one of
+    those who open it, and only then is what others do under its write-ahead log.
+    """
+    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        try:
+            connection.text_factory = _text
+            connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file: space is given back in small steps
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(f"PRAGMA synchronous={synchronous}")
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if "lock" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(RETRY_S)
+        except BaseException:
+            connection.close()
+            raise
+        else:
+            return connection
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing; also to a file in a folder where nothing can be written."""
+    is_alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_alone else ''}"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.text_factory = _text
     connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute(f"PRAGMA synchronous={synchronous}")
+    connection.execute("PRAGMA query_only=1")
     return connection
+
+
+_text = partial(str, encoding="utf-8", errors="replace")
+"""Text as it is, and of what is none as much as can be shown: the other rows are read all the same."""
+
+
+def is_writable(path: Path) -> bool:
+    """Whether a database there can be written to: with its log, beside it."""
+    return os.access(path.parent, os.W_OK) and (not path.exists() or os.access(path, os.W_OK))
 
 
 @contextmanager
@@ -86,6 +127,8 @@ class Connection:
         self.lock = threading.Lock()
         """Held for a transaction: code that is not async may use the connection from a thread of its own."""
         self._thread = thread
+        self.is_read_only = bool(sqlite.execute("PRAGMA query_only").fetchone()[0])
+        """Whether only looking is possible."""
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What `work` returns, done in the thread, in the order in which it was asked for, and in the caller's context.
@@ -138,7 +181,7 @@ async def open_connection(connect: Callable[[], sqlite3.Connection]) -> AsyncIte
     try:
         connection = await loop.run_in_executor(thread, connect)
         try:
-            yield Connection(connection, thread)
+            yield await loop.run_in_executor(thread, Connection, connection, thread)
         finally:
             await loop.run_in_executor(thread, connection.close)
     finally:

@@ -159,7 +159,8 @@ class Saver(SqliteSaver):
     def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
         """A cursor for one call, that writes if LangGraph asks for a transaction."""
         with self.lock:
-            self.setup()
+            if not self._own.is_read_only:
+                self.setup()
             with self._own.transaction(writes=transaction) as cursor:
                 yield cursor
 

@@ -45,20 +45,31 @@ class Store(SqliteStore):
         return await self._own.do(self.batch, list(ops))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """All of `ops`, or none; one that only reads does not wait for whoever writes."""
+        """All of `ops`, or none; one that only reads does not wait for whoever writes.
+
+        What looking would note down is left out where nothing can be written.
+        """
         asked = list(ops)
-        before = _WRITES.set(any(isinstance(op, PutOp) for op in asked))
+        writes = any(isinstance(op, PutOp) for op in asked)
+        if writes and self._own.is_read_only:
+            found = iter(self.batch([op for op in asked if not isinstance(op, PutOp)]))
+            return [None if isinstance(op, PutOp) else next(found) for op in asked]
+        before = _WRITES.set(writes)
         try:
             return super().batch(asked)
         except ValueError as error:  # LangGraph's own words around what SQLite said
-            raise error.__context__ if isinstance(error.__context__, sqlite3.Error) else error from None
+            if isinstance(error.__context__, sqlite3.Error):
+                raise error.__context__ from None
+            if "isoformat" in str(error):  # the times of a row
+                raise sqlite3.DatabaseError(f"a row is malformed: {error}") from error
+            raise
         finally:
             _WRITES.reset(before)
 
     @contextmanager
     def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002 - LangGraph's signature
         """A cursor for one batch."""
-        if not self.is_setup:
+        if not self.is_setup and not self._own.is_read_only:
             self.setup()
         with self.lock, self._own.transaction(writes=_WRITES.get()) as cursor:
             yield cursor

@@ -108,8 +108,17 @@ SHOWN = 4_000
 """Characters of such a result that stay."""
 
 
+QUICK = 2_000
+"""Characters of a result that take less to look through, without sources, than a thread takes to start."""
+
+
+def is_quick(outcome: Outcome, sources: Sources | None) -> bool:
+    """Whether `stored` does nothing that holds up an event loop."""
+    return outcome.status != "done" or (sources is None and len(outcome.text) <= QUICK)
+
+
 def stored(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
-    """The outcome with its claims found and its size bounded. Blocking.
+    """The outcome with its claims found and its size bounded. Blocking, unless it `is_quick`.
 
     Raises:
         ToolRefused: the artifacts folder cannot be written to.

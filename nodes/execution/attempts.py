@@ -17,7 +17,7 @@ from nodes.agents.delegation import Delegations
 from nodes.agents.graph import run_graph
 from nodes.agents.invocation import Invocation, kind_of
 from nodes.agents.remote import run_remote
-from nodes.agents.results import stored
+from nodes.agents.results import is_quick, stored
 from nodes.agents.supervisor import leave_board, run_nested
 from nodes.agents.worker.run import WorkerGraph, run_worker
 from nodes.execution.containment import run_contained
@@ -225,7 +225,9 @@ class AttemptRunner:
                 outcome = await run_nested(invocation)
             case "remote":
                 outcome = await run_remote(invocation)
-        return await in_thread(partial(stored, outcome, execution.run.folder, await execution.run.sources()))
+        sources = await execution.run.sources()
+        keep = partial(stored, outcome, execution.run.folder, sources)
+        return keep() if is_quick(outcome, sources) else await in_thread(keep)
 
 
 def _unassigned(record: TaskRecord) -> Outcome:

@@ -1,12 +1,14 @@
 """The dispatcher: every task starts the moment its inputs exist, with no barrier between waves.
 
-One LangGraph @task per plan task, called in plan order, each under its own name, each waiting inside for its own
-dependencies: LangGraph tells @task results apart by name and call index. Recruits come after them, in the order in
-which they were granted; they are launched from here and not from inside the agent that asked, so that one still runs
-when its recruiter has long finished, also after a crash.
+One LangGraph @task per plan task, each under its own name, called in plan order: LangGraph tells @task results apart by
+name and call index. So whoever comes before a task that is ready is called with it, and waits inside for its own
+inputs; nobody is called sooner, because LangGraph looks at all that are in flight at every end. Recruits come after
+them, in the order in which they were granted; they are launched from here and not from inside the agent that asked, so
+that one still runs when its recruiter has long finished, also after a crash.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 
 from nodes.execution.task import TaskRunner
@@ -37,7 +39,13 @@ class Dispatcher:
         self.abort: str | None = None
         """Why the run gave up, once it has."""
         self._launched: list[asyncio.Task[None]] = []
-        self._queue: list[TaskRecord] = []
+        self._queue: deque[TaskRecord] = deque()
+        """Tasks that are not launched yet, in order."""
+        self._places: dict[str, int] = {}
+        """Where each task stands in that order."""
+        self._due = 0
+        """How many are to be launched."""
+        self._open_tasks = 0
         self._wake = asyncio.Event()
 
     async def work(self) -> None:
@@ -65,13 +73,22 @@ class Dispatcher:
         self.abort = self.abort or why
         self.execution.listener.gave_up = self.abort
         self.execution.aborted.set()
+        self._due = len(self._places)
+        self._wake.set()
 
     def _admit(self, record: TaskRecord) -> None:
         """Take a task into the run; it is launched by the loop below, in its own LangGraph context."""
         self.execution.records[record.id] = record
         if record.status not in FINAL:
             self.execution.outcomes[record.id] = asyncio.get_running_loop().create_future()
+            self._places[record.id] = len(self._places)
             self._queue.append(record)
+            self._launch_if_ready(record.id)
+
+    def _launch_if_ready(self, task_id: str) -> None:
+        """Let a task start whose inputs are there; those before it are launched, too, so that the order is kept."""
+        if task_id in self._places and (self.execution.records.is_ready(task_id) or self.execution.aborted.is_set()):
+            self._due = max(self._due, self._places[task_id] + 1)
             self._wake.set()
 
     def _driven(self, control: Control) -> None:
@@ -79,24 +96,24 @@ class Dispatcher:
             self.stop(control.reason or "cancelled")
         elif self.execution.signals.is_stopping:
             self.execution.idle.set()
-
-    async def _until_all_ended(self) -> None:
-        open_tasks = 0
-
-        def ended(_: asyncio.Task[None]) -> None:
-            nonlocal open_tasks
-            open_tasks -= 1
             self._wake.set()
 
-        while self._queue or open_tasks:
-            for record in self._queue:
-                task = asyncio.create_task(self._settle(record))
-                task.add_done_callback(ended)
+    async def _until_all_ended(self) -> None:
+        while self._queue or self._open_tasks:
+            can_start = self._due > len(self._launched)
+            if self.execution.idle.is_set() or not (can_start or self._open_tasks):  # the rest is to wait
+                self._due = len(self._places)
+            while len(self._launched) < self._due:
+                task = asyncio.create_task(self._settle(self._queue.popleft()))
+                task.add_done_callback(self._ended)
                 self._launched.append(task)
-            open_tasks += len(self._queue)
-            self._queue.clear()
+                self._open_tasks += 1
             self._wake.clear()
             await self._wake.wait()
+
+    def _ended(self, _: asyncio.Task[None]) -> None:
+        self._open_tasks -= 1
+        self._wake.set()
 
     async def _settle(self, record: TaskRecord) -> None:
         """Wait for one task's end, and let everyone know."""
@@ -112,6 +129,8 @@ class Dispatcher:
             raise
         self.execution.records[record.id] = with_outcome(self.execution.records[record.id], outcome)
         future.set_result(outcome)
+        for other in self.execution.records.dependents_of(record.id):
+            self._launch_if_ready(other)
         self.execution.signals.changed.set()
         if outcome.status == "failed" and (why := self._abort_reason()):
             self.stop(f"{why}; the last one: {outcome.failure.message}" if outcome.failure else why)

@@ -138,7 +138,7 @@ class TaskRunner:
             inputs,
             mail=[*notes, *self.execution.signals.read_mail(record.agent or "").messages],
             iteration=self.iteration,
-            artifacts=sum(len(r.outcome.artifacts) for r in self.execution.records.values() if r.outcome),
+            artifacts=self.execution.records.artifacts,
             sources=self.sources,
             earlier=self.earlier,
         )
@@ -263,16 +263,20 @@ class TaskRunner:
 
     def _trigger_input(self, record: TaskRecord, outcome: Outcome) -> TriggerInput:
         failure, spec = outcome.failure, self._spec(outcome.agent)
-        others = [other for key, other in self.execution.records.items() if key != record.id]
-        now = record.model_copy(update={"outcome": outcome})
         is_late = failure is not None and failure.kind == "timeout"
         allowed = time_for_try(spec.limits.timeout_s, self.execution.run.policy) if spec and is_late else None
         return TriggerInput(
             cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
-            failures_in_a_row=failures_in_a_row([*others, now], outcome.agent, now) if failure else 0,
+            failures_in_a_row=self._failures_with(record, outcome) if failure else 0,
             overdue_s=allowed if allowed == self.execution.run.policy.decision_timeout_s else None,
         )
+
+    def _failures_with(self, record: TaskRecord, outcome: Outcome) -> int:
+        """How many tasks in a row the agent has failed, with this one."""
+        others = [other for key, other in self.execution.records.items() if key != record.id]
+        now = record.model_copy(update={"outcome": outcome})
+        return failures_in_a_row([*others, now], outcome.agent, now)
 
     def _spec(self, name: str) -> AgentSpec | None:
         team = self.execution.run.services.team

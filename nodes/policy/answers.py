@@ -19,6 +19,8 @@ from state.approval import POLICY, Answer, Approval, Decision
 from state.errors import PlanInvalid
 from state.text import Json, counted
 
+RESUME = "resume"
+"""The door of what comes by LangGraph's own resume."""
 FREE = "answer"
 """The argument, of an edit, whose value is the answer to a question that takes any."""
 
@@ -33,7 +35,7 @@ _BOOLEANS = {**dict.fromkeys((*_YES, "on"), True), **dict.fromkeys((*_NO, "off")
 
 
 def read_answers(
-    raw: JsonValue, open_approvals: Sequence[Approval], by: str = "human", door: str = "resume"
+    raw: JsonValue, open_approvals: Sequence[Approval], by: str = "human", door: str = RESUME
 ) -> tuple[dict[str, Decision], list[str]]:
     """The decisions in `raw`, by approval id, and what could not be read, in words.
 

@@ -61,7 +61,7 @@ def cut(text: str, most: int) -> str:
 def _turn(state: RunState) -> Turn:
     """The run that has ended."""
     records = records_of(state)
-    answer = joined(sinks(records)) or _ABOUT_ITSELF.split(state.get("report") or "")[0].strip()
+    answer = joined(sinks(records)) or _body(state.get("report") or "")
     error = state.get("error")
     said = f"{answer}\n\nIt was stopped: {error}" if error and error not in answer else answer
     artifacts = [Artifact.model_validate(one) for one in state.get("artifacts") or []]
@@ -76,6 +76,11 @@ def _turn(state: RunState) -> Turn:
     )
 
 
+def _body(report: str) -> str:
+    """What a report answers: without its title, and what it says about itself."""
+    return re.sub(r"\A# [^\n]*\n", "", _ABOUT_ITSELF.split(report)[0]).strip()
+
+
 def _said(messages: Iterable[tuple[str, str]]) -> Iterable[Turn]:
     """Questions with what was answered to each."""
     query, answers = "", list[str]()
@@ -85,6 +90,6 @@ def _said(messages: Iterable[tuple[str, str]]) -> Iterable[Turn]:
                 yield Turn(query=query, answer="\n\n".join(answers))
             query, answers = text, []
         elif who == "ai" and text.strip():
-            answers.append(_ABOUT_ITSELF.split(text)[0].strip())
+            answers.append(_body(text))
     if query:
         yield Turn(query=query, answer="\n\n".join(answers))

@@ -1,7 +1,7 @@
 """What review can check without a model, what it has accepted (a fingerprint of the tasks), and what stays in doubt."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from pydantic import JsonValue
@@ -54,15 +54,18 @@ def doubts_of(
     """Why what the tasks delivered is not a plain success, in the order of the plan.
 
     `rounds`: how often review might send work back; `iteration`: how often it has. Where both are the same, nobody
-    has looked at what was done again in the last one. `refused`: the last objections, by task id. `unreviewed`: why
-    the last review could not be had.
+    has looked at what was done again in the last one. `refused`: the last objections, by task id; some have no words.
+    `unreviewed`: why the last review could not be had.
     """
     found = [Doubt(kind="unreviewed", said=f"the results were not reviewed: {unreviewed}")] if unreviewed else []
     is_last = iteration > 0 and rounds <= iteration
     for record in records:
         if record.status == "done" and record.outcome and not record.is_by_human:
             found += _doubts_of_work(record.outcome, policy, is_decided=is_decided(record))
-            if is_last and record.outcome.iteration == iteration and not is_decided(record):
+            if refused.get(record.id) == "" and not is_decided(record):
+                said = f"the reviewer does not accept {record.id}, and does not say why"
+                found.append(Doubt(kind="refused", task_id=record.id, said=said))
+            elif is_last and record.outcome.iteration == iteration and not is_decided(record):
                 found.append(_doubt_of_rework(record.id, refused.get(record.id, "")))
     return found
 
@@ -101,12 +104,16 @@ def fingerprint(tasks: Sequence[dict[str, JsonValue]]) -> str:
     return sha256(json.dumps(tasks, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def broken_citations(record: TaskRecord, records: Sequence[TaskRecord]) -> list[Citation]:
+def computed_labels(records: Iterable[TaskRecord]) -> set[str]:
+    """Labels of the figures that these tasks have computed."""
+    return {citation.label for record in records for citation in _citations(record) if citation.quote}
+
+
+def broken_citations(record: TaskRecord, computed: Container[str]) -> list[Citation]:
     """Citations without a quote: they point nowhere, or quote what does not stand there.
 
-    A figure that another task computed may be passed on with its label: its quote is the query, which stands there.
+    A figure that another task `computed` may be passed on with its label: its quote is the query, which stands there.
     """
-    computed = {citation.label for other in records for citation in _citations(other) if citation.quote}
     empty = [citation for citation in _citations(record) if not citation.quote]
     return [citation for citation in empty if citation.place != "table" or citation.label not in computed]
 

@@ -1,9 +1,12 @@
 """The report: one answer in Markdown, deduplicated (chapter 15.9, t7), with numbered sources."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from math import log
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from nodes.policy.headings import shifted, without_reserved, without_thoughts
 from nodes.policy.takeover import RollbackResult, rollback_section
@@ -35,7 +38,7 @@ def write_report(
     found = claims_of(record.outcome for record in records if record.outcome)
     references = References(records, claims)
     body = references.numbered(answer.strip())
-    more = _findings([claim for claim in found if claim.citations and not _is_said(claim, answer)], references)
+    more = _findings(_not_in(answer, [claim for claim in found if claim.citations]), references)
     parts = [f"# {_title(query)}"]
     if error:
         parts.append(f"**Stopped early:** {error.rstrip('.')}. What was finished is below.")
@@ -48,7 +51,7 @@ def write_report(
         parts.append("## Rolled back\n\n" + rollback_section(undone))
     if missing := _missing(records):
         parts.append("## What is missing\n\n" + missing)
-    if sources := references.listed():
+    if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
     parts.append("## How this was made\n\n" + _made(records, mode, models, warnings, doubts))
     return "\n\n".join(parts) + "\n"
@@ -79,12 +82,17 @@ def fitted(text: str) -> str:
     return shifted(without_reserved(plain) or plain, BATONS).strip()
 
 
-def _is_said(claim: Claim, answer: str) -> bool:
-    labels = set(labels_in(answer))
-    if any((c.file, c.place) in labels for c in claim.citations):
-        return True
-    text = without_labels(answer)
-    return claim.text in text or any(says_the_same(claim.text, line) for line in text.splitlines())
+def _not_in(answer: str, claims: Sequence[Claim]) -> list[Claim]:
+    """The claims that the answer neither makes nor cites the places of."""
+    labels, text = set(labels_in(answer)), without_labels(answer)
+    said = Said(text.splitlines())
+    return [
+        claim
+        for claim in claims
+        if not any((c.file, c.place) in labels for c in claim.citations)
+        and claim.text not in text
+        and said.find(claim.text) is None
+    ]
 
 
 class References:
@@ -107,9 +115,13 @@ class References:
         """`text` with each label as a number; a label that points nowhere says so."""
         return LABEL.sub(lambda match: self._number(match, text), text)
 
-    def listed(self) -> str:
-        """The list of what was cited so far; empty if nothing was."""
-        return "\n".join(_source(number, citation) for citation, number in self._numbers.items())
+    def listed(self, body: str) -> str:
+        """The list of what was cited so far; empty if nothing was. What stands quoted in `body` is not said again."""
+        shown = _flat("\n".join(re.findall(r"(?m)^> ?(.*)$", body)))
+        return "\n".join(
+            _source(number, citation, is_shown=citation.place != "table" and _flat(citation.quote) in shown)
+            for citation, number in self._numbers.items()
+        )
 
     def _number(self, match: re.Match[str], text: str) -> str:
         candidates = self._known.get(match.group())
@@ -158,7 +170,9 @@ def _made(
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
-    if not asked_model:
+    if not made:
+        lines.append(f"- The model was {' and '.join(models)}")
+    elif not asked_model:
         lines.append("- The tasks were done by functions, without a language model")
     elif models == ["offline"]:
         lines.append("- No language model was used: sentences are quoted from the sources and figures are computed")
@@ -201,25 +215,60 @@ def is_worth_keeping(claim: Claim) -> bool:
 def deduplicate(claims: Iterable[Claim]) -> list[Claim]:
     """Each statement once; of near duplicates the first stays and takes over the others' citations."""
     kept: list[Claim] = []
-    exact: dict[str, int] = {}
+    known = Said()
+    places: dict[str, int] = {}
     for claim in claims:
         key = " ".join(claim.text.lower().split())
-        place = exact.get(key)
-        if place is None:
-            place = next((n for n, other in enumerate(kept) if says_the_same(claim.text, other.text)), None)
-        if place is None:
-            exact[key] = len(kept)
+        if key not in places:
+            same = known.find(claim.text)
+            places[key] = len(kept) if same is None else same
+        place = places[key]
+        if place == len(kept):
+            known.add(claim.text)
             kept.append(claim)
         else:
             kept[place] = kept[place].model_copy(update={"citations": _union(kept[place].citations, claim.citations)})
     return kept
 
 
-def says_the_same(one: str, other: str) -> bool:
-    """Whether two statements are near duplicates: almost the same words, and the same numbers."""
-    if _NUMBER.findall(one) != _NUMBER.findall(other):
-        return False
-    return fuzz.token_sort_ratio(one, other, processor=str.lower) >= NEAR
+class Said:
+    """Statements that were made, and whether another one says the same: almost the same words, and the same numbers.
+
+    Only those with the same numbers and of about the same length are compared: at a similarity of s the shorter of two
+    has at least s / (2 - s) times as many characters as the longer (rapidfuzz `ratio` counts insertions and deletions).
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._blocks: defaultdict[tuple[str, int], dict[int, str]] = defaultdict(dict)
+        """By numbers and scale of length: each statement's place and its words in order."""
+        self._count = 0
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """One statement more."""
+        numbers, scale, words = _measured(text)
+        self._blocks[numbers, scale][self._count] = words
+        self._count += 1
+
+    def find(self, text: str) -> int | None:
+        """The place of the first statement that says the same, from 0; None if none does."""
+        numbers, scale, words = _measured(text)
+        found: list[int] = []
+        for near in (scale - 1, scale, scale + 1):
+            block = self._blocks.get((numbers, near), {})
+            alike = process.extract_iter(words, block, scorer=fuzz.ratio, score_cutoff=NEAR)
+            found += [place for _, _, place in islice(alike, 1)]
+        return min(found, default=None)
+
+
+_SCALE = log((200 - NEAR) / NEAR)
+"""Lengths that differ by this factor's logarithm at most may be alike."""
+
+
+def _measured(text: str) -> tuple[str, int, str]:
+    words = " ".join(sorted(text.lower().split()))
+    return " ".join(_NUMBER.findall(text)), int(log(len(words) + 1) / _SCALE), words
 
 
 def _union(mine: Sequence[Citation], theirs: Sequence[Citation]) -> list[Citation]:
@@ -238,11 +287,16 @@ def _before(text: str, end: int) -> str:
     return pieces[-1] if pieces else ""
 
 
-def _source(number: int, citation: Citation) -> str:
+def _source(number: int, citation: Citation, *, is_shown: bool) -> str:
     if citation.place == "table":
         return f"{number}. {citation.shown_file}, computed from the table: {_sql(citation.quote)}"
     section = f'section "{citation.section}", ' if citation.section else ""
-    return f'{number}. {citation.shown_file}, {section}{citation.shown_place}: "{citation.quote}"'
+    quote = "" if is_shown else f': "{citation.quote}"'
+    return f"{number}. {citation.shown_file}, {section}{citation.shown_place}{quote}"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _sql(sql: str) -> str:

@@ -15,12 +15,12 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 from langgraph.store.base import BaseStore, PutOp
 
-from nodes.runtime.audit import Audit
+from nodes.runtime.audit import Audit, decided
 from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import NestedJournal, OuterRun
 from nodes.runtime.services import Services
 from nodes.tools.sources import Sources, open_sources
-from state.channels import Terms
+from state.channels import RunState, Terms
 from state.event import EventKind
 from state.policy import Policy
 from state.record import TaskRecord
@@ -83,7 +83,13 @@ class RunContext:
     @cached_property
     def audit(self) -> Audit:
         """The log of what humans were asked and what was decided."""
-        return Audit(self.store, self.thread_id)
+        return Audit(self.store, self.thread_id, self.services.seals)
+
+    async def decided(self, state: RunState) -> dict[str, Json]:
+        """The answers that count. Without a Store the state alone has them, which nobody forges."""
+        on_record = await decided(self.store, self.thread_id, state, self.services.seals)
+        is_kept = self.store is not self.services.fallback_store
+        return on_record if is_kept else {**(state.get("decisions") or {}), **on_record}
 
     @cached_property
     def folder(self) -> Path:

@@ -10,7 +10,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from nodes.policy.approvals import plan_in_question
 from nodes.policy.phases import is_executed, is_routed
 from nodes.policy.plans import choose_mode, parse_plan
-from nodes.policy.readiness import is_busy
 from nodes.policy.takeover import dropped, handed_back
 from nodes.runtime.approvals import Approvals, questions_for
 from nodes.runtime.budget import Budget
@@ -18,6 +17,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.ledger import NestedLedger, SideEffectLedger
 from nodes.runtime.listener import Listener
 from nodes.runtime.nesting import ConcurrencyLimit, Ledger
+from nodes.runtime.records import Records
 from nodes.runtime.signals import SignalState
 from state.approval import POLICY, Decision
 from state.channels import Terms, control_of, dumped, records_of
@@ -40,7 +40,7 @@ class ExecutionContext:
     """Room for agents at work."""
     saver: BaseCheckpointSaver[str]
     """For graphs on threads of their own; in memory only where the run has no checkpointer and cannot wait anyway."""
-    records: dict[str, TaskRecord] = field(default_factory=dict)
+    records: Records = field(default_factory=Records)
     outcomes: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
     aborted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -54,7 +54,7 @@ class ExecutionContext:
     def stop_if_idle(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then goes to the `approve` node."""
         waiting = {task for task, other in self.awaiting.items() if self.records[other].status not in FINAL}
-        if not is_busy(self.records.values(), waiting):
+        if not self.records.is_busy(waiting):
             self.idle.set()
             self.signals.changed.set()
 
@@ -62,7 +62,7 @@ class ExecutionContext:
 def open_execution(run: RunContext) -> ExecutionContext:
     """An execution context; its signals and budget are still to be loaded."""
     signals, budget = open_signals(run), Budget(run)
-    records: dict[str, TaskRecord] = {}
+    records = Records()
     questions = questions_for(run)
     listener = Listener(run, signals, budget, questions, records)
     effects = NestedLedger(run.outer) if run.outer else SideEffectLedger(run.store, run.thread_id, run.services.clock)
@@ -99,7 +99,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
     """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
     execution = open_execution(run)
     await asyncio.gather(
-        execution.signals.load(state.get("decisions") or {}),
+        execution.signals.load(await run.decided(state)),
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )

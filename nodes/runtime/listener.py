@@ -20,6 +20,7 @@ from nodes.policy.recruiting import Grant, Refusal, recruit
 from nodes.policy.recruiting import nobody as no_agent
 from nodes.policy.takeover import control_by, hand_back_faults
 from nodes.runtime.approvals import Approvals
+from nodes.runtime.audit import steered
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
@@ -40,6 +41,7 @@ from state.signal import (
     Resume,
     Retire,
     SendMail,
+    Signal,
     SignalOutcome,
     Takeover,
     refused,
@@ -153,22 +155,26 @@ class Listener:
             await self._refuse(item, "the run is in a human's hands")
             return
         control = control_by(signal)
-        rows = [self.signals.set_control(control), *self._moved(item)]
-        await self.run.emit("control_changed", also=rows, **control.model_dump())
+        async with self._on_record(signal, item) as rows:
+            await self.run.emit(
+                "control_changed", also=[self.signals.set_control(control), *rows], **control.model_dump()
+            )
 
     async def _retire(self, signal: Retire, item: Waiting) -> None:
         if signal.agent not in self.run.services.team:
             await self._refuse(item, no_agent(signal.agent, self.run.services.team))
             return
-        rows = [self.signals.retire(signal.agent), *self._moved(item)]
-        await self.run.emit("agent_retired", agent=signal.agent, also=rows, by=signal.by)
+        async with self._on_record(signal, item) as rows:
+            retired = self.signals.retire(signal.agent)
+            await self.run.emit("agent_retired", agent=signal.agent, also=[retired, *rows], by=signal.by)
 
     async def _mail(self, signal: SendMail, item: Waiting) -> None:
         mail = Mail(id=item[0], sender=signal.by, to=signal.to, text=signal.text, at=self.run.services.clock.now())
         if nobody := self.outbox.deliver(mail):
             await self._refuse(item, nobody)
         else:
-            await self.outbox.flush(self._moved(item))
+            async with self._on_record(signal, item) as rows:
+                await self.outbox.flush(rows)
 
     async def _decide(self, signal: Decide, item: Waiting) -> None:
         on_board = asked_on(await read_board(self.run.store, self.run.thread_id))  # also by a process that died since
@@ -200,8 +206,9 @@ class Listener:
             await self._refuse(item, "; ".join(faults))
         else:
             control = Control(by=signal.by, reason="handed back")
-            rows = [self.signals.hand_back(signal), self.signals.set_control(control), *self._moved(item)]
-            await self.run.emit("control_changed", also=rows, **control.model_dump())
+            async with self._on_record(signal, item) as rows:
+                also = [self.signals.hand_back(signal), self.signals.set_control(control), *rows]
+                await self.run.emit("control_changed", also=also, **control.model_dump())
 
     async def _recruit(self, asked: Recruit, item: Waiting | None = None) -> TaskRecord | Refusal:
         made: Grant | Refusal = Refusal(f"{TOO_LATE}: {self.ending}")
@@ -214,30 +221,41 @@ class Listener:
                 self.run.policy,
                 budget_left=self.budget.exhausted is None,
             )
-        rows = self._moved(item, refused(made.reason) if isinstance(made, Refusal) else APPLIED) if item else []
         if isinstance(made, Refusal):
+            rows = self._moved(item, refused(made.reason)) if item else []
             await self.run.emit(
                 "agent_recruited", also=rows, granted=False, role=asked.role, by=asked.by, reason=made.reason
             )
             return made
         record = made.record
-        if record.id in self.records:  # asked again, by a try made again or a step after a crash
-            await self.run.store.abatch(rows)
-            return record
-        row = self.signals.add_recruit(record)
-        self.on_recruit(record)
-        await self.run.emit(
-            "agent_recruited",
-            task_id=record.id,
-            agent=record.agent,
-            also=[row, *rows],
-            granted=True,
-            role=asked.role,
-            by=asked.by,
-            reason=made.reason,
-            description=record.task.description,
-        )
+        async with self._on_record(asked, item) as rows:
+            if record.id in self.records:  # asked again, by a try made again or a step after a crash
+                await self.run.store.abatch(rows)
+                return record
+            row = self.signals.add_recruit(record)
+            self.on_recruit(record)
+            await self.run.emit(
+                "agent_recruited",
+                task_id=record.id,
+                agent=record.agent,
+                also=[row, *rows],
+                granted=True,
+                role=asked.role,
+                by=asked.by,
+                reason=made.reason,
+                description=record.task.description,
+            )
         return record
+
+    @asynccontextmanager
+    async def _on_record(self, signal: Signal, item: Waiting | None) -> AsyncIterator[list[PutOp]]:
+        """The rows to write inside, with what a signal does: it is moved, and of a human's there is a sealed record."""
+        moved = self._moved(item) if item else []
+        if signal.by in self.run.services.team:
+            yield moved
+            return
+        async with self.run.audit.sealing(steered(signal, self.run.services.clock.now())) as rows:
+            yield [*rows, *moved]
 
     def _moved(self, item: Waiting, outcome: SignalOutcome = APPLIED) -> list[PutOp]:
         return handled(self.run.thread_id, item[0], item[1], outcome, self.run.services.clock.now())

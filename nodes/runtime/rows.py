@@ -96,6 +96,8 @@ _RUNS = ("runs",)
 _ENDED = ("ended",)
 _OPEN = ("open",)
 _INDEX = ("index",)
+OURS = frozenset({*KINDS, *_RUNS, *_ENDED, *_OPEN, *_INDEX})
+"""What Baton's namespaces begin with."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +155,8 @@ async def note_end(store: BaseStore, thread_id: str, started_at: float, status: 
 async def read_open(store: BaseStore) -> list[Listed]:
     """The open runs, newest first. It takes no longer for those that have ended."""
     marked, rows = await store.abatch([GetOp(_INDEX, "open"), SearchOp(_OPEN, limit=MOST)])
-    if marked is None:
-        await _open_all(store)
-        return await read_open(store)
-    found = {row.thread_id: row for row in sorted(map(_listed, cast(list[Item], rows)), key=lambda row: row.started_at)}
+    listed = [_listed(row) for row in cast(list[Item], rows)] if marked else await _open_all(store)
+    found = {row.thread_id: row for row in sorted(listed, key=lambda row: row.started_at)}
     return sorted(found.values(), key=lambda row: -row.started_at)
 
 
@@ -185,12 +185,13 @@ def _listed(row: Item) -> Listed:
     )
 
 
-async def _open_all(store: BaseStore) -> None:
+async def _open_all(store: BaseStore) -> list[Listed]:
     """List as open what is not known to have ended: in a file of the version before, that was done by every look."""
     runs, ended = await read_each(store, [_RUNS, _ENDED])
     ends = {row.key: row.value.get("started_at") for row in ended}
-    rows = [_opened(row.key, row.value) for row in runs if ends.get(row.key, "") != row.value.get("started_at")]
-    await store.abatch([*rows, PutOp(_INDEX, "open", {"since": 1})])
+    still = [row for row in runs if ends.get(row.key, "") != row.value.get("started_at")]
+    await store.abatch([*(_opened(row.key, row.value) for row in still), PutOp(_INDEX, "open", {"since": 1})])
+    return [_listed(row) for row in still]
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

@@ -14,6 +14,7 @@ from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from nodes.llm.choose import Models
+from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.tools.mcp import McpShelf
 from state.agent import Team
@@ -56,10 +57,14 @@ class Services:
     """Bytes over which a source file is left out."""
     door: str = ""
     """The way runs come in, where it matters later: the server sets it."""
+    source_roots: tuple[Path, ...] | None = None
+    """Folders that sources have to lie in; None: whatever the process may read, as for the user of a command line."""
     wake_ups: WakeUps = field(default_factory=WakeUps)
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)
     """Tells people that they are asked."""
+    seals: Seals = field(default_factory=Seals)
+    """How the audit log is sealed."""
     mcp: McpShelf = field(default_factory=McpShelf)
     """Tools of MCP servers."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)

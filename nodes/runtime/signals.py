@@ -73,7 +73,7 @@ async def read_log(store: BaseStore, thread_id: str) -> Sequence[Handled]:
     return [Handled(key, row["signal"], SignalOutcome.model_validate(row["outcome"]), row["at"]) for key, row in rows]
 
 
-LOADED = ("control", "mail", "retired", "recruits", "decisions", "hand_backs")
+LOADED = ("control", "mail", "retired", "recruits", "hand_backs")
 """Kinds of rows that `SignalState` holds."""
 
 
@@ -103,7 +103,7 @@ class SignalState:
         self._unsaved: set[str] = set()
 
     async def load(self, decisions: Mapping[str, Json]) -> None:
-        """Read what was there; `decisions` are those that the state of the graph already has."""
+        """Read what was there; `decisions` are those that count (`nodes.runtime.audit.decided`)."""
         pages = await read_each(self._store, [space(kind, self._thread_id) for kind in LOADED])
         rows = dict(zip(LOADED, pages, strict=True))
         own = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
@@ -112,9 +112,7 @@ class SignalState:
         self.retired = {item.key for item in rows["retired"]}
         self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
         self.hand_backs = [HandBack.model_validate(item.value) for item in rows["hand_backs"]]
-        stored = {item.key: item.value for item in rows["decisions"]}
-        merged = {**stored, **decisions}
-        own_decisions = {key: Decision.model_validate(value) for key, value in merged.items()}
+        own_decisions = {key: Decision.model_validate(value) for key, value in decisions.items()}
         self.decisions = {**own_decisions, **self._from_above()}
 
     @property

@@ -37,6 +37,32 @@ def collect(paths: Sequence[str], *, max_files: int = FILES) -> Collection:
     return _Walk([_root(path) for path in paths], max_files).run()
 
 
+def confined(paths: Sequence[str], roots: Sequence[Path] | None) -> list[str]:
+    """The paths as they are, where there are no roots; else what they lead to, links followed, if it lies below a root.
+
+    Raises:
+        SourcesInvalid: one lies elsewhere, whether or not it exists, or is hidden there.
+    """
+    if roots is None:
+        return list(paths)
+    homes = [root.resolve() for root in roots]
+    return [str(_below(path, homes)) for path in paths]
+
+
+def _below(path: str, homes: Sequence[Path]) -> Path:
+    try:
+        found = Path(path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        found = Path("/")
+    inside = [found.relative_to(home) for home in homes if found.is_relative_to(home)]
+    if not any(all(not part.startswith(".") for part in below.parts) for below in inside):
+        raise SourcesInvalid(
+            f"the source {path!r} is not below a folder that clients may name sources in, or is hidden there; "
+            "copy it there, or add its folder to BATON_SOURCE_ROOTS"
+        )
+    return found
+
+
 def _root(path: str) -> Path:
     if not path.strip() or "\x00" in path:
         raise SourcesInvalid(f"the source path {path!r} is not a path; give a file or a folder")
@@ -70,9 +96,11 @@ class _Walk:
         while self.links:
             root, target, name = self.links.pop(0)
             self._link(root, target, name)
-        for kind, count in sorted(self.unread.items()):
+        if self.unread:
+            kinds = ", ".join(f"*{kind}" for kind in sorted(self.unread))
+            count = self.unread.total()
             reason = f"{count} of a kind that is not read; convert to text, Markdown, HTML or PDF"
-            self.skipped.append(Skipped(f"*{kind}", reason))
+            self.skipped.append(Skipped(kinds, reason))
         return Collection(list(self._named()), sorted(self.skipped, key=lambda skipped: skipped.file))
 
     def _folder(self, root: Path, folder: str, prefix: str) -> None:

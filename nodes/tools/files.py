@@ -6,11 +6,10 @@ It can be repeated safely: the same text again changes nothing, another text und
 """
 
 import asyncio
-import os
 import re
-import tempfile
 from hashlib import sha256
 from pathlib import Path
+from uuid import uuid4
 
 from langchain_core.tools import BaseTool, StructuredTool
 
@@ -34,6 +33,8 @@ def place_in(folder: Path, name: str) -> Path:
         raise ToolRefused(f"the name {name[:200]!r} cannot be used; use letters, digits, spaces and . _ - in each part")
     if any(not part.strip() or part.startswith(".") or len(part.encode()) > 200 for part in parts):
         raise ToolRefused(f"the name {name[:200]!r} is absolute, hidden, too long or leads upwards; use notes/a.md")
+    if any(part != part.strip() for part in parts):  # some systems drop them: ` published/a` would be `published/a`
+        raise ToolRefused(f"a part of the name {name[:200]!r} begins or ends with a blank; leave that out")
     target = folder.joinpath(*parts)
     if not target.parent.resolve().is_relative_to(folder.resolve()) or target.is_symlink():
         raise ToolRefused(f"the name {name[:200]!r} leads through a link; use another")
@@ -79,12 +80,10 @@ def digest(data: bytes) -> str:
 
 def _move_in(target: Path, data: bytes, *, overwrite: bool) -> bool:
     """A whole file beside the target, then one rename (or a link, which fails where something is)."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".part-")
-    part = Path(name)
+    part = target.parent / f".part-{uuid4().hex}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with part.open("xb") as file:  # by the umask, which `tempfile` does not ask
             file.write(data)
-        part.chmod(0o644)
         if overwrite:
             part.replace(target)
             return True

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.tools.passages import Passage
+from nodes.tools.likeness import WordVectors
+from nodes.tools.passages import Passage, place
 from nodes.tools.words import STOP_WORDS, keywords, stem, stems, words
 
 WEIGHTS = (1.5, 2.0, 1.0)
@@ -29,20 +30,15 @@ ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
 SHORT = 90
 """Characters below which a passage hardly says anything by itself."""
+WHOLE = 600
+"""Characters up to which what follows in the same section is shown with a passage."""
 CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='unicode61 remove_diacritics 0')"
 VOCABULARY = "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage, 'row')"
 SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passage MATCH ? ORDER BY rank, rowid LIMIT ?"
 
 _EXACT = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,60})\"|“([^”\n]{3,60})”|(?<![\w.])([A-Za-z_]\w*(?:[._]\w+)+)")
-_NUMBERS = re.compile(
-    r"\bhow (?:many|much|large|big|fast|often|long|old|far)\b|\bwhen\b|\bwhat (?:year|date|size|port)\b", re.IGNORECASE
-)
-_MANNER = re.compile(
-    r"\bhow (?:do|can|to|would|should|is|are)\b|\bwhat (?:command|option|function|method)\b", re.IGNORECASE
-)
 _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
-_CODE = re.compile(r"```|~~~|::\s*$|^ {4,}\S|^\s*\$ |>>> |\w\(", re.MULTILINE)
 _DEFINED = re.compile(r"^\W*what (?:is|are) (?:an? |the )?(?P<what>[\w .-]{2,40}?)\W*$", re.IGNORECASE)
 
 
@@ -61,8 +57,10 @@ class Hits:
 class Index:
     """The searchable passages of some documents. May be used from any thread."""
 
-    def __init__(self, passages: Iterable[Passage]) -> None:
+    def __init__(self, passages: Iterable[Passage], vectors: WordVectors | None = None) -> None:
+        """With `vectors`, a word that means nearly the same counts too, as far as it does."""
         self._passages = list(passages)
+        self._vectors = vectors
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._connection.close)
@@ -86,10 +84,28 @@ class Index:
         unknown = [wanted[key] for key in wanted if self._count(key) == 0]
         if not rows:
             return Hits([], unknown, 0.0)
-        ranked = self._ranked([(row - 1, -rank) for row, rank in rows], query, weights)
-        best = [at for at, _ in ranked[:limit]]
-        found = [replace(self._passages[at], score=score) for at, score in ranked[:limit]]
-        return Hits(found, unknown, self._cover(best[:DEEP], weights))
+        ranked = self._ranked([(row - 1, -rank) for row, rank in rows], query, wanted, weights)
+        shown: set[int] = set()
+        found: list[Passage] = []
+        for at, score in ranked:
+            if at not in shown and len(found) < limit:
+                span = self._span(at)
+                shown |= set(span)
+                found.append(replace(_joined([self._passages[n] for n in span]), score=score))
+        return Hits(found, unknown, self._cover([at for at, _ in ranked[:DEEP]], weights))
+
+    def _span(self, at: int) -> range:
+        """A passage and what follows in its section, as far as that can be read in one go."""
+        first, end, size = self._passages[at], at + 1, len(self._passages[at].text)
+        while end < len(self._passages) and first.place.startswith("L"):
+            then = self._passages[end]
+            size += len(then.text)
+            if size > WHOLE or (then.file, then.trail, first.trail != "") != (first.file, first.trail, True):
+                break
+            if _lines(then)[0] <= _lines(self._passages[end - 1])[1]:  # pieces of one long line
+                break
+            end += 1
+        return range(at, end)
 
     def _wanted(self, query: str) -> dict[str, str]:
         """The words to look for by stem; a name in one word that nothing has is looked for by its parts."""
@@ -112,11 +128,11 @@ class Index:
         return {key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (max(1, self._count(key)),)}
 
     def _ranked(
-        self, pool: Sequence[tuple[int, float]], query: str, weights: dict[str, float]
+        self, pool: Sequence[tuple[int, float]], query: str, wanted: dict[str, str], weights: dict[str, float]
     ) -> list[tuple[int, float]]:
         """The pool, best first, rows of one table and passages that say the same not in a row."""
         top = max(score for _, score in pool)
-        scored = [(at, self._score(at, score / top, query, weights)) for at, score in pool]
+        scored = [(at, self._score(at, score / top, query, wanted, weights)) for at, score in pool]
         first: list[tuple[int, float]] = []
         later: list[tuple[int, float]] = []
         rows, seen = Counter[str](), set[str]()
@@ -129,29 +145,36 @@ class Index:
             (later if again else first).append((at, score))
         return first + later
 
-    def _score(self, at: int, relevance: float, query: str, weights: dict[str, float]) -> float:
+    def _score(self, at: int, relevance: float, query: str, wanted: dict[str, str], weights: dict[str, float]) -> float:
         """BM25 and the share of the question's weight in it; more for what the question's form asks for."""
         passage = self._passages[at]
         file, trail, text = self._stems[at]
         head, body = set(trail.split()) | set(file.split()), set(text.split())
-        whole = sum(weights.values())
-        share = sum(weight for key, weight in weights.items() if key in body or key in head) / whole
-        titled = sum(weight for key, weight in weights.items() if key in head) / whole
-        score = 0.5 * relevance + share + 0.5 * titled + 0.25 * self._nearness(text, weights)
+        titled = self._share(wanted, weights, head, passage.trail)
+        share = self._share(wanted, weights, head | body, f"{passage.trail} {passage.text}")
+        own = stems(passage.heading)
+        named = sum(key in weights for key in own) / max(1, len(own))
+        near = self._nearness(text, weights)
+        score = 1.5 * relevance + share + 1.5 * titled + 0.5 * named + 0.5 * near
         if _LOGS.search(passage.file) and not _LOGGED.search(query):
             score -= 0.4
         if len(passage.text) < SHORT:
-            score -= 0.2
+            score -= 0.4
         lower = passage.text.lower()
         if any(part and part.lower() in lower for match in _EXACT.findall(query) for part in match):
             score += 0.25
-        if _NUMBERS.search(query) and re.search(r"\d", passage.text):
-            score += 0.1
-        if _MANNER.search(query) and _CODE.search(passage.text):
-            score += 0.1
         if (defined := _DEFINED.match(query)) and _defines(passage, defined["what"]):
             score += 0.3
         return score
+
+    def _share(self, wanted: dict[str, str], weights: dict[str, float], have: set[str], text: str) -> float:
+        """The share of the question's weight that a text speaks of."""
+        said = {word.lower() for word in words(text)} - STOP_WORDS if self._vectors else set()
+        alike = {
+            key: self._vectors.likeness(wanted[key].lower(), said) if self._vectors and key not in have else key in have
+            for key in weights
+        }
+        return sum(weight * alike[key] for key, weight in weights.items()) / sum(weights.values())
 
     def _nearness(self, text: str, weights: dict[str, float]) -> float:
         """Share of neighbouring words of the question that stand near each other (in four words) in the text."""
@@ -160,9 +183,9 @@ class Index:
         if not pairs:
             return 0.0
         places: dict[str, list[int]] = {}
-        for place, word in enumerate(text.split()):
+        for number, word in enumerate(text.split()):
             if word in weights:
-                places.setdefault(word, []).append(place)
+                places.setdefault(word, []).append(number)
         near = [
             any(abs(a - b) <= 4 for a in places.get(one, ()) for b in places.get(other, ())) for one, other in pairs
         ]
@@ -175,6 +198,21 @@ class Index:
         shares = [sum(weights[key] for key in keys) / whole for keys in have]
         together = sum(weights[key] for key in set().union(*have)) / whole
         return round(0.75 * max(shares) + 0.25 * together, 3)
+
+
+def _lines(passage: Passage) -> tuple[int, int]:
+    """First and last line of a passage of lines."""
+    first, _, last = passage.place.partition("-")
+    return int(first[1:]), int((last or first)[1:])
+
+
+def _joined(passages: Sequence[Passage]) -> Passage:
+    """Passages that follow each other, as one, with the blank lines between them."""
+    whole = passages[0]
+    for one in passages[1:]:
+        (start, end), (again, last) = _lines(whole), _lines(one)
+        whole = replace(whole, place=place("L", start, last), text=whole.text + "\n" * (again - end) + one.text)
+    return whole
 
 
 def _defines(passage: Passage, what: str) -> bool:

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import Document, Found, Located, Skipped, TableDocument
 from nodes.tools.index import Hits, Index
+from nodes.tools.likeness import word_vectors
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_documents
@@ -62,7 +63,7 @@ class Sources:
 
     def __init__(self, documents: Sequence[Document], skipped: Sequence[Skipped]) -> None:
         self._documents = {document.file: document for document in documents}
-        self._index = Index(_searchable(documents))
+        self._index = Index(_searchable(documents), word_vectors())
         self.tables = Tables({d.file: d.grid for d in documents if d.grid})
         """The tables among them, for SQL."""
         self.skipped = [*skipped, *(Skipped(file, why) for file, why in self.tables.failed.items())]

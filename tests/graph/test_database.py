@@ -5,12 +5,17 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
 from langgraph.store.base import PutOp
 
 from graph.database import open_database
+from graph.reading import Reading, tell_damaged
+from graph.sqlite.lease import Leases
+from graph.testing import HeldClock
+from nodes.runtime.audit import Seals
 from state.agent import Brief
 from state.errors import DatabaseUnusable
 from tests.runs import agent, opened, plan
@@ -164,3 +169,34 @@ async def test_runs_that_are_cut_off_leave_the_file_free_to_anybody(tmp_path: Pa
     other.execute("BEGIN IMMEDIATE")  # refused while somebody else is in the middle of a transaction
     other.execute("ROLLBACK")
     other.close()
+
+
+async def test_opening_waits_for_whoever_makes_the_file(tmp_path: Path) -> None:
+    """SQLite itself does not wait there: it says at once that the database is locked."""
+    db = tmp_path / "runs.db"
+    maker = sqlite3.connect(db, isolation_level=None, check_same_thread=False)
+    maker.execute("BEGIN EXCLUSIVE")
+    Timer(0.2, maker.execute, ["ROLLBACK"]).start()
+
+    async with opened(db=db) as sup:
+        assert (await sup.start("Q", plan=plan("a"))).status == "complete"
+    maker.close()
+
+
+async def test_a_file_that_cannot_be_written_to_is_looked_at_and_left_as_it_is(tmp_path: Path) -> None:
+    db = tmp_path / "runs.db"
+    async with opened(db=db) as sup:
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+    before = db.read_bytes()
+
+    async with open_database(db, read_only=True) as database:
+        reading = Reading(database, Leases(database.connection, HeldClock()), HeldClock(), ["ada"], Seals())
+        runs = await reading.runs(reading.view, on_damaged=tell_damaged)
+        still_open = await reading.runs(reading.view, only_open=True, on_damaged=tell_damaged)
+        events = await reading.events("t")
+
+    assert ([run.status for run in runs], still_open, events[-1].kind) == (["complete"], [], "run_finished")
+    assert db.read_bytes() == before
+    async with open_database(db, read_only=True) as database:
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            await database.checkpointer.adelete_thread("t")

@@ -20,7 +20,9 @@ THREAD: Any = {"configurable": {"thread_id": "t"}}
 
 
 @pytest.fixture(autouse=True)
-def fresh_services() -> Any:
+def fresh_services(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    (tmp_path / "policy.yaml").write_text("oversight: on_the_loop\n")
+    monkeypatch.setenv("BATON_POLICY", "policy.yaml")
     app.served.cache_clear()
     yield
     app.served.cache_clear()

@@ -94,7 +94,7 @@ async def recorded(sup: Supervisor) -> dict[str, list[str]]:
     entries, broken = await sup.audit(THREAD)
     assert broken == ""
     found: dict[str, list[str]] = {}
-    for entry in entries:
+    for entry in (one for one in entries if one.approval):
         found.setdefault(entry.approval, []).append(f"{entry.kind} {entry.decision} {entry.by}".strip())
     for event in await sup.events(THREAD):
         if event.kind in ("approval_requested", "approval_answered"):

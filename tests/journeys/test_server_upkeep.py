@@ -19,7 +19,7 @@ from langgraph_sdk.errors import NotFoundError
 from graph.cli import main
 from graph.database import open_database
 from graph.supervisor import open_supervisor
-from nodes.runtime.audit import read_audit
+from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.rows import read_all, space
 from state.approval import Entry
 from tests.journeys.doom import notes
@@ -59,7 +59,7 @@ GATED = plan("before", "gate <- before")
 
 
 def asking(timeout_s: float) -> dict[str, Any]:
-    """The input of a run that asks, and whose question expires so many seconds later: then the policy approves."""
+    """A run that asks, and whose question expires after so many seconds: then the policy approves."""
     return {"query": "Sail.", "plan": ASKING, "policy": {"approval_timeout_s": timeout_s}}
 
 
@@ -68,7 +68,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("upkeep")
     (folder / "crew.py").write_text(CREW)
     (folder / "team.yaml").write_text(TEAM)
-    with serving_the_checkout(folder, BATON_TEAM=str(folder / "team.yaml"), BATON_WATCH_EVERY_S="0.2") as server:
+    (folder / "policy.yaml").write_text("approval_timeout_s: 0.5\n")
+    files = {"BATON_TEAM": str(folder / "team.yaml"), "BATON_POLICY": str(folder / "policy.yaml")}
+    with serving_the_checkout(folder, **files, BATON_WATCH_EVERY_S="0.2") as server:
         yield server
 
 
@@ -107,7 +109,7 @@ async def until_status(client: LangGraphClient, thread_id: str, status: str) -> 
 async def answers(server: Server, thread_id: str) -> list[Entry]:
     """What was decided on a thread, read without applying any deadline."""
     async with open_database(server.db) as database:
-        entries, broken = await read_audit(database.store, thread_id)
+        entries, broken = await read_audit(database.store, thread_id, Seals())
     assert broken == ""
     return [entry for entry in entries if entry.kind == "answered"]
 

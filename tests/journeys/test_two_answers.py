@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graph.cli import main
+from nodes.runtime.audit import Audit, Seals, entry_of
 from nodes.runtime.signals import SignalState, waiting
 from state.agent import Brief
 from state.approval import Decision
@@ -81,6 +82,9 @@ async def test_who_answers_a_run_that_listens_to_nobody_any_more_is_told_who_was
             async with asyncio.timeout(90):
                 while not await waiting(store, THREAD):  # noqa: ASYNC110 # it is another's signal
                     await asyncio.sleep(0.005)
-            await store.abatch([SignalState(store, THREAD).decide(QUESTION, Decision(type="reject", by="bob"))])
+            [question] = (await sup.view(THREAD)).approvals
+            no, signals = Decision(type="reject", by="bob"), SignalState(store, THREAD)
+            async with Audit(store, THREAD, Seals()).sealing(entry_of("answered", question, 0.0, no)) as rows:
+                await store.abatch([*rows, signals.decide(QUESTION, no)])
             with pytest.raises(BadInput, match="was answered before: bob said reject; the first answer stands"):
                 await late

@@ -1,10 +1,11 @@
 """A plan or a review that cannot be used does not stick, and costs nobody what was finished."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from nodes.llm.scripted import ScriptedModel
+from nodes.llm.scripted import Delay, ScriptedModel
 from state.agent import AgentSpec
 from state.errors import ModelRejected
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
@@ -77,6 +78,30 @@ async def test_a_review_that_cannot_be_had_is_left_out_and_the_work_is_delivered
     assert run.warnings == [run.doubts[0].said]
     assert "It is so." in (run.report or "")
     assert f"- In doubt: {run.warnings[0]}" in (run.report or "").rpartition("## How this was made")[2]
+
+
+@pytest.mark.parametrize("asked_for", [PLANS, REVIEWS])
+async def test_a_run_that_was_cut_off_while_it_asked_again_asks_another_model_anew(asked_for: str) -> None:
+    """Not with the first model's bad reply, nor with what was wrong with it; what was finished is not done again."""
+    usual: dict[Any, Any] = {PLANS: DRAFT, REVIEWS: Review(), WORK: "It is so."}
+    first = ScriptedModel({**usual, asked_for: ["Hello!", Delay(60, "Hello again!")]}, usage=(10, 1))
+    second = ScriptedModel(usual, usage=(10, 1))
+    async with opened(ADA, model=first) as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="t"))
+        while sum(asked_for in str(call.messages) for call in first.calls) < 2:  # noqa: ASYNC110 # what another thread does
+            await asyncio.sleep(0.01)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    async with opened(ADA, model=second) as sup:
+        run = await sup.resume("t")
+
+    assert (run.status, run.doubts) == ("complete", [])
+    assert [asked_for in str(call.messages) for call in second.calls].count(True) == 1
+    assert "Hello" not in str([call.messages for call in second.calls])
+    texts = [str(call.messages) for call in [*first.calls, *second.calls]]
+    assert sum(WORK in text and REVIEWS not in text for text in texts) == 1
+    assert run.usage.total_tokens == 11 * (len(first.calls) + len(second.calls) - 1)
 
 
 async def test_what_a_reviewer_refuses_to_the_end_is_no_plain_success() -> None:

@@ -1,5 +1,6 @@
 """`langgraph dev` in a process of its own: started, stopped, killed and started again on one folder."""
 
+import json
 import os
 import signal
 import socket
@@ -62,7 +63,8 @@ class Server:
         until = time.monotonic() + UP_WITHIN_S
         while process.poll() is None and time.monotonic() < until:
             try:
-                if httpx.get(f"{self.url}/ok", trust_env=False).is_success:
+                headers = {"x-api-key": token} if (token := self.environment.get("BATON_TOKEN")) else None
+                if httpx.get(f"{self.url}/ok", headers=headers, trust_env=False).is_success:
                     return
             except httpx.TransportError:
                 time.sleep(0.1)  # another process starts; nothing here can be held still
@@ -82,10 +84,15 @@ def serving(folder: Path, **environment: str) -> Iterator[Server]:
 
 
 @contextmanager
-def serving_the_checkout(folder: Path, **environment: str) -> Iterator[Server]:
-    """Serves the checkout from a folder of its own, without whatever `.env` lies there."""
+def serving_the_checkout(folder: Path, *, app: str = "", **environment: str) -> Iterator[Server]:
+    """Serves the checkout from a folder of its own, without whatever `.env` lies there; `app`: with this `http.app`."""
     for name in ("langgraph.json", "graph", "nodes", "state"):
         (folder / name).symlink_to(ROOT / name)
+    if app:
+        config = json.loads((folder / "langgraph.json").read_text(encoding="utf-8"))
+        (folder / "langgraph.json").unlink()
+        config["http"]["app"] = app
+        (folder / "langgraph.json").write_text(json.dumps(config), encoding="utf-8")
     with serving(folder, **environment) as server:
         yield server
 

@@ -17,7 +17,7 @@ from state.citation import LABEL, SPAN
 
 POINTS = 3
 """Points of an answer, at most."""
-CHARS = 850
+CHARS = 1400
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
 SHORT = 100
 """Characters below which a passage that ends without an end is a title."""

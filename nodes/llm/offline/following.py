@@ -13,6 +13,7 @@ from nodes.llm.offline.requests import keywords
 from nodes.llm.offline.shapes import shape_of
 from nodes.llm.offline.words import names, without_errand
 from nodes.llm.sections import Section
+from nodes.policy.orders import ordered
 from nodes.tools.words import stem
 
 LONGEST = 14
@@ -21,6 +22,7 @@ _WHY = re.compile(
     r"(?:and |but |und |aber |et |y |и |а )?(?:why|why so|why not|why is that|how so|how come|warum|wieso|weshalb|"
     r"pourquoi|por qué|perché|por que|porquê|waarom|varför|hvorfor|почему|зачем|为什么|为何|なぜ|どうして|왜|لماذا|क्यों)"
 )
+_REASON = "Why: "
 _AGAIN = re.compile(
     r"(?:please )?(?:(?:try |ask |do it |once )?again|once more|retry|redo(?: it)?|nochmals?|noch einmal|encore(?: une "
     r"fois)?|otra vez|de nuevo|ancora|opnieuw|ещё раз|еще раз|再试一次|再来一次|もう一度|다시)(?: please)?"
@@ -86,7 +88,7 @@ def followed(request: str, earlier: Sequence[Section]) -> str:
     if _AGAIN.fullmatch(bare):
         return last
     if _WHY.fullmatch(bare):
-        return f"Why: {last}"
+        return f"{_REASON}{last}"
     began = _AND.match(text)
     rest = text[began.end() :].strip() if began else text
     if began and not _ASKS.match(rest):
@@ -95,14 +97,17 @@ def followed(request: str, earlier: Sequence[Section]) -> str:
 
 
 def _questions(earlier: Sequence[Section]) -> list[str]:
-    """What was asked before, each in words that can stand alone; what only wanted another shape asked nothing."""
-    found: list[Section] = []
+    """What was asked before, each in words that can stand alone.
+
+    What only wanted another shape asked nothing, and neither did what was only to be done with an answer.
+    """
     resolved: list[str] = []
     for turn in earlier:
         asked = turn.attrs.get("request", "").strip()
-        if asked and not (resolved and shape_of(asked)):
-            resolved.append(followed(asked, [Section("earlier", "", {"request": one}) for one in resolved[-1:]]))
-            found.append(turn)
+        is_about_answer = bool(resolved) and bool(shape_of(asked) or (ordered(asked) and not _names(_inside(asked))))
+        if asked and not is_about_answer:
+            before = [Section("earlier", "", {"request": one}) for one in resolved[-1:]]
+            resolved.append(followed(asked, before).removeprefix(_REASON))
     return resolved
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from nodes.policy.audit_chain import break_in, seal_of, sealed
+from nodes.policy.audit_chain import Sealer, break_in
 from state.approval import Entry
 
 
@@ -16,7 +16,7 @@ def chain(*names: str, args: dict[str, JsonValue] | None = None) -> list[Entry]:
     made: list[Entry] = []
     for number, name in enumerate(names, 1):
         entry = Entry(at=float(number), kind="requested", approval=name, args=args or {})
-        made.append(sealed(entry, number, made[-1].seal if made else ""))
+        made.append(Sealer().sealed(entry, number, made[-1].seal if made else ""))
     return made
 
 
@@ -26,8 +26,8 @@ def found(entries: list[Entry], of: list[Entry]) -> str:
 
 WHOLE = chain("q1", "q2", "q3")
 CHANGED = WHOLE[1].model_copy(update={"by": "eve"})
-RESEALED = CHANGED.model_copy(update={"seal": seal_of(CHANGED)})
-FOREIGN = sealed(Entry(at=9.0, kind="requested", approval="q9"), 2, "f" * 64)
+RESEALED = CHANGED.model_copy(update={"seal": Sealer().seal_of(CHANGED, is_keyed=False)})
+FOREIGN = Sealer().sealed(Entry(at=9.0, kind="requested", approval="q9"), 2, "f" * 64)
 
 
 def test_a_chain_that_nobody_touched_holds() -> None:

@@ -57,6 +57,13 @@ def test_a_quote_stands_in_the_list_to_the_letter() -> None:
     assert f'"{quote}"' in section(report, "Sources")
 
 
+def test_a_quote_that_the_answer_shows_whole_is_not_said_again() -> None:
+    record = done("a", cited("Steps are kept.", "L1-L2", "Steps\nare kept"), cited("So.", "L9", "so it is"))
+    report = write("> Steps are\n> kept.\n[a.md#L1-L2]\n\nSo it is so [a.md#L9].", record)
+
+    assert section(report, "Sources").splitlines() == ["1. a.md, lines 1-2", '2. a.md, line 9: "so it is"']
+
+
 def test_a_figure_says_how_it_was_computed() -> None:
     report = write("It is 7 [x.csv#table].", done("a", cited("It is 7.", "table", "SELECT\n  avg(p) FROM x", "x.csv")))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodes.runtime.approvals import questions_for
-from nodes.runtime.audit import read_audit
+from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.context import RunContext
 from nodes.runtime.execution import ExecutionContext, open_execution
 from nodes.runtime.journal import read_events
@@ -51,7 +51,8 @@ def question(name: str = "q1") -> Approval:
 async def told(execution: ExecutionContext) -> list[tuple[str, str]]:
     """The events about questions, and the lines of the audit log, of the outermost run."""
     events = [(event.kind, str(event.data["id"])) for event in await read_events(execution.run.store, THREAD)]
-    return [*events, *((entry.kind, entry.approval) for entry in (await read_audit(execution.run.store, THREAD))[0])]
+    entries, _ = await read_audit(execution.run.store, THREAD, Seals())
+    return [*events, *((entry.kind, entry.approval) for entry in entries)]
 
 
 async def test_what_is_asked_again_by_a_process_that_does_not_know_is_asked_once() -> None:

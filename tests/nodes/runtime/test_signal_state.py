@@ -21,7 +21,6 @@ async def steered(store: InMemoryStore) -> SignalState:
         signals.set_control(Control(driving="paused", by="ana")),
         signals.retire("bob"),
         *(signals.add_recruit(make_record(f"r{n}")) for n in range(12)),
-        signals.decide("q1", YES),
     ]
     await store.abatch([*rows, *signals.unsaved()])
     return signals
@@ -40,7 +39,6 @@ async def test_everything_is_there_again_after_a_crash() -> None:
     assert (after.control.driving, after.is_stopping) == ("paused", True)
     assert after.retired == {"bob"}
     assert [record.id for record in after.recruits] == [f"r{n}" for n in range(12)]  # in the order of granting
-    assert after.decisions == {"q1": YES}
     assert after.mailboxes == before.mailboxes
 
 
@@ -52,12 +50,12 @@ async def test_recruits_after_a_crash_go_behind_those_before() -> None:
     assert [record.id for record in (await loaded(store)).recruits][-2:] == ["r11", "late"]
 
 
-async def test_what_the_graph_has_recorded_about_an_answer_comes_first() -> None:
+async def test_an_answer_that_is_only_a_row_is_none() -> None:
     store = InMemoryStore()
-    await steered(store)
+    await store.abatch([SignalState(store, THREAD).decide("q1", YES)])
     signals = SignalState(store, THREAD)
-    await signals.load({"q1": NO.model_dump(mode="json"), "q2": YES.model_dump(mode="json")})
-    assert signals.decisions == {"q1": NO, "q2": YES}
+    await signals.load({"q2": NO.model_dump(mode="json")})
+    assert signals.decisions == {"q2": NO}
 
 
 async def test_mail_is_stored_once_and_a_message_sent_again_changes_nothing() -> None:

@@ -26,12 +26,12 @@ def test_every_suffix_that_has_a_reader_is_found(tmp_path: Path, suffix: str) ->
     assert names(collect([str(fill(tmp_path, {f"file{suffix}": "hello"}))])) == [f"file{suffix}"]
 
 
-def test_a_suffix_without_a_reader_is_passed_over_and_said(tmp_path: Path) -> None:
-    collection = collect([str(fill(tmp_path, {"a.md": "a", "b.xyz": "b", "c.xyz": "c"}))])
+def test_suffixes_without_a_reader_are_passed_over_and_said_in_one_line(tmp_path: Path) -> None:
+    collection = collect([str(fill(tmp_path, {"a.md": "a", "b.xyz": "b", "c.xyz": "c", "d.abc": "d"}))])
 
     assert names(collection) == ["a.md"]
     [skipped] = collection.skipped
-    assert (skipped.file, skipped.reason[:36]) == ("*.xyz", "2 of a kind that is not read; conver")
+    assert (skipped.file, skipped.reason[:36]) == ("*.abc, *.xyz", "3 of a kind that is not read; conver")
 
 
 def test_a_link_that_leaves_the_sources_is_left_out(tmp_path: Path, outside: Path) -> None:

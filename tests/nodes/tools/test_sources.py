@@ -233,3 +233,14 @@ def test_the_same_unchanged_files_are_opened_once(tmp_path: Path) -> None:
     assert open_sources([str(tmp_path)]) is first
     fill(tmp_path, {"a.md": "one and two"})
     assert open_sources([str(tmp_path)]).holds("a.md", "two")
+
+
+def test_a_passage_is_found_with_what_follows_in_its_section(tmp_path: Path) -> None:
+    first = f"The engine runs a tool in a process of its own. {'It waits for it. ' * 8}"
+    then = f"Nothing is shared with the tool. {'It has a folder. ' * 8}"
+    fill(tmp_path, {"a.md": f"# Engine\n\n{first}\n\n{then}\n\n{'Then it stops. ' * 40}\n\n# Other\n\nEngine.\n"})
+    hits = open_sources([str(tmp_path)]).search("process of the engine", 4)
+
+    assert hits.passages[0].place == "L1-L5"
+    assert hits.passages[0].text == f"# Engine\n\n{first}\n\n{then}"
+    assert sum(then in passage.text for passage in hits.passages) == 1

@@ -1,6 +1,7 @@
 """The tools as agents call them."""
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,22 @@ async def test_of_two_that_publish_at_once_one_is_refused(tools: Toolbox, folder
 async def test_a_channel_that_leaves_the_folder_is_refused(tools: Toolbox, tool: str, name: str, channel: str) -> None:
     with pytest.raises(ToolRefused):
         await tools[tool].ainvoke({"name": name, "content": "x", "channel": channel})
+
+
+async def test_what_agents_write_has_the_mode_that_the_umask_leaves(tools: Toolbox, folder: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        await tools["write"].ainvoke({"name": "notes/a.md", "content": "a"})
+        await tools["publish"].ainvoke({"name": "b.md", "content": "b"})
+    finally:
+        os.umask(before)
+
+    files = [folder / "notes/a.md", folder / "published/outbox/b.md"]
+    assert [oct(path.stat().st_mode & 0o777) for path in files] == ["0o640"] * 2
+
+
+@pytest.mark.parametrize("name", [" published/x", "published /x", "a/b ", " report.md"])
+async def test_a_name_with_a_blank_at_an_edge_is_refused(tools: Toolbox, folder: Path, name: str) -> None:
+    with pytest.raises(ToolRefused, match=r"a blank|published folder"):
+        await tools["write"].ainvoke({"name": name, "content": "x"})
+    assert contents(folder) == {}

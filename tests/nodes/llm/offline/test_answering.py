@@ -64,7 +64,7 @@ def test_a_line_break_in_a_passage_is_kept() -> None:
 
 
 def test_an_answer_is_short_enough_to_read() -> None:
-    long = "\n\n".join(f"[f{n}.md#L{n}] {f'Checkpoints of supervisor {n} are durable. ' * 15}" for n in range(1, 9))
+    long = "\n\n".join(f"[f{n}.md#L{n}] {f'Checkpoints of supervisor {n} are durable. ' * 25}" for n in range(1, 9))
     text, _ = finished(brief(TASK), {"search": lambda args: f"{long}\n\n{SURE}"})
     assert len(quotes(text)) == 1
     assert len(text) < 1200
