@@ -14,7 +14,7 @@ from state.record import Artifact
 MOST_TURNS = 8
 MOST_BYTES = 12_000
 """Of all questions and answers in view: about 3,000 tokens, at four bytes each (`nodes.llm.tokens`)."""
-QUESTION_BYTES = 800
+QUESTION_BYTES = 400
 MOST_COMPUTED = 20
 MOST_ARTIFACTS = 20
 """Files of one run that are kept in view."""
@@ -42,7 +42,9 @@ def bounded(turns: Sequence[Turn]) -> list[Turn]:
     for turn in reversed(turns[-MOST_TURNS:]):
         query = cut(turn.query, QUESTION_BYTES)
         left -= len(query.encode())
-        answer = cut(turn.answer, max(0, left * 3 // 4))  # what is older has a quarter of the room at least
+        if left < 0:
+            break
+        answer = cut(turn.answer, left * 3 // 4)  # what is older has a quarter of the room at least
         left -= len(answer.encode())
         found.append(turn.model_copy(update={"query": query, "answer": answer}))
     return found[::-1]
