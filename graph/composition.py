@@ -12,6 +12,7 @@ from graph.team_file import open_team
 from graph.witness import seals_of
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.servers import PROCESS, Servers
 from nodes.runtime.services import Services
 from state.agent import AgentSpec, Team
 from state.errors import BadInput, PolicyInvalid
@@ -43,10 +44,12 @@ def compose(
         models=_models(settings, model),
         policy=policy if isinstance(policy, Policy) else merged_policy(_policy_of(settings), policy),
         clock=clock or SystemClock(),
+        servers=PROCESS if clock is None else Servers(),
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         seals=seals_of(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
+        keep_history=settings.keep_history,
     )
 
 

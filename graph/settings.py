@@ -27,11 +27,13 @@ class Settings(BaseSettings):
     model: str | None = None
     """The chat model's name; `offline` for the offline model even where there is a key."""
     model_timeout_s: float = Field(default=120, gt=0)
-    """Seconds for one model call."""
+    """Seconds without any data from a model's server after which a call is given up."""
     synchronous: Literal["NORMAL", "FULL"] = "NORMAL"
     """SQLite's durability against power loss; a killed process loses nothing with either."""
     max_source_mb: float = Field(default=50, gt=0)
     """Source files larger than this are left out."""
+    keep_history: bool = False
+    """Whether all checkpoints of a run stay when it has ended, to fork it from; else only its last one does."""
     notify: Annotated[list[str], NoDecode] = []
     """Where people are told that they are asked: Apprise URLs between spaces or commas; needs the extra `notify`."""
     notify_next: Annotated[list[str], NoDecode] = []

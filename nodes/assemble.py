@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +20,7 @@ from nodes.policy.quality import doubts_of
 from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
 from nodes.policy.takeover import RollbackResult
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
@@ -49,7 +51,10 @@ def make_assemble(services: Services) -> Node:
             return changed
         records, budget = records_of(state), execution.budget
         last, delivered, is_cut = sinks(records), _Answer(joined(sinks(records))), _is_cut(execution, state)
-        answer = delivered if is_cut else await _answer(run, state["goal"], last, budget)
+        answer = delivered
+        if not is_cut:
+            with suppress(Parked):  # stopped: `catch_up` says how
+                answer = await _answer(run, state["goal"], last, budget)
         checked = await _checked(run, state["goal"], answer.text, records)
         changed = await catch_up(execution, state)  # what came while it was written
         if not _is_cut(execution, state) and is_turned(changed):

@@ -16,9 +16,10 @@ from nodes.policy.routing import roles_of, route
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
 from nodes.runtime.budget import Budget, open_meter
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.durable import own_calls, recorded_step
-from nodes.runtime.execution import forget
+from nodes.runtime.execution import catch_up, forget, resumed_execution
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import mode_of
@@ -55,6 +56,8 @@ def make_decompose(services: Services) -> Node:
         budget = await open_meter(run, state)
         try:
             plan, notes = await _plan(state, run, budget)
+        except Parked:
+            return await catch_up(await resumed_execution(run, state), state)
         except BudgetUsedUp as error:  # going on would change nothing
             return {"error": str(error), "at_limit": True, "phase": Phase.assembling.value}
         if not is_decomposed(plan.tasks):

@@ -18,6 +18,7 @@ from nodes.policy.phases import is_reviewed
 from nodes.policy.quality import broken_citations, computed_labels, faults_of, fingerprint, is_decided
 from nodes.policy.readiness import sent_back
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
@@ -60,7 +61,10 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
     mode, iteration = Mode.model_validate(state["mode"]), state.get("iteration", 0)
     before, update, feedback = budget.used(OWN), Update(), dict[str, str]()
     if iteration < mode.review_rounds:
-        found = await _found(execution.run, state["goal"], records, iteration, budget)
+        try:
+            found = await _found(execution.run, state["goal"], records, iteration, budget)
+        except Parked:
+            return await catch_up(execution, state)
         feedback = found.faults | {key: why for key, why in found.refused.items() if why}
         update = {"refused": found.refused, "unreviewed": found.unreviewed}
     if budget.used(OWN) != before and is_turned(changed := await catch_up(execution, state)):

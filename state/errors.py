@@ -15,7 +15,8 @@
     |   +-- SettingsInvalid               an environment variable that cannot be understood
     |   +-- ExtraMissing                  what was asked for needs an extra that is not installed
     +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
-    |   +-- ModelUnavailable              transient: busy, time-out, 5xx, connection; worth another try
+    |   +-- ModelUnavailable              transient: busy, 5xx, connection; worth another try
+    |   +-- ServerUnusable                its server is too slow, or asks for a longer wait than there is time
     |   +-- ModelRejected                 permanent: wrong key, unknown model, bad request
     |   +-- BudgetUsedUp                  a limit of the run leaves no room for the call
     |   +-- ReplyUnusable                 it answered, but not with what was asked for, also after re-asking
@@ -26,12 +27,14 @@
 Each one subclasses the builtin it means: LangGraph's server keeps the message of builtin errors only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
-FailureClass = Literal["transient", "permanent", "rejected", "declared", "timeout", "limit", "invalid", "denied"]
+FailureClass = Literal[
+    "transient", "permanent", "rejected", "declared", "timeout", "limit", "invalid", "denied", "server"
+]
 """Why an agent failed: something that may pass, a defect, the model's provider refusing, the agent's own word, too
-slow, a limit used up, an answer that is none, or a human's no."""
+slow, a limit used up, an answer that is none, a human's no, or a server that cannot be used for now."""
 
 
 class BatonError(Exception):
@@ -114,7 +117,16 @@ class ModelFailed(BatonError, RuntimeError):
 
 
 class ModelUnavailable(ModelFailed):
-    """Transient: busy, time-out, 5xx, connection. Worth another try."""
+    """Transient: busy, 5xx, connection. Worth another try, after the wait that the server asks for in `headers`."""
+
+    def __init__(self, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.headers = headers or {}
+        """Of the response, names in lower case; empty where there was none."""
+
+
+class ServerUnusable(ModelFailed):
+    """Its server is too slow, or asks for a longer wait than there is time: any call of it would fare the same now."""
 
 
 class ModelRejected(ModelFailed):

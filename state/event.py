@@ -25,6 +25,7 @@ EventKind = Literal[
     "control_changed",
     "signal_refused",
     "budget_exceeded",
+    "server_paused",
     "result_doubted",
     "run_finished",
 ]
@@ -54,6 +55,7 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "control_changed": tuple(Control.model_fields),
     "signal_refused": ("signal", "by", "reason"),
     "budget_exceeded": ("reason",),
+    "server_paused": ("server", "delay_s"),
     "result_doubted": ("doubt", "said"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }

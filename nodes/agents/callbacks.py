@@ -22,10 +22,13 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 
 from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
-from nodes.llm.ask import COUNTED, usage_of
+from nodes.llm.ask import COUNTED, AskedModel, explain, headers_of, is_of_provider, usage_of
 from nodes.llm.cut_off import CUT_OFF_ONCE, doubt_of_end, is_cut_off
+from nodes.llm.server import address_in
 from nodes.llm.tokens import prompt_tokens
+from nodes.runtime.calling import Parked
 from nodes.runtime.nesting import OuterReservation
+from nodes.runtime.turns import Turn, patience, turn
 from state.errors import AgentFailed
 from state.record import Doubt, Usage
 
@@ -39,6 +42,8 @@ class ModelCall:
     """Tokens of the prompt, estimated."""
     model: str = ""
     """What people call it."""
+    server: str = ""
+    """The address of its server."""
     cap: int | None = None
     """The longest reply it was made for, where its maker set one."""
     is_counted: bool = False
@@ -171,6 +176,7 @@ def _call(call_id: UUID, about: Mapping[str, Any], given: Any, more: Mapping[str
             id=call_id,
             size=sum(prompt_tokens(batch, params.get("tools") or ()) for batch in given),
             model=str(marks.get("ls_model_name") or params.get("model") or about.get("name") or ""),
+            server=address_in(about, str(marks.get("ls_provider") or "")),
             cap=next((cap for cap in (*told, marks.get("ls_max_tokens")) if isinstance(cap, int) and cap > 0), None),
             is_counted=COUNTED in (more.get("tags") or ()),
         )
@@ -198,30 +204,44 @@ class BudgetCallbacks(AgentCallbacks):
         self._is_cut_off = False
         """Whether the last reply was."""
         self._invocation = invocation
-        self._open: dict[UUID, tuple[AsyncExitStack, OuterReservation]] = {}
-        self._sizes: dict[UUID, int] = {}
-        """Tokens of the prompts of calls, estimated."""
+        self._open: dict[UUID, tuple[AsyncExitStack, OuterReservation, Turn]] = {}
+        self._asked: dict[UUID, ModelCall] = {}
+        self._failed: tuple[Exception, ModelCall] | None = None
+        """What the last call that failed has raised."""
         self._unreserved: set[UUID] = set()
         """Calls that were made at once, until they are settled."""
         self._told: dict[UUID, Usage] = {}
         """Tokens of those that have ended."""
 
     async def on_start(self, call: Call) -> None:
-        """Reserve; AgentFailed of class `limit` when there is no room."""
+        """Wait for the call's turn and reserve; AgentFailed of class `limit` when there is no room."""
         if isinstance(call, ModelCall) and self._is_to_count(call):
             self._check_limits()
-            self._sizes[call.id] = call.size
-            stack, invocation = AsyncExitStack(), self._invocation
-            reserving = invocation.execution.budget.call(
-                invocation.charged_task, invocation.spec.name, call.size, call.cap, model=call.model, is_fixed=True
-            )
-            self._open[call.id] = (stack, await stack.enter_async_context(reserving))
+            self._asked[call.id] = call
+            invocation = self._invocation
+            run, last = invocation.execution.run, patience(invocation.execution.run, invocation.spec.limits.timeout_s)
+            async with AsyncExitStack() as stack:
+                own = await stack.enter_async_context(turn(run, call.server, last, self._safe_point))
+                reserving = invocation.execution.budget.call(
+                    invocation.charged_task, invocation.spec.name, call.size, call.cap, model=call.model, is_fixed=True
+                )
+                room = await stack.enter_async_context(reserving)
+                self._open[call.id] = (stack.pop_all(), room, own)
+
+    async def _safe_point(self) -> None:
+        if self._invocation.execution.signals.is_stopping:
+            raise Parked(conversation=self._invocation.place)
 
     def on_start_sync(self, call: Call) -> None:
         """Nothing is reserved, because room could not be waited for: it is there now, or the call is refused."""
         if isinstance(call, ModelCall) and self._is_to_count(call):
             self._check_limits()
-            self._sizes[call.id] = call.size
+            self._asked[call.id] = call
+            services = self._invocation.execution.run.services
+            if left := services.servers.left(call.server, services.clock.now()):
+                raise AgentFailed(
+                    f"{call.server} asks to wait {left:.3g} s, which a call without `await` cannot", "transient"
+                )
             budget = self._invocation.execution.budget
             unsettled = self._unsettled + Usage(calls=len(self._unreserved))
             if why := budget.refusal_now(self._invocation.spec.name, call.size, call.cap, call.model, unsettled):
@@ -231,7 +251,7 @@ class BudgetCallbacks(AgentCallbacks):
     def on_end_sync(self, call_id: UUID, made: object) -> None:
         """Remember what it used until it is settled."""
         if call_id in self._unreserved and isinstance(made, LLMResult):
-            used = _used(made, self._sizes.get(call_id, 0))
+            used = _used(made, self._asked[call_id].size)
             self._told[call_id] = used.model_copy(update={"calls": 0})
 
     @property
@@ -240,7 +260,10 @@ class BudgetCallbacks(AgentCallbacks):
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
-        used = _used(made, self._sizes.pop(call_id, 0)) if isinstance(made, LLMResult) else None
+        call = self._asked.pop(call_id, None)
+        used = _used(made, call.size if call else 0) if isinstance(made, LLMResult) else None
+        if call and isinstance(made, Exception):
+            self._failed = made, call
         if isinstance(made, LLMResult) and (call_id in self._unreserved or call_id in self._open):
             self._is_cut_off = bool((message := _message(made)) and is_cut_off(message))
         if call_id in self._unreserved:
@@ -251,8 +274,12 @@ class BudgetCallbacks(AgentCallbacks):
                 self._invocation.charged_task, self._invocation.spec.name, used or Usage(calls=1)
             )
         elif found := self._open.pop(call_id, None):
-            stack, room = found
+            stack, room, own = found
             room.used = used
+            if isinstance(made, BaseException):
+                own.refused(headers_of(made))
+            elif used:
+                own.answered({})
             self.used += used or Usage(calls=1)
             await stack.aclose()
 
@@ -264,10 +291,19 @@ class BudgetCallbacks(AgentCallbacks):
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Within this, model calls are this agent's, and not those of one that it works for."""
+        """Within this, model calls are this agent's, and not those of one that it works for.
+
+        Raises:
+            ModelFailed: in place of what a model has raised, where the agent lets that through.
+        """
         token = _innermost.set(self)
         try:
             yield
+        except Exception as error:
+            if self._failed and self._failed[0] in _causes(error) and is_of_provider(self._failed[0]):
+                broke, call = self._failed
+                raise explain(broke, AskedModel(call.model, call.server)) from error
+            raise
         finally:
             _innermost.reset(token)
 
@@ -288,6 +324,12 @@ class BudgetCallbacks(AgentCallbacks):
             raise AgentFailed(f"it reached its limit of {limits.iterations} model calls", "limit")
         if limits.tokens is not None and self.used.total_tokens >= limits.tokens:
             raise AgentFailed(f"it reached its limit of {limits.tokens} tokens", "limit")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _used(made: LLMResult, prompt: int) -> Usage:

@@ -56,6 +56,7 @@ def _nesting(invocation: Invocation, depth_limit: int) -> OuterRun:
         budget=execution.budget,
         signals=execution.signals,
         concurrency=execution.concurrency,
+        servers=execution.run.services.servers,
         folder=nested_folder(execution.run.folder, invocation.charged_task),
         task_id=invocation.charged_task,
         agent=invocation.spec.name,

@@ -18,8 +18,9 @@ from collections.abc import Awaitable, Callable
 from langgraph.errors import GraphBubbleUp, GraphRecursionError
 
 from nodes.agents.invocation import Invocation, kind_of
+from nodes.policy.failures import failure_of
 from nodes.runtime.calling import CANCELLED, ENDED, HandOver, Parked, first_of_group, is_an_end
-from state.errors import AgentFailed, FailureClass, ToolRefused
+from state.errors import AgentFailed, FailureClass, ModelFailed, ToolRefused
 from state.record import Failure, Outcome
 from state.text import as_unicode, in_words
 
@@ -67,6 +68,8 @@ def _defeated(invocation: Invocation, error: BaseException) -> Outcome:
     match error:
         case AgentFailed():
             return failed(invocation, error.failure, str(error), error.__cause__)
+        case ModelFailed():
+            return failed(invocation, failure_of(error), str(error), error.__cause__)
         case ToolRefused():
             return failed(invocation, "permanent", str(error))
         case GraphRecursionError():

@@ -8,6 +8,7 @@ provider; keys are taken out of the quote.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -29,10 +30,12 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import GraphBubbleUp
 from pydantic import SecretStr
 
+from nodes.llm.bounds import current_bounds
 from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai, is_openai_error
+from nodes.llm.streaming import BrokenOff, TookTooLong, reply_of
 from nodes.llm.tokens import capped, message_tokens
-from state.errors import ModelFailed, ModelRejected, ModelUnavailable
+from state.errors import ModelFailed, ModelRejected, ModelUnavailable, ServerUnusable
 from state.record import Usage
 from state.text import all_unicode
 
@@ -49,13 +52,14 @@ async def ask(
 
     Raises:
         ModelUnavailable: it could not be asked now; another try may work.
+        ServerUnusable: its server did not answer in time.
         ModelRejected: it will not answer this, however often it is asked.
 
     """
     with explained(model):
         asked, more = capped(model)
         bound: Any = asked.bind_tools(tools) if tools else asked
-        reply = await bound.bind(**more).ainvoke(list(messages), {"tags": [COUNTED, *tags]})
+        reply = await reply_of(model, bound.bind(**more), messages, {"tags": [COUNTED, *tags]})
     return whole(reply, model)
 
 
@@ -64,15 +68,31 @@ def whole(reply: object, model: BaseChatModel) -> AIMessage:
 
     Raises:
         ModelUnavailable: it is no message, or the stream broke off before the finish reason.
+        ModelRejected: the provider has withheld it.
 
     """
     if not isinstance(reply, AIMessage):
         raise ModelUnavailable(f"{name_of(model)} returned {type(reply).__name__}, not a message; use another model")
-    if is_chat_openai(model) and not {"finish_reason", "status"} & reply.response_metadata.keys():
-        raise ModelUnavailable(f"{name_of(model)} stopped in the middle of its answer; try again")
+    about = dict(reply.response_metadata)
+    current_bounds().headers = _lower(about.pop("headers", None))
+    if is_chat_openai(model) and not {"finish_reason", "status"} & about.keys():
+        raise ModelUnavailable(_BROKEN_OFF.format(name_of(model)))
+    if finished := about.get("finish_reason"):
+        about["finish_reason"] = _once(str(finished))
+    if about.get("finish_reason") == "content_filter" and not reply.text.strip() and not reply.tool_calls:
+        raise ModelRejected(_WITHHELD.format(_server(model), name_of(model)))
+    reply = reply.model_copy(update={"response_metadata": about})
     said = {field: all_unicode(getattr(reply, field)) for field in SAID}
     changed = {field: value for field, value in said.items() if value != getattr(reply, field)}
     return reply.model_copy(update=changed) if changed else reply
+
+
+def _once(finished: str) -> str:
+    """A finish reason that came with several chunks, and was put together like text, as it was said."""
+    return next((word for word in _FINISHED if finished == word * (len(finished) // len(word))), finished)
+
+
+_FINISHED = ("stop", "length", "tool_calls", "content_filter")
 
 
 MOST_TOKENS = 10_000_000
@@ -103,6 +123,8 @@ def _possible(told: object, estimated: int) -> int:
 QUOTE_CHARS = 200
 """How much of what a provider said is passed on."""
 
+_BROKEN_OFF = "{} stopped in the middle of its answer; try again"
+_WITHHELD = "{} withheld the answer of {} (content filter); change the request"
 _KEY = re.compile(r"\bsk-[\w*.-]{3,}|(?<=Bearer )\S+")
 _STATUSES: dict[type[Exception], int] = {
     ModelAuthenticationError: 401,
@@ -110,7 +132,6 @@ _STATUSES: dict[type[Exception], int] = {
     ModelNotFoundError: 404,
     ModelInvalidRequestError: 400,
     ModelRateLimitError: 429,
-    ModelTimeoutError: 408,
     ModelAPIError: 500,
 }
 _TOO_LONG = re.compile(r"context_length_exceeded|exceed_context_size|(?:maximum|available) context (?:length|size)")
@@ -123,7 +144,8 @@ def explained(model: BaseChatModel) -> Iterator[None]:
     """Turn whatever a call of `model` raises into a `ModelFailed`; cancellation and LangGraph's own signals pass.
 
     Raises:
-        ModelUnavailable: transient: time-out, connection, 408, 409, 425, 429, 5xx, an answer that is none, the unknown.
+        ModelUnavailable: transient: connection, 408, 409, 425, 429, 5xx, an answer that is none, the unknown.
+        ServerUnusable: a time-out.
         ModelRejected: permanent: 401, 403, 404, 400, 422, a used-up quota, a request that is too long.
 
     """
@@ -132,23 +154,58 @@ def explained(model: BaseChatModel) -> Iterator[None]:
     except (ModelFailed, GraphBubbleUp):
         raise
     except Exception as error:  # noqa: BLE001 - the boundary to any provider's code
-        raise explain(error, model) from None
+        raise explain(error, asked_of(model)) from None
 
 
-def explain(error: Exception, model: BaseChatModel) -> ModelFailed:
+@dataclass(frozen=True)
+class AskedModel:
+    """The model that an error is about, as people are told of it."""
+
+    name: str
+    server: str
+    key: str = "its API key"
+    """What sets its key."""
+    secrets: tuple[str, ...] = ()
+    """What must not show."""
+
+
+def asked_of(model: BaseChatModel) -> AskedModel:
+    """The same of a chat model."""
+    key = "OPENAI_API_KEY" if hasattr(model, "openai_api_key") else "its API key"
+    kept = (value.get_secret_value() for value in vars(model).values() if isinstance(value, SecretStr))
+    return AskedModel(name_of(model), _server(model), key, tuple(filter(None, kept)))
+
+
+def explain(error: Exception, asked: AskedModel) -> ModelFailed:
     """`error` as one line for people, of the class that decides whether to try again."""
-    name, server, key = name_of(model), _server(model), _key_name(model)
-    said = _said(error, model)
+    name, server, key = asked.name, asked.server, asked.key
+    said = _said(error, asked.secrets)
     status = status_of(error)
     if is_too_long(error):
         return ModelRejected(f"the request is too long for {name}; use another model, or fewer sources{said}")
     if is_openai_error(error, "ContentFilterFinishReasonError"):
-        return ModelRejected(f"{server} withheld the answer of {name} (content filter); change the request")
+        return ModelRejected(_WITHHELD.format(server, name))
     if isinstance(error, NotImplementedError):
         return ModelRejected(f"{name} cannot do what is asked of it (it may lack tool calls); use another model{said}")
-    is_late = isinstance(error, TimeoutError) or is_openai_error(error, "APITimeoutError") or _timed_out(error)
-    if status == HTTPStatus.REQUEST_TIMEOUT or is_late:
-        return ModelUnavailable(f"{server} did not answer in time; try again, or use a faster model")
+    is_late = (
+        isinstance(error, (TimeoutError, ModelTimeoutError))
+        or is_openai_error(error, "APITimeoutError")
+        or _timed_out(error)
+    )
+    if isinstance(error, TookTooLong):
+        return ServerUnusable(
+            f"{server} was still answering after {error.seconds:g} s (call_timeout_s); use a faster model, or a smaller"
+            " max_tokens"
+        )
+    if isinstance(error, BrokenOff):
+        return ModelUnavailable(f"{_BROKEN_OFF.format(name)}{said}")
+    if is_late:
+        return ServerUnusable(
+            f"{server} did not answer in time: nothing came for as long as is waited (BATON_MODEL_TIMEOUT_S); use a"
+            " faster model, or wait longer"
+        )
+    if status == HTTPStatus.REQUEST_TIMEOUT:
+        return ModelUnavailable(f"{server} did not answer in time (HTTP 408); try again, or use a faster model")
     if status is not None:
         return _by_status(status, error, (name, server, key, said))
     is_cut_off = isinstance(error, (ModelConnectionError, OSError)) or is_openai_error(error, "APIConnectionError")
@@ -160,6 +217,12 @@ def explain(error: Exception, model: BaseChatModel) -> ModelFailed:
             f"{server} answered with something that is not a chat completion; is the address right?{said}"
         )
     return ModelUnavailable(f"{name} failed with {type(error).__name__}; try again, or use another model{said}")
+
+
+def is_of_provider(error: Exception) -> bool:
+    """Whether a provider, or the way there, has gone wrong: not code that stands around the call."""
+    by_client = isinstance(error, (ModelConnectionError, ModelTimeoutError)) or is_openai_error(error, "OpenAIError")
+    return by_client or status_of(error) is not None or _module(error) in _TRANSPORTS
 
 
 def is_too_long(error: Exception) -> bool:
@@ -177,6 +240,15 @@ def status_of(error: Exception) -> int | None:
     return next((status for kind, status in _STATUSES.items() if isinstance(error, kind)), None)
 
 
+def headers_of(error: BaseException) -> dict[str, str]:
+    """The headers of the response behind `error`, names in lower case; empty if there is none."""
+    return _lower(getattr(getattr(error, "response", None), "headers", None))
+
+
+def _lower(headers: object) -> dict[str, str]:
+    return {str(name).lower(): str(value) for name, value in headers.items()} if isinstance(headers, Mapping) else {}
+
+
 def name_of(model: BaseChatModel) -> str:
     """What people call this model: `gpt-4o-mini`, `offline`."""
     for attribute in ("model_name", "model", "model_id"):
@@ -191,9 +263,11 @@ def _by_status(status: int, error: Exception, words: tuple[str, str, str, str]) 
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         if getattr(error, "code", None) == "insufficient_quota":
             return ModelRejected(f"the quota of this key at {server} is used up; check plan and billing, or {key}")
-        return ModelUnavailable(f"{server} is busy or its rate limit is reached; try again {_when(error)}{said}")
+        return ModelUnavailable(
+            f"{server} is busy or its rate limit is reached; try again {_when(error)}{said}", headers_of(error)
+        )
     if status in {HTTPStatus.CONFLICT, HTTPStatus.TOO_EARLY} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return ModelUnavailable(f"{server} could not answer (HTTP {status}); try again later{said}")
+        return ModelUnavailable(f"{server} could not answer (HTTP {status}); try again later{said}", headers_of(error))
     if status == HTTPStatus.UNAUTHORIZED:
         return ModelRejected(f"{server} refused the key; check {key}")
     if status == HTTPStatus.FORBIDDEN:
@@ -211,25 +285,19 @@ def _server(model: BaseChatModel) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
-def _key_name(model: BaseChatModel) -> str:
-    return "OPENAI_API_KEY" if hasattr(model, "openai_api_key") else "its API key"
-
-
-def _said(error: Exception, model: BaseChatModel) -> str:
+def _said(error: Exception, secrets: Sequence[str]) -> str:
     body = getattr(error, "body", None)
     told = body.get("message") if isinstance(body, dict) else None
     line = " ".join((told if isinstance(told, str) else str(error)).split())
-    for value in vars(model).values():
-        if isinstance(value, SecretStr) and value.get_secret_value():
-            line = line.replace(value.get_secret_value(), "***")
+    for secret in secrets:
+        line = line.replace(secret, "***")
     line = _KEY.sub("***", line)
     cut = line if len(line) <= QUOTE_CHARS else line[: QUOTE_CHARS - 1] + "…"
     return f" ({cut})" if cut else ""
 
 
 def _when(error: Exception) -> str:
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    seconds = str(headers.get("retry-after", ""))
+    seconds = headers_of(error).get("retry-after", "")
     return f"in {seconds} s" if seconds.isdecimal() else "later"
 
 

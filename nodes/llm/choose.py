@@ -120,9 +120,10 @@ class _Maker:
             api_key=self.key or SecretStr(NO_KEY),
             base_url=self.url or OPENAI_URL,
             timeout=self.timeout_s,
-            stream_chunk_timeout=self.timeout_s,
+            stream_chunk_timeout=None,  # signs of life that are no text count, too
             max_retries=0,
             stream_usage=True,
+            include_response_headers=True,
             temperature=0,
             # LangChain shares one pool of connections among event loops; one kept open would fail in the next loop.
             default_headers={"Connection": "close"},

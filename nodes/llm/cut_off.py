@@ -4,6 +4,7 @@ import re
 
 from langchain_core.messages import AIMessage
 
+from nodes.policy.headings import without_thoughts
 from state.record import Doubt
 
 _FIELDS = ("finish_reason", "stop_reason", "done_reason")
@@ -36,7 +37,7 @@ def doubt_of_end(agent: str, task_id: str, why: str) -> Doubt:
 
 def rest_of(message: AIMessage) -> str:
     """How the model is asked for what is missing of a reply; empty where nothing is."""
-    return (GO_ON if message.text.strip() else SHORTER) if is_cut_off(message) else ""
+    return (GO_ON if without_thoughts(message.text).strip() else SHORTER) if is_cut_off(message) else ""
 
 
 LONGEST_OVERLAP = 400
@@ -47,9 +48,11 @@ BEGINNING = 60
 
 
 def both(first: str, second: str) -> str:
-    """Both halves as one text: what the second repeats of the first stands there once."""
+    """Both halves as one text: what the second repeats stands there once, a first half of mere thoughts not at all."""
     begun = second.lstrip()
-    if not first.strip() or (len(first) >= BEGINNING and begun.startswith(first.lstrip()[:BEGINNING])):
+    if not without_thoughts(first).strip() or (
+        len(first) >= BEGINNING and begun.startswith(first.lstrip()[:BEGINNING])
+    ):
         return begun
     for length in range(min(LONGEST_OVERLAP, len(first), len(begun)), SHORTEST_OVERLAP - 1, -1):
         if first.rstrip().endswith(begun[:length]):

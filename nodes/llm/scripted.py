@@ -209,14 +209,24 @@ def _call(step: Mapping[str, Any], fallback_id: str) -> ToolCall:
     return ToolCall(name=step["name"], args=dict(step["args"]), id=step.get("id") or fallback_id, type="tool_call")
 
 
+MOST_CHUNKS = 1000
+"""Of a stream: words, or several words each where there are more."""
+
+
 def _chunks(message: AIMessage) -> Iterator[AIMessageChunk]:
-    for token in re.findall(r"\s*\S+|\s+$", str(message.text)):
-        yield AIMessageChunk(content=token)
+    words = re.findall(r"\s*\S+|\s+$", str(message.text))
+    size = -(-len(words) // MOST_CHUNKS) or 1
+    for start in range(0, len(words), size):
+        yield AIMessageChunk(content="".join(words[start : start + size]))
     yield AIMessageChunk(
         content="",
         tool_call_chunks=[
             tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
             for index, call in enumerate(message.tool_calls)
+        ]
+        + [
+            tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=index)
+            for index, call in enumerate(message.invalid_tool_calls, len(message.tool_calls))
         ],
         usage_metadata=message.usage_metadata,
         response_metadata=message.response_metadata,

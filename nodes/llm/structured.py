@@ -20,8 +20,9 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from nodes.llm.ask import COUNTED, explained, is_too_long, name_of, status_of, usage_of, whole
 from nodes.llm.cut_off import is_cut_off
-from nodes.llm.openai import is_chat_openai, is_openai_error
+from nodes.llm.openai import is_chat_openai
 from nodes.llm.sections import Section, render
+from nodes.llm.streaming import reply_of
 from nodes.llm.tokens import capped, current_cap, prompt_tokens
 from state.errors import ReplyUnusable
 from state.record import Usage
@@ -191,17 +192,14 @@ async def _asked(
     asked, more = capped(model)
     bound: Any = asked
     if form == "schema":
-        bound = asked.bind(response_format=_response_format(schema), stream=False)
+        # In the body, as it is: LangChain streams a `response_format` by another way, which refuses what was cut off.
+        given = more.pop("extra_body", None) or getattr(model, "extra_body", None) or {}
+        more["extra_body"] = {**given, "response_format": _response_format(schema)}
     elif form == "tool":
         bound = asked.bind_tools([schema], tool_choice=schema.__name__)
     else:
         messages = [*messages, HumanMessage(_in_words(schema))]
-    try:
-        message = whole(await bound.bind(**more).ainvoke(list(messages), {"tags": _HIDDEN}), model)
-    except Exception as error:
-        if is_openai_error(error, "LengthFinishReasonError"):
-            return _cut_off(error, form)
-        raise
+    message = whole(await reply_of(model, bound.bind(**more), messages, {"tags": _HIDDEN}), model)
     return RawReply(
         form=form,
         texts=_texts(message),
@@ -214,15 +212,6 @@ def _texts(message: AIMessage) -> list[str]:
     called = [json.dumps(call["args"]) for call in message.tool_calls]
     broken = [call["args"] or "" for call in message.invalid_tool_calls]
     return [text for text in (*called, *broken, str(message.text)) if text.strip()]
-
-
-def _cut_off(error: Any, form: Form) -> RawReply:
-    """What had arrived when the reply became too long; OpenAI's client raises it."""
-    counted = error.completion.usage
-    used = (counted.prompt_tokens, counted.completion_tokens) if counted else (0, current_cap())
-    text = error.completion.choices[0].message.content or ""
-    usage = Usage(input_tokens=used[0], output_tokens=used[1], calls=1)
-    return RawReply(form=form, texts=[text], cut_off=True, usage=usage)
 
 
 def _refuses_form(error: Exception) -> bool:

@@ -5,21 +5,19 @@ letter, and more tokens), and each message has four more around it. What provide
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from nodes.llm.bounds import current_bounds
 from nodes.llm.openai import is_at_openai, is_chat_openai
 
 BYTES_PER_TOKEN = 4
 PER_MESSAGE = 4
 """Tokens that the form of a chat adds to each message."""
-_cap: ContextVar[int | None] = ContextVar("reply_cap", default=None)
 
 
 def tokens_in(text: str) -> int:
@@ -43,19 +41,9 @@ def message_tokens(message: BaseMessage | str) -> int:
     )
 
 
-@contextmanager
-def reply_cap(tokens: int | None) -> Iterator[None]:
-    """Within this, models are asked for replies of at most so many tokens; None: as many as they like."""
-    token = _cap.set(tokens)
-    try:
-        yield
-    finally:
-        _cap.reset(token)
-
-
 def current_cap() -> int:
     """The cap within which models are asked here; 0 if there is none."""
-    return _cap.get() or 0
+    return current_bounds().cap or 0
 
 
 def own_cap(model: object) -> int | None:
@@ -65,12 +53,12 @@ def own_cap(model: object) -> int | None:
 
 
 def capped(model: BaseChatModel) -> tuple[BaseChatModel, dict[str, Any]]:
-    """The model with the cap of `reply_cap`, and what is to be bound to it besides.
+    """The model with the cap of `bounded`, and what is to be bound to it besides.
 
     Servers of OpenAI's protocol all know `max_tokens`; OpenAI itself wants `max_completion_tokens`, which LangChain
     makes of it, and some models have a field of their own for it.
     """
-    cap = _cap.get()
+    cap = current_bounds().cap
     if cap is None:
         return model, {}
     cap = min(cap, own_cap(model) or cap)

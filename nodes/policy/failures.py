@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from state.errors import FailureClass
+from state.errors import FailureClass, ModelFailed, ModelUnavailable, ServerUnusable
 from state.policy import Policy
 from state.record import TaskRecord
 
@@ -15,7 +15,15 @@ def time_for_try(own_s: float, policy: Policy) -> float:
 
 
 RETRIED: frozenset[FailureClass] = frozenset({"transient", "timeout", "declared", "invalid"})
-"""Classes that another try may cure. `permanent` is not, `limit` is not."""
+"""Classes that another try may cure. `permanent` is not, `limit` is not, `server` is not for now."""
+
+
+def failure_of(error: ModelFailed) -> FailureClass:
+    """The class of an agent's failure whose model could not be used."""
+    if isinstance(error, ServerUnusable):
+        return "server"
+    return "transient" if isinstance(error, ModelUnavailable) else "rejected"
+
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0

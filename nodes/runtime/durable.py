@@ -20,11 +20,15 @@ from langgraph.func import task
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt, StateSnapshot
 
-from nodes.llm.tokens import reply_cap
+from nodes.llm.bounds import bounded
+from nodes.llm.server import address_of
 from nodes.policy.failures import retry_delay
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import RunContext
 from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.signals import is_stop_waiting
+from nodes.runtime.turns import Turn, in_turn
 from state.errors import ModelUnavailable
 from state.policy import Reply
 from state.record import Usage
@@ -44,14 +48,14 @@ def own_calls(run: RunContext, budget: Budget, prompt: int, reply: Reply) -> Cal
 
     Raises:
         BudgetUsedUp: by the function, when a limit of the run leaves no room.
+        Parked: by the function, when the run is stopped while the model's server is waited for.
     """
     size = prompt
 
     async def call(thunk: Thunk) -> Json:
         nonlocal size
         async with budget.supervising(size, reply) as room:
-            with reply_cap(room.cap):
-                made = await _patiently(run, thunk)
+            made = await _patiently(run, thunk, room.cap)
             room.used = Usage.model_validate(made["usage"])
         size += room.used.output_tokens + OBJECTION
         return made
@@ -72,12 +76,27 @@ async def recorded_step(name: str, thunk: Thunk) -> Json:
     return kept
 
 
-async def _patiently(run: RunContext, thunk: Thunk) -> Json:
+PATIENCE_S = 600
+"""Seconds that one of the supervisor's own calls may wait for its server; agents have limits of their own."""
+
+
+async def _patiently(run: RunContext, thunk: Thunk, cap: int) -> Json:
     """The call, tried again while the model is merely unavailable, as often as the policy grants."""
-    number = 1
+
+    async def once(own: Turn) -> Json:
+        with bounded(cap, run.policy.call_timeout_s) as bounds:
+            made = await thunk()
+        own.answered(bounds.headers)
+        return made
+
+    async def safe_point() -> None:
+        if (run.outer and run.outer.signals.is_stopping) or await is_stop_waiting(run.store, run.thread_id):
+            raise Parked
+
+    server, number = address_of(run.services.models.default), 1
     while True:
         try:
-            return await thunk()
+            return await in_turn(run, server, once, PATIENCE_S, safe_point)
         except ModelUnavailable:
             if number >= run.policy.max_attempts:
                 raise

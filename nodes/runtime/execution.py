@@ -1,7 +1,7 @@
 """The execution context that all agents of a superstep share, and `catch_up`: signals applied between supersteps."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -13,10 +13,12 @@ from nodes.policy.plans import choose_mode, parse_plan
 from nodes.policy.takeover import dropped, handed_back
 from nodes.runtime.approvals import Approvals, questions_for
 from nodes.runtime.budget import Budget
+from nodes.runtime.calling import Parked
 from nodes.runtime.context import RunContext
 from nodes.runtime.ledger import NestedLedger, SideEffectLedger
 from nodes.runtime.listener import Listener
 from nodes.runtime.nesting import ConcurrencyLimit, Ledger
+from nodes.runtime.recorded import Recorded
 from nodes.runtime.records import Records
 from nodes.runtime.signals import SignalState
 from state.approval import POLICY, Decision
@@ -40,6 +42,7 @@ class ExecutionContext:
     """Room for agents at work."""
     saver: BaseCheckpointSaver[str]
     """For graphs on threads of their own; in memory only where the run has no checkpointer and cannot wait anyway."""
+    recorded: Recorded
     records: Records = field(default_factory=Records)
     outcomes: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -48,8 +51,15 @@ class ExecutionContext:
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing can run any more until a human answers."""
 
+    on_end: Callable[[Outcome], None] = lambda _: None
+    """Told how a task ended, as soon as that is on disk."""
     awaiting: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
+
+    async def safe_point(self) -> None:
+        """Parked, where the run is paused or taken over."""
+        if self.signals.is_stopping:
+            raise Parked
 
     def stop_if_idle(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then goes to the `approve` node."""
@@ -68,7 +78,10 @@ def open_execution(run: RunContext) -> ExecutionContext:
     effects = NestedLedger(run.outer) if run.outer else SideEffectLedger(run.store, run.thread_id, run.services.clock)
     concurrency = ConcurrencyLimit(run.policy.max_parallel, run.outer.concurrency if run.outer else None)
     saver = run.saver or InMemorySaver()
-    return ExecutionContext(run, signals, budget, listener, effects, questions, concurrency, saver, records=records)
+    recorded = Recorded(run.store, run.thread_id, run.scope)
+    return ExecutionContext(
+        run, signals, budget, listener, effects, questions, concurrency, saver, recorded, records=records
+    )
 
 
 def open_signals(run: RunContext) -> SignalState:

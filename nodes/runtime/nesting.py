@@ -16,6 +16,7 @@ from typing import Protocol, cast
 from langgraph.store.base import PutOp
 
 from nodes.runtime.journal import Journal
+from nodes.runtime.servers import Servers
 from nodes.runtime.signals import SignalState
 from state.approval import Approval, Decision
 from state.event import Event, EventKind
@@ -135,6 +136,7 @@ class OuterRun:
     budget: OuterBudget
     signals: SignalState
     concurrency: ConcurrencyLimit
+    servers: Servers
     folder: Path
     """Where its files go: below the outer run's."""
     task_id: str
@@ -187,6 +189,10 @@ class NestedJournal(Journal):
             data=data,
             also=also,
         )
+
+    async def flush(self) -> None:
+        """Write what could wait, outside."""
+        await self._outer.journal.flush()
 
     def row(self, name: str, value: Json) -> PutOp:
         """A row of the outer board: what it asks stands there by the ids by which it is answered outside."""

@@ -16,6 +16,7 @@ from langgraph.store.memory import InMemoryStore
 from nodes.llm.choose import Models
 from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
 from state.agent import Team
 from state.policy import Policy
@@ -55,6 +56,8 @@ class Services:
     """Folder below which each thread gets its own."""
     max_source_bytes: int = MAX_SOURCE_BYTES
     """Bytes over which a source file is left out."""
+    keep_history: bool = False
+    """Whether the checkpoints of a run stay when it has ended; else only the last one does."""
     door: str = ""
     """The way runs come in, where it matters later: the server sets it."""
     source_roots: tuple[Path, ...] | None = None
@@ -63,6 +66,8 @@ class Services:
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)
     """Tells people that they are asked."""
+    servers: Servers = field(default_factory=Servers)
+    """Servers of models, with what they ask for."""
     seals: Seals = field(default_factory=Seals)
     """How the audit log is sealed."""
     mcp: McpShelf = field(default_factory=McpShelf)
@@ -70,9 +75,9 @@ class Services:
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""
 
-    def below(self, clock: Clock) -> "Services":
+    def below(self, clock: Clock, servers: Servers) -> "Services":
         """The same for a supervisor that works for another: with that one's clock, and people hear from it alone."""
-        return replace(self, clock=clock, notifier=Nobody())
+        return replace(self, clock=clock, servers=servers, notifier=Nobody())
 
 
 class SupervisorGraph(StateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):

@@ -49,6 +49,14 @@ async def waiting(store: BaseStore, thread_id: str) -> list[Waiting]:
     return [(item.key, item.value) for item in await read_all(store, space("signals", thread_id))]
 
 
+async def is_stop_waiting(store: BaseStore, thread_id: str) -> bool:
+    """Whether somebody has asked the run to stop, and nobody has handled it yet."""
+    return any(raw.get("kind") in STOPS for _, raw in await waiting(store, thread_id))
+
+
+STOPS = ("pause", "takeover", "cancel")
+
+
 @dataclass(frozen=True)
 class Handled:
     """A signal that was looked at, and what came of it."""

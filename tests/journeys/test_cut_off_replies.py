@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableLambda
 
 from nodes.llm.cut_off import both, is_cut_off
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Limits
 from state.errors import ModelRejected, ModelUnavailable
 from state.replies import PlanDraft, Review, TaskDraft
 from state.run import Run
@@ -66,8 +66,9 @@ async def test_the_rest_is_asked_for_again_while_the_model_is_busy() -> None:
     assert (run.tasks[0].result, run.doubts) == ("It grew from 2019 to 2024.", [])
 
 
-async def test_a_reply_that_was_cut_off_before_it_said_anything_is_asked_for_shorter() -> None:
-    run, model = await works(cut(""), "It grew.")
+@pytest.mark.parametrize("first", ["", " \n", "<think>The user wants to know whether it grew. Let me"])
+async def test_a_reply_that_was_cut_off_before_it_said_anything_is_asked_for_shorter(first: str) -> None:
+    run, model = await works(cut(first), "It grew.")
 
     assert (run.tasks[0].result, run.doubts) == ("It grew.", [])
     assert "Answer again, briefly" in str(model.calls[1].messages[-1].text)
@@ -78,6 +79,29 @@ async def test_where_no_call_is_left_what_there_is_is_delivered() -> None:
 
     assert (run.status, statuses(run), doubts(run)) == ("complete", {"a": "done"}, [("limited", "a")])
     assert len(model.calls) == 1
+
+
+async def test_what_a_human_puts_in_its_place_is_in_no_doubt() -> None:
+    model = ScriptedModel({WORK: [cut("It grew from 2019"), cut("to 2024, and so\nConfidence: 0.2")]})
+    async with opened(ADA, model=model, max_iterations=0) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        given: dict[str, Any] = {"type": "edit", "args": {"result": "It grew by half."}}
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: given})
+
+    assert (run.status, run.tasks[0].result, run.doubts) == ("complete", "It grew by half.", [])
+
+
+async def test_the_last_answer_of_an_agent_at_its_limit_may_be_cut_off_as_well() -> None:
+    call = {"name": "calculate", "args": {"expression": "1+1"}}
+    model = ScriptedModel({WORK: [call, cut("It grew from 2019 to")]})
+    team = AgentSpec(name="ada", role="generalist", tools=["calculate"], limits=Limits(iterations=2))
+    async with opened(team, model=model, max_iterations=0, oversight="on_the_loop") as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert [doubt.said.partition(":")[2].strip()[:30] for doubt in run.doubts] == [
+        "its last reply was cut off by ",
+        "it reached its limit of 2 mode",
+    ]
 
 
 async def test_the_editors_text_is_gone_on_with_once() -> None:

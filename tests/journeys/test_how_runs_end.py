@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -17,8 +17,10 @@ from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief
 from state.errors import AgentFailed
+from state.record import DoubtKind
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
+from state.signal import Takeover
 from tests.runs import agent, opened, plan
 
 THREAD = "t"
@@ -60,6 +62,11 @@ async def replaced(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
     return await answered(sup, run, {"type": "edit", "args": {"result": "It grew by half."}})
 
 
+async def done_by_hand(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
+    await sup.signal(THREAD, Takeover(by="ana"))
+    return await sup.hand_back(THREAD, {"p": "published by hand"}, by="ana")
+
+
 async def nobody_answered(sup: Supervisor, run: Run, clock: HeldClock) -> Run:
     assert run.status == "waiting"
     clock.time += 1801
@@ -80,6 +87,8 @@ class Story:
     """What the model of the agent plays; without one the agent is a function."""
     then: Then = nothing
     policy: tuple[tuple[str, Any], ...] = ()
+    is_over: bool = True
+    """Whether there is nothing left to go on with."""
 
 
 BROKEN, OPTIONAL = {"id": "broken"}, {"id": "broken", "required": False}
@@ -106,6 +115,9 @@ STORIES = {
     "too much fails": Story(plan("a", "broken", "broken2", "broken3"), "failed", 1, error="at 3 the run stops"),
     "nothing is delivered": Story(plan(OPTIONAL), "failed", 1, error="no task delivered", report="it broke"),
     "a human does what is in doubt": Story(plan("unsure"), "complete", 0, report="It grew by half.", then=replaced),
+    "a human does required work": Story(
+        plan("a", PUBLISH), "complete", 0, report="published by hand", then=done_by_hand
+    ),
     "nobody answers": Story(plan("unsure"), "complete", 0, ("silence",), report="may have", then=nobody_answered),
     "nobody is asked": Story(
         plan("unsure"), "complete", 0, ("confidence",), report=UNSURE, policy=(("oversight", "on_the_loop"),)
@@ -134,7 +146,13 @@ STORIES = {
         plan("a"), "complete", 0, ("limited",), report="It grew from 2019 to", script={**WRITES, DOES_A: CUT}
     ),
     "a plan cannot be read": Story(
-        None, "failed", 1, error="no usable PlanDraft in 3 replies", report="0 of 0 tasks", script={PLANS: "Hello!"}
+        None,
+        "failed",
+        1,
+        error="no usable PlanDraft in 3 replies",
+        report="0 of 0 tasks",
+        script={PLANS: "Hello!"},
+        is_over=False,
     ),
     "a plan cannot be paid": Story(
         None, "failed", 1, error="is used up", report="0 of 0", script={PLANS: DRAFT}, policy=(("token_budget", 9),)
@@ -164,6 +182,7 @@ async def test_a_run_ends_as_it_should(name: str, tmp_path: Path, capsys: pytest
 
     assert (run.status, code, tuple(doubt.kind for doubt in run.doubts)) == (story.status, story.code, story.doubts)
     assert (story.error or "") in (run.error or "")
+    assert (run.has_ended, run.hint) == (story.is_over, [] if story.is_over else ["resume"])
     assert (run.error is None) == (story.error is None)
     assert story.report in (run.report or "")
     assert [event.data.get("doubt") for event in events[: len(run.doubts)]] == list(story.doubts)
@@ -189,3 +208,9 @@ async def test_what_is_in_doubt_inside_a_nested_supervisor_is_in_doubt_outside()
     assert (run.status, [(doubt.kind, doubt.task_id) for doubt in run.doubts]) == ("complete", [("refused", "outer")])
     assert run.warnings[0].startswith("in outer: a was sent back in the last round of review (Say which year.)")
     assert [event.path for event in events] == [["unit"], []]
+
+
+def test_the_readme_names_every_kind_of_doubt() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+    assert [kind for kind in get_args(DoubtKind) if f"`{kind}`" not in readme] == []

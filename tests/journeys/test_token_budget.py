@@ -58,7 +58,7 @@ class Writer(BaseChatModel):
         read += sum(tokens_in(json.dumps(tool)) for tool in kwargs.get("tools") or ())
         self._calls.append((read, written))
         told = {"true": (read, written)}.get(self.usage, (self.usage, self.usage)) if self.usage is not None else None
-        message = AIMessage("wor " * written, response_metadata={"finish_reason": "length" if cap else "stop"})
+        message = AIMessage("wor " * written, response_metadata={"finish_reason": ("stop", "length")[cap == written]})
         if told:
             message.usage_metadata = UsageMetadata(input_tokens=told[0], output_tokens=told[1], total_tokens=sum(told))
         return ChatResult(generations=[ChatGeneration(message=message)])

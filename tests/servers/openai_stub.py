@@ -37,6 +37,10 @@ class Say:
     """Tool calls: name, and arguments (a text is sent as it is, valid or not)."""
     finish: str | None = None
     usage: tuple[int, int] | None = (11, 7)
+    every_s: float = 0.0
+    """Seconds between two chunks of a stream."""
+    streams: bool = True
+    """False: everything at once, also where a stream was asked for."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,15 @@ class Raw:
 
 
 @dataclass(frozen=True)
+class Events:
+    """A stream of these bytes, piece by piece, and its proper end."""
+
+    pieces: Sequence[bytes]
+    every_s: float = 0.0
+    """Seconds between two pieces."""
+
+
+@dataclass(frozen=True)
 class Hang:
     """No answer until the server is closed."""
 
@@ -72,7 +85,7 @@ class Hangup:
     """Ends the stream as if it were complete, but without finish reason and `[DONE]`."""
 
 
-Behaviour = str | Say | Failure | Raw | Hang | Hangup
+Behaviour = str | Say | Failure | Raw | Events | Hang | Hangup
 
 
 class OpenAIStub:
@@ -172,8 +185,11 @@ class _Handler(BaseHTTPRequestHandler):
         match behaviour:
             case str():
                 self._act(Say(behaviour), body)
-            case Say() if body.get("stream"):
-                self._stream(wire.chunks(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage))
+            case Say() if body.get("stream") and behaviour.streams:
+                events = wire.chunks(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage)
+                self._stream(events, every_s=behaviour.every_s)
+            case Events():
+                self._stream(behaviour.pieces, every_s=behaviour.every_s)
             case Say():
                 self._send(
                     200, wire.completion(body, behaviour.text, behaviour.calls, behaviour.finish, behaviour.usage)
@@ -194,19 +210,26 @@ class _Handler(BaseHTTPRequestHandler):
             events = wire.chunks(body, behaviour.text, (), None, None)[: behaviour.chunks]
             self._stream(events, ended=behaviour.politely)
 
-    def _stream(self, events: list[bytes], *, ended: bool = True) -> None:
+    def _stream(self, events: Sequence[bytes], *, ended: bool = True, every_s: float = 0.0) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for event in events:
-            self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+            if self.server.stub.closing.wait(every_s):
+                break
+            try:
+                self.wfile.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+            except OSError:  # whoever asked has gone
+                self.close_connection = True
+                return
         if ended:
             self.wfile.write(b"0\r\n\r\n")
 
     def _send(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+        given = {"content-type": "application/json", "date": self.date_time_string(), **(headers or {})}
+        self.send_response_only(status)
+        for name, value in given.items():
             self.send_header(name, value)
         self.send_header("content-length", str(len(content)))
         self.end_headers()

@@ -10,14 +10,20 @@ from collections.abc import Sequence
 from typing import Literal
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
 from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, name_of, usage_of
-from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, both, is_cut_off, rest_of
+from nodes.llm.bounds import bounded
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, both, is_cut_off, rest_of
 from nodes.llm.sections import Section, render
-from nodes.llm.tokens import prompt_tokens, reply_cap
+from nodes.llm.server import address_of
+from nodes.llm.tokens import prompt_tokens
+from nodes.policy.failures import failure_of
+from nodes.runtime.calling import Parked
+from nodes.runtime.turns import Turn, in_turn
 from state.agent import AgentSpec, Mail, ModelAt
 from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.record import Failure, Usage
@@ -76,30 +82,50 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     note = [HumanMessage(rest, additional_kwargs={REST: True})] if rest else [HumanMessage(LAST_CALL)] * bool(limited)
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
-        tools, spec = [] if limited or rest else context.tools, context.invocation.spec
-        size = prompt_tokens(messages, tools)
-        if rest and await context.invocation.execution.budget.refusal(size):
+        tools = [] if limited or rest else context.tools
+        if rest and await context.invocation.execution.budget.refusal(prompt_tokens(messages, tools)):
             return {"cut_off": CUT_OFF_FOR_GOOD, "failure": None}
-        async with context.invocation.execution.budget.call(
-            context.invocation.charged_task, spec.name, size, _cap(spec), model=name_of(context.model)
-        ) as room:
-            with reply_cap(room.cap):
-                reply = await ask(context.model, messages, tools=tools)
-            room.used = usage_of(reply, size, room.cap)
+        reply, spent = await _asked(context, messages, tools)
+    except Parked:
+        return {"halted": True}
     except ModelFailed as error:
         if rest and not isinstance(error, ModelUnavailable):
             return {"cut_off": f"{CUT_OFF_FOR_GOOD} ({error})", "failure": None}
-        return _failed("transient" if isinstance(error, ModelUnavailable) else "rejected", str(error))
+        return _failed(failure_of(error), str(error))
     except AgentFailed as error:
         return _failed(error.failure, str(error))
     return {
         "messages": [*mail, *note, reply],
         "thoughts": thoughts + 1,
-        "usage": (used + room.used).model_dump(mode="json"),
+        "usage": (used + spent).model_dump(mode="json"),
         "limited": "" if rest else limited,
-        "cut_off": CUT_OFF if rest and is_cut_off(reply) else "",
+        "cut_off": (CUT_OFF if rest else CUT_OFF_ONCE if limited else "") if is_cut_off(reply) else "",
         "failure": None,
     }
+
+
+async def _asked(
+    context: WorkerContext, messages: Sequence[AnyMessage], tools: Sequence[BaseTool]
+) -> tuple[AIMessage, Usage]:
+    """The model's reply, within the budget and when its server may be asked; and what it has used.
+
+    Raises:
+        Parked: the run is to stop while it is waited.
+    """
+    invocation, spec, run = context.invocation, context.invocation.spec, context.invocation.execution.run
+    size = prompt_tokens(messages, tools)
+
+    async def once(own: Turn) -> tuple[AIMessage, Usage]:
+        async with invocation.execution.budget.call(
+            invocation.charged_task, spec.name, size, _cap(spec), model=name_of(context.model)
+        ) as room:
+            with bounded(room.cap, run.policy.call_timeout_s) as bounds:
+                reply = await ask(context.model, messages, tools=tools)
+            room.used = usage_of(reply, size, room.cap)
+        own.answered(bounds.headers)
+        return reply, room.used
+
+    return await in_turn(run, address_of(context.model), once, spec.limits.timeout_s, invocation.execution.safe_point)
 
 
 REST = "rest"

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.following import followed
 from nodes.llm.offline.requests import Request, expression_in, heeded, keywords, understood
+from nodes.llm.offline.schema import tables_in
 from nodes.llm.offline.shapes import Shape, described, shape_of
-from nodes.llm.offline.tables import AGGREGATES, tables_in
+from nodes.llm.offline.tables import AGGREGATES
 from nodes.policy.orders import ordered
 
 MOST_EXTRA = 4

@@ -75,7 +75,7 @@ async def test_arguments_that_are_no_json_are_returned_to_it() -> None:
     model = ScriptedModel([AIMessage("", invalid_tool_calls=[broken]), "Then not."])
     run = await run_with(model)
 
-    assert told(model) == ['the arguments are not valid JSON: {"expr; call again']
+    assert told(model) == ['the arguments are no JSON object: {"expr; call again']
     assert run.status == "complete"
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief, Limits
@@ -90,6 +91,17 @@ async def test_a_human_decides_what_becomes_of_work_that_a_limit_cut_short(
     assert run.tasks[0].status == ("done" if status == "complete" else "failed")
     assert str(run.tasks[0].result).startswith(result)
     assert len(model.calls) == 2
+
+
+async def test_work_that_a_limit_cut_short_and_nobody_looked_at_is_in_doubt_for_both() -> None:
+    model, clock = ScriptedModel([*LOOPS[:1], "Half of it."]), HeldClock()
+    team = thinker(limits=Limits(iterations=2), escalate_to="human")
+    async with opened(team, model=model, clock=clock, max_iterations=0, on_timeout={"high": "approve"}) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        clock.time += 1801
+        run = await sup.resume(waiting.thread_id)
+
+    assert (run.status, [doubt.kind for doubt in run.doubts]) == ("complete", ["limited", "silence"])
 
 
 async def test_where_there_is_nothing_yet_a_human_may_have_it_tried_again() -> None:

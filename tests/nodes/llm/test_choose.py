@@ -49,7 +49,7 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
 def test_calls_have_a_time_limit_and_are_not_tried_again_here() -> None:
     model = openai(make_models(api_key=KEY, timeout_s=3))
 
-    assert (model.request_timeout, model.stream_chunk_timeout, model.max_retries) == (3, 3, 0)
+    assert (model.request_timeout, model.stream_chunk_timeout, model.max_retries) == (3, None, 0)
 
 
 def test_offline_can_be_chosen_although_there_is_a_key() -> None:

@@ -107,7 +107,7 @@ async def test_asking_again_keeps_to_the_form_that_worked() -> None:
         (Failure(503), ModelUnavailable, 1),
         (Failure(500), ModelUnavailable, 1),
         (Failure(400, "too many", "context_length_exceeded"), ModelRejected, 1),
-        (Raw(b"garbage"), ModelUnavailable, 1),
+        (Raw(b"garbage"), ModelUnavailable, 2),
         (Failure(400, "no such thing"), ModelRejected, 3),
     ],
     ids=str,
@@ -141,7 +141,7 @@ async def test_raw_json_stays_out_of_the_stream_of_messages() -> None:
         said = [part[0].text async for part in graph.astream({"messages": QUESTION}, stream_mode="messages")]
 
     assert said == ["1 task"]
-    assert not server.requests[0].body.get("stream")
+    assert server.requests[0].body["stream"] is True
 
 
 async def test_other_models_are_asked_by_a_tool_named_like_the_schema() -> None:

@@ -79,6 +79,8 @@ def test_a_deadline_may_not_be_shortened_where_its_end_approves_something() -> N
     assert stricter(floor, {"approval_timeout_s": 90})[0].approval_timeout_s == 90
     assert stricter(floor, {"approval_timeout_s": 1, "on_timeout": {"low": "reject"}})[0].approval_timeout_s == 1
     assert stricter(rejecting, {"approval_timeout_s": 1})[0].approval_timeout_s == 1
+    by_risk = stricter(floor, {"approval_timeout_s": {"default": 1, "high": 90}})[0].approval_timeout_s
+    assert by_risk == {"default": 60, "high": 90}
 
 
 def test_what_is_not_asked_for_is_the_servers() -> None:

@@ -31,6 +31,7 @@ def below(execution: ExecutionContext, name: str) -> RunContext:
         budget=execution.budget,
         signals=execution.signals,
         concurrency=execution.concurrency,
+        servers=execution.run.services.servers,
         folder=Path(name),
         task_id="t1",
         agent=name,
