@@ -27,6 +27,7 @@ from nodes.agents.tool_calls import (
     recorded,
     side_effect_of,
     with_edits,
+    without_answer,
 )
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.runtime.calling import CANCELLED, HandOver, Parked, is_an_end
@@ -61,6 +62,8 @@ async def act(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
         return {"halted": True}
     messages = state["messages"]
     if why := stopped(messages):
+        calls = sum(isinstance(message, AIMessage) for message in messages)
+        why = f"{why}; {without_answer(f'{calls} calls', messages)}"
         return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
     proposals = [Proposal(call, await _clearance(call, mark, context)) for call, mark in open_calls(messages)]
     policy = context.invocation.execution.run.policy
