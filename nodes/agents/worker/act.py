@@ -145,7 +145,8 @@ def stopped(messages: Sequence[AnyMessage]) -> str:
 
 def _times(messages: Sequence[AnyMessage]) -> Counter[str]:
     """How often each call was asked for, the open ones included."""
-    return Counter(_mark(call) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls)
+    replies = [message for message in messages if isinstance(message, AIMessage)]
+    return Counter(_mark(call) for reply in replies for call in (*reply.tool_calls, *reply.invalid_tool_calls))
 
 
 def _mark(call: ToolCall | Mapping[str, Any]) -> str:
