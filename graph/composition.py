@@ -49,6 +49,7 @@ def compose(
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         seals=seals_of(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
+        keep_history=settings.keep_history,
     )
 
 
@@ -70,7 +71,8 @@ def _policy_of(settings: Settings) -> Policy:
 def _notifier(settings: Settings) -> Notifier:
     if not settings.notify and not settings.notify_next:
         return Nobody()
-    return AppriseNotifier(settings.notify, settings.notify_next)
+    first, after = ([url.get_secret_value() for url in urls] for urls in (settings.notify, settings.notify_next))
+    return AppriseNotifier(first, after)
 
 
 def _models(settings: Settings, model: ModelLike) -> Models:

@@ -24,6 +24,8 @@ def make_approve(services: Services) -> Node:
         questions = open_questions(state)
         run = open_context(services, state, runtime, Phase(state["phase"]))
         execution = await resumed_execution(run, state)
+        if not run.can_wait:
+            await execution.approvals.expire(questions, execution.signals.decide)
         is_open = any(question.id not in execution.signals.decisions for question in questions)
         answers = interrupt(payload(questions, state.get("unread", ""))) if is_open else LOOK_AT_SIGNALS
         problems = await take_answers(execution, questions, answers)

@@ -11,7 +11,7 @@ from nodes.runtime.audit import steered
 from nodes.runtime.context import Node, open_context
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.services import Services
-from state.channels import records_of
+from state.channels import control_of, records_of
 from state.run import Phase
 from state.signal import Control, Resume
 from state.supervisor import SupervisorState, Update
@@ -46,7 +46,8 @@ def make_control(services: Services) -> Node:
 
 def payload(state: SupervisorState) -> Json:
     """What a human sees who has the wheel: chapter 15.12.4, `TakeoverContext`."""
-    driving = "handed_over" if state["phase"] == Phase.handed_over else "paused"
+    is_paused = control_of(state).driving == "paused"  # also right behind a hand-back, before that was taken up
+    driving = "paused" if is_paused or state["phase"] != Phase.handed_over else "handed_over"
     asked: Json = {"control": driving, "context": takeover_context(records_of(state)), "go_on": GO_ON}
     unread = state.get("unread")
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked

@@ -9,7 +9,7 @@ from nodes.agents.worker.run import WorkerGraph
 from nodes.execution.attempts import AttemptRunner
 from nodes.execution.dispatcher import Dispatcher
 from nodes.execution.task import TaskRunner, show_waiting
-from nodes.policy.approvals import objection_to, open_questions_of, to_replan
+from nodes.policy.approvals import NOBODY_ANSWERS, objection_to, open_questions_of, to_replan
 from nodes.policy.gates import is_escalated
 from nodes.policy.phases import is_executed
 from nodes.policy.quality import fingerprint
@@ -22,6 +22,8 @@ from state.record import TaskRecord
 from state.run import Mode, Phase
 from state.supervisor import SupervisorState, Update
 
+UNASKED = f"{NOBODY_ANSWERS}: the policy's `on_timeout` has decided every question at once"
+
 
 def make_execute(services: Services, worker: WorkerGraph) -> Node:
     """The node; `worker` is held in its closure, so that `get_graph(xray=True)` draws it inside."""
@@ -30,6 +32,7 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
         execution, _ = await asyncio.gather(resumed_execution(run, state), run.enter())
+        await execution.recorded.load()
         changed = await catch_up(execution, state)
         if execution.signals.control.driving == "running" and "phase" in changed:
             return changed  # who is stopped still collects what had finished before a crash
@@ -48,6 +51,7 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         dispatcher = Dispatcher(execution, tasks, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
+            await run.journal.flush()
             await execution.approvals.wait_notified(
                 open_questions_of(execution.records.values(), execution.signals.decisions)
             )
@@ -69,11 +73,13 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     driving, records = execution.signals.control.driving, list(execution.records.values())
     warnings = list(state.get("warnings", []))
     if (over := execution.budget.overrun) and over not in warnings:
-        update["warnings"] = [*warnings, over]
+        update["warnings"] = warnings = [*warnings, over]
+    if not execution.run.can_wait and execution.signals.decisions and UNASKED not in warnings:
+        update["warnings"] = warnings = [*warnings, UNASKED]
     if driving == "cancelled":
         return {**update, "phase": Phase.assembling.value}
     if execution.budget.exhausted and any(map(is_escalated, records)):  # a human decides about what the limit cut short
-        update["warnings"] = [*update.get("warnings", warnings), execution.budget.exhausted]
+        update["warnings"] = [*warnings, execution.budget.exhausted]
     elif execution.budget.exhausted:
         abort = execution.budget.exhausted
     if error := abort:

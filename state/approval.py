@@ -63,8 +63,10 @@ class Approval(BaseModel):
     description: str = ""
     """Markdown for the person who decides."""
     asked_at: float = 0.0
+    timeout_s: float | None = None
+    """Seconds there are to answer it, where whoever asks says so; None: the policy's."""
     expires_at: float | None = None
-    """Seconds since the epoch; then the policy decides. None: not yet asked."""
+    """Seconds since the epoch; then the policy decides. None: not yet asked. When it is asked: nobody can answer it."""
     needs_human: bool = False
     """Whether silence never approves it, whatever the policy says of its risk."""
     escalated: bool = False

@@ -1,5 +1,7 @@
 """What a run may do. Frozen into the run's state when it starts: a policy that changes later changes new runs only."""
 
+from collections.abc import Iterable
+from math import inf
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -35,8 +37,8 @@ class Policy(BaseModel):
     """By kind of task: the run aborts when floor(N x share) + 1 of its N tasks of that kind have failed (15.5)."""
     max_iterations: int = Field(default=2, ge=0, le=20)
     """Rounds in which review may send work back."""
-    approval_timeout_s: float = Field(default=1800, gt=0)
-    """Seconds a human has to answer (15.12.5: thirty minutes)."""
+    approval_timeout_s: float | dict[str, float] = 1800.0
+    """Seconds a human has to answer (15.12.5: thirty minutes), also by risk: `{"default": 1800, "high": 300}`."""
     on_timeout: dict[str, Timeout] = {"low": "approve", "default": "reject"}
     """By risk: what happens when nobody answers. Critical always rejects."""
     on_reject: OnReject = "revise"
@@ -88,13 +90,27 @@ class Policy(BaseModel):
                 raise ValueError(f"max_tokens[{reply!r}] is {cap}; give at least 1")
         return {"plan": 4096, "review": 4096, "answer": 4096, "worker": 4096, **value}
 
+    @field_validator("approval_timeout_s")
+    @classmethod
+    def _deadlines(cls, value: float | dict[str, float]) -> float | dict[str, float]:
+        by_risk = value if isinstance(value, dict) else {"default": value}
+        _check_risks("approval_timeout_s", by_risk)
+        for risk, seconds in by_risk.items():
+            if not 0 < seconds < inf:
+                raise ValueError(f"approval_timeout_s[{risk!r}] is {seconds}; give seconds, more than 0")
+        return {"default": 1800.0, **value} if isinstance(value, dict) else value
+
     @field_validator("on_timeout")
     @classmethod
     def _risks(cls, value: dict[str, Timeout]) -> dict[str, Timeout]:
-        known = {"low", "medium", "high", "critical", "default"}
-        if unknown := sorted(set(value) - known):
-            raise ValueError(f"on_timeout has unknown risks {unknown}; known are {sorted(known)}")
+        _check_risks("on_timeout", value)
         return {"default": "reject", **value}
+
+
+def _check_risks(name: str, given: Iterable[str]) -> None:
+    known = {"low", "medium", "high", "critical", "default"}
+    if unknown := sorted(set(given) - known):
+        raise ValueError(f"{name} has unknown risks {unknown}; known are {sorted(known)}")
 
 
 def merged_policy(policy: Policy, changes: Json | None) -> Policy:

@@ -1,8 +1,8 @@
 """One task attempted until it is done: the chosen agent, again after a pause, then the next best one.
 
-Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. Each attempt is a
-LangGraph @task of its own, so that after a crash attempts that ended are not made again. Here the kinds of agents
-are told apart.
+Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. After a crash attempts
+that ended are not made again: each is a LangGraph @task of its own, but for the first one of a function, which the task
+records with what follows from it. Here the kinds of agents are told apart.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from nodes.agents.callables import run_function, run_runnable
 from nodes.agents.delegation import Delegations
 from nodes.agents.graph import run_graph
-from nodes.agents.invocation import Invocation, kind_of
+from nodes.agents.invocation import AgentKind, Invocation, kind_of
 from nodes.agents.remote import run_remote
 from nodes.agents.results import is_quick, stored
 from nodes.agents.supervisor import leave_board, run_nested
@@ -34,6 +34,11 @@ from state.agent import Brief
 from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
 from state.text import Json
+
+FIRST = "0"
+"""The first segment of a task in a superstep."""
+IN_PLACE: frozenset[AgentKind] = frozenset({"function", "runnable"})
+"""Kinds of agents whose first try is made in the task's own @task: nothing of it is LangGraph's to find again."""
 
 
 @dataclass
@@ -70,7 +75,7 @@ class AttemptRunner:
         """The run it is for."""
         return self.execution.run
 
-    async def make(self, record: TaskRecord, brief: Brief, segment: str = "0") -> Outcome:
+    async def make(self, record: TaskRecord, brief: Brief, segment: str = FIRST) -> Outcome:
         """Try until done, parked, or nobody is left to try. `segment` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
         totals = _Totals(start.usage if start else Usage(), list(start.tried) if start else [])
@@ -103,8 +108,10 @@ class AttemptRunner:
         """Tries by one agent, as many as the policy grants."""
         number = 1
         while True:
+            name = f"{segment}:{agent}:{number}"
+            is_first = segment == FIRST and not totals.tries
             outcome = self._blamed(
-                await self._attempt(agent, f"{segment}:{agent}:{number}", brief, conversation, tuple(totals.tried))
+                await self._attempt(agent, name, brief, conversation, tuple(totals.tried), is_first=is_first)
             )
             totals.add(outcome)
             if outcome.status != "failed" or outcome.handed_to or not self._again(outcome, number):
@@ -167,7 +174,13 @@ class AttemptRunner:
         left = max(0.0, outcome.finished_at + delay - clock.now())
         why = outcome.failure.message if outcome.failure else ""
         await self.run.emit(
-            "task_retried", task_id=outcome.task_id, agent=outcome.agent, attempt=number + 1, reason=why, delay_s=left
+            "task_retried",
+            task_id=outcome.task_id,
+            agent=outcome.agent,
+            also=self.execution.recorded.attempted(outcome.task_id),
+            attempt=number + 1,
+            reason=why,
+            delay_s=left,
         )
         await clock.sleep(left)
 
@@ -178,20 +191,35 @@ class AttemptRunner:
             "task_retried",
             task_id=outcome.task_id,
             agent=agent,
+            also=self.execution.recorded.attempted(outcome.task_id),
             attempt=attempt,
             reason=substitution_reason(outcome) + note,
             delay_s=0.0,
         )
 
     async def _attempt(
-        self, agent: str, name: str, brief: Brief, conversation: Sequence[JsonValue], tried: tuple[str, ...]
+        self,
+        agent: str,
+        name: str,
+        brief: Brief,
+        conversation: Sequence[JsonValue],
+        tried: tuple[str, ...],
+        *,
+        is_first: bool,
     ) -> Outcome:
         """One recorded try. Failing is an outcome like any other; only what LangGraph itself needs is raised."""
         label = f"{brief.task.id}.{brief.iteration}.{name}"
+        if known := self.execution.recorded.attempt(label):
+            return known
         spec = self.run.services.team.agent(agent)
         seconds = time_for_try(spec.limits.timeout_s, self.run.policy)
-        spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
+        if seconds != spec.limits.timeout_s:
+            spec = spec.model_copy(update={"limits": spec.limits.model_copy(update={"timeout_s": seconds})})
         invocation = Invocation(self.execution, spec, brief, label, tuple(conversation), tried=tried)
+        if is_first and kind_of(spec.run) in IN_PLACE:
+            outcome = await self.run_agent(invocation)
+            self.execution.recorded.add_attempt(label, outcome)
+            return outcome
 
         async def attempt() -> Json:
             return (await self.run_agent(invocation)).model_dump(mode="json")

@@ -18,6 +18,7 @@ from nodes.runtime.durable import recorded_step
 from nodes.runtime.execution import ExecutionContext
 from state.record import FINAL, Outcome, TaskRecord, TaskStatus
 from state.signal import Control
+from state.text import Json
 
 
 class Dispatcher:
@@ -52,6 +53,7 @@ class Dispatcher:
         """Run until nothing more can: everything has ended, or what is left waits for a human."""
         self.execution.signals.on_control = self._driven
         self.execution.listener.on_recruit = self._admit
+        self.execution.on_end = self._note
         for record in list(self.execution.records.values()):
             self._admit(record)
         async with self.execution.listener.listening():
@@ -116,25 +118,33 @@ class Dispatcher:
         self._wake.set()
 
     async def _settle(self, record: TaskRecord) -> None:
-        """Wait for one task's end, and let everyone know."""
+        """Have one task done, or learn how it ended before a crash."""
+        made: list[Outcome] = []
 
-        async def work() -> dict[str, object]:
-            return (await self.tasks.run(record)).model_dump(mode="json")
+        async def work() -> Json:
+            made.append(await self.tasks.run(record))
+            return made[0].model_dump(mode="json")
 
-        future = self.execution.outcomes[record.id]
         try:
-            outcome = Outcome.model_validate(await recorded_step(f"work:{record.id}", work))  # type: ignore[arg-type]
+            kept = await recorded_step(f"work:{record.id}", work)
         except BaseException:
-            future.set_result(Outcome(task_id=record.id, agent="", status="blocked"))
+            self._note(Outcome(task_id=record.id, agent="", status="blocked"))
             raise
-        self.execution.records[record.id] = with_outcome(self.execution.records[record.id], outcome)
+        self._note(made[0] if made else Outcome.model_validate(kept))
+
+    def _note(self, outcome: Outcome) -> None:
+        """Let everyone know, once, how a task ended, or that it waits."""
+        execution, future = self.execution, self.execution.outcomes[outcome.task_id]
+        if future.done():
+            return
+        execution.records[outcome.task_id] = with_outcome(execution.records[outcome.task_id], outcome)
         future.set_result(outcome)
-        for other in self.execution.records.dependents_of(record.id):
+        for other in execution.records.dependents_of(outcome.task_id):
             self._launch_if_ready(other)
-        self.execution.signals.changed.set()
+        execution.signals.changed.set()
         if outcome.status == "failed" and (why := self._abort_reason()):
             self.stop(f"{why}; the last one: {outcome.failure.message}" if outcome.failure else why)
-        self.execution.stop_if_idle()
+        execution.stop_if_idle()
 
     def _abort_reason(self) -> str | None:
         """Why the run gives up, if it does; tasks for which another plan will be made do not count as failed."""

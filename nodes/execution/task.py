@@ -10,8 +10,6 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langgraph.store.base import PutOp
-
 from nodes.agents.results import stored
 from nodes.execution.attempts import AttemptRunner
 from nodes.policy.failures import failures_in_a_row, time_for_try
@@ -32,7 +30,6 @@ from nodes.policy.gates import (
 from nodes.policy.oversight import Response, fired
 from nodes.policy.readiness import assemble_brief, readiness
 from nodes.runtime.execution import ExecutionContext
-from nodes.runtime.rows import space
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
 from state.approval import Approval, Decision, TriggerInput
@@ -54,10 +51,10 @@ class TaskRunner:
 
     async def run(self, record: TaskRecord) -> Outcome:
         """The outcome of one task; `blocked` when it has to wait for a human elsewhere."""
-        if known := await self._recorded(record):
+        if known := self.execution.recorded.outcome(record.id):
             return known
         inputs = await self._inputs(record)
-        optional = {key for key, other in self.execution.records.items() if not other.task.required}
+        optional = {key for key in record.task.depends_on if not self.execution.records[key].task.required}
         state = readiness(record.task, inputs, self.execution.run.policy.on_failed_input, optional)
         if self.execution.aborted.is_set():
             return await self._finish(record, self._outcome(record, "cancelled"))
@@ -81,13 +78,6 @@ class TaskRunner:
             segment += waiting.approvals[0].subject in ("action", "escalation")
 
     # Inputs
-
-    async def _recorded(self, record: TaskRecord) -> Outcome | None:
-        item = await self.execution.run.store.aget(space("outcomes", self.execution.run.thread_id), self._key(record))
-        return Outcome.model_validate(item.value) if item else None
-
-    def _key(self, record: TaskRecord) -> str:
-        return f"{self.execution.run.scope}:{record.id}"
 
     async def _inputs(self, record: TaskRecord) -> dict[str, Outcome]:
         """The outcomes of what the task builds on, and of whoever was recruited by those."""
@@ -251,9 +241,9 @@ class TaskRunner:
         mode = await mode_of(self.execution.run, outcome.agent)
         return await self._asked(*result_question(key, record, outcome, found, mode))
 
-    async def _asked(self, what: Response, question: Approval) -> Approval | None:
+    async def _asked(self, what: Response, question: Approval | None) -> Approval | None:
         """The question, if a human is to answer it; one that is only put on record is, here."""
-        if what == "note":
+        if what == "note" and question:
             await self.execution.approvals.record_only(question)
         return question if what == "ask" else None
 
@@ -306,11 +296,12 @@ class TaskRunner:
         await self.execution.listener.outbox.flush()
         rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
         if outcome.status not in FINAL:
+            rows += self.execution.recorded.attempted(record.id)
             await run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
             decided, ask = self.execution.signals.decisions, self.execution.approvals.ask
             asked = [one if one.id in decided else await ask(one) for one in outcome.approvals]
             return outcome.model_copy(update={"approvals": asked})
-        rows.append(PutOp(space("outcomes", run.thread_id), self._key(record), outcome.model_dump(mode="json")))
+        rows.append(self.execution.recorded.ended(record.id, outcome.model_dump(mode="json")))
         await run.emit(
             "task_finished",
             task_id=record.id,
@@ -322,6 +313,7 @@ class TaskRunner:
             reason=outcome.failure.message if outcome.failure else None,
             limited=outcome.limited or None,
         )
+        self.execution.on_end(outcome)
         return outcome
 
 

@@ -102,12 +102,21 @@ def is_expired(approval: Approval, now: float) -> bool:
 
 
 def on_expiry(approval: Approval, policy: Policy) -> Timeout:
-    """What the policy does then. Somebody else is told once; after that it is rejected."""
+    """What the policy does then. Somebody else is told once, if anybody can be; after that it is rejected."""
     if approval.risk == "critical":
         return "reject"
     wanted = policy.on_timeout.get(approval.risk, policy.on_timeout["default"])
-    is_refused = approval.escalated if wanted == "escalate" else approval.needs_human
+    is_last = approval.escalated or is_unanswerable(approval)
+    is_refused = is_last if wanted == "escalate" else approval.needs_human
     return "reject" if is_refused else wanted
+
+
+def is_unanswerable(approval: Approval) -> bool:
+    """Whether it was asked in a run that cannot wait: its time was up at once."""
+    return approval.expires_at is not None and approval.expires_at == approval.asked_at
+
+
+NOBODY_ANSWERS = "nobody can be asked in a run without a checkpointer, or without a thread"
 
 
 def decision_on_expiry(approval: Approval, policy: Policy) -> Decision | None:
@@ -116,20 +125,30 @@ def decision_on_expiry(approval: Approval, policy: Policy) -> Decision | None:
     if what == "escalate":
         return None
     verb = "approved" if what == "approve" else "rejected"
-    seconds = policy.approval_timeout_s
+    seconds = _seconds(approval, policy)
     time = f"{seconds / 60:g} minutes" if seconds >= 60 else f"{seconds:g} seconds"
-    message = f"nobody answered within {time}: {verb} by policy ({approval.risk} risk)"
+    why = NOBODY_ANSWERS if is_unanswerable(approval) else f"nobody answered within {time}"
+    message = f"{why}: {verb} by policy ({approval.risk} risk)"
     return Decision(type=what, message=message, by=POLICY, door=DOOR)
 
 
-def with_deadline(approval: Approval, policy: Policy, now: float) -> Approval:
-    """The question as it is asked now, with its deadline."""
-    return approval.model_copy(update={"asked_at": now, "expires_at": now + policy.approval_timeout_s})
+def _seconds(approval: Approval, policy: Policy) -> float:
+    """How long there is to answer it."""
+    if approval.timeout_s is not None:
+        return approval.timeout_s
+    given = policy.approval_timeout_s
+    return given.get(approval.risk, given["default"]) if isinstance(given, dict) else given
+
+
+def with_deadline(approval: Approval, policy: Policy, now: float, *, can_wait: bool = True) -> Approval:
+    """The question as it is asked now, with its deadline; at once, where the run cannot wait."""
+    seconds = _seconds(approval, policy) if can_wait else 0.0
+    return approval.model_copy(update={"asked_at": now, "expires_at": now + seconds})
 
 
 def escalated(approval: Approval, policy: Policy, now: float) -> Approval:
     """The question as it goes to somebody else, with a new deadline."""
-    return approval.model_copy(update={"escalated": True, "expires_at": now + policy.approval_timeout_s})
+    return approval.model_copy(update={"escalated": True, "expires_at": now + _seconds(approval, policy)})
 
 
 def denial(decision: Decision, action: str, policy: Policy) -> str:

@@ -55,6 +55,14 @@ def _of(values: dict[str, float], key: str) -> float:
     return values.get(key, values.get("default", inf))
 
 
+def _longest(floor: float | dict[str, float], asked: float | dict[str, float]) -> float | dict[str, float]:
+    """One number, or by risk."""
+    if not isinstance(floor, dict) and not isinstance(asked, dict):
+        return max(floor, asked)
+    one, other = (given if isinstance(given, dict) else {"default": given} for given in (floor, asked))
+    return {key: max(_of(one, key), _of(other, key)) for key in {**one, **other}}
+
+
 def _unanswered(floor: dict[str, Timeout], asked: dict[str, Timeout]) -> dict[str, Timeout]:
     choose = _later_in(_UNANSWERED)
     keys = ("default", *get_args(Risk))
@@ -90,6 +98,7 @@ STRICTER: dict[str, Choose] = {
     "decision_timeout_s": _least,
     "token_budget": _least,
     "max_tokens": _least_of_each,
+    "call_timeout_s": _least,
     "cost_budget": _least,
     "max_seconds": _least,
     "recruit_roles": _common,
@@ -109,7 +118,7 @@ def stricter(floor: Policy, changes: Json | None) -> tuple[Policy, list[str]]:
     asked = merged_policy(floor, changes)
     chosen = {name: STRICTER.get(name, _keep)(getattr(floor, name), getattr(asked, name)) for name in changes or {}}
     if "approval_timeout_s" in chosen and _approves(chosen.get("on_timeout", floor.on_timeout)):
-        chosen["approval_timeout_s"] = max(floor.approval_timeout_s, asked.approval_timeout_s)
+        chosen["approval_timeout_s"] = _longest(floor.approval_timeout_s, asked.approval_timeout_s)
     made = merged_policy(floor, cast(Json, chosen))
     kept = [name for name in chosen if not _is_same(getattr(made, name), getattr(asked, name))]
     return made, kept

@@ -22,6 +22,7 @@ from nodes.policy.approvals import (
     decision_on_expiry,
     escalated,
     is_expired,
+    is_unanswerable,
     with_deadline,
 )
 from nodes.policy.failures import retry_delay
@@ -62,7 +63,10 @@ class Approvals:
         return known.expires_at if known and known.expires_at is not None else inf
 
     async def ask(self, approval: Approval) -> Approval:
-        """Ask, unless it was asked before; returns the question with its deadline. Messages go out on the side."""
+        """Ask, unless it was asked before; returns the question with its deadline. Messages go out on the side.
+
+        In a run that cannot wait the deadline is now, and nobody is told: the policy decides.
+        """
         asked = await self._on_record(approval)
         self._announce(asked)
         return asked
@@ -128,7 +132,8 @@ class Approvals:
         async with self._asking:
             asked = self._known.get(approval.id)
             if asked is None:
-                asked = with_deadline(approval, self._run.policy, self._run.services.clock.now())
+                now = self._run.services.clock.now()
+                asked = with_deadline(approval, self._run.policy, now, can_wait=self._run.can_wait)
                 async with self._run.audit.sealing(entry_of("requested", asked, asked.asked_at)) as rows:
                     await self._requested(asked, rows)
         return asked
@@ -172,7 +177,7 @@ class Approvals:
 
     def _announce(self, approval: Approval, opening: str = "") -> None:
         key = f"{approval.id}{'.escalated' if approval.escalated else ''}"
-        if key in self._announced:
+        if key in self._announced or is_unanswerable(approval):
             return
         self._announced.add(key)
         task = asyncio.create_task(self._tell(approval, key, opening))

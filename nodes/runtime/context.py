@@ -28,8 +28,8 @@ from state.run import Phase
 from state.supervisor import SupervisorState
 from state.text import Json
 
-BY_HAND = "|try:"
-"""Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's try."""
+BY_HAND = "|work:"
+"""Stands in LangGraph's name for a step of a graph that code of an agent runs, below the @task of that agent's task."""
 DEFAULT_THREAD = "unsaved"
 """The thread of a graph that runs without a checkpointer: nothing to resume, nothing to tell apart."""
 
@@ -51,6 +51,8 @@ class RunContext:
     """The run's checkpointer, for graphs that run on threads of their own below it."""
     outer: OuterRun | None = None
     """The supervisor that this one is an agent of."""
+    can_wait: bool = True
+    """Whether a question can be answered later: without a checkpointer, or a thread, the run is gone with its end."""
     by_hand: bool = False
     """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
 
@@ -137,6 +139,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         paths=terms.sources,
         journal=journal,
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
+        can_wait=isinstance(saver, BaseCheckpointSaver) or by_hand,
         outer=outer,
         by_hand=by_hand,
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from typing import Any, Literal, NoReturn, Protocol
 
 from pydantic import JsonValue
@@ -62,15 +63,26 @@ class Desk:
         self._asked = self._sent = self._read = self._delegated = 0
         self._once = Once(execution, agent, brief.task)
 
-    async def ask(self, action: str, args: dict[str, JsonValue] | None = None, risk: Risk = "medium") -> Decision:
+    async def ask(
+        self,
+        action: str,
+        args: dict[str, JsonValue] | None = None,
+        risk: Risk = "medium",
+        *,
+        timeout: float | None = None,
+    ) -> Decision:
         """Ask a human whether to do `action`. Parks; when answered, the function runs again and this call returns.
 
+        `timeout`: seconds until the policy decides, if not its own `approval_timeout_s`.
         Questions are told apart by their order: ask the same ones in the same order each time. Where every step waits
         for a human (`in_command`) none is a low risk.
 
         Raises:
             AgentFailed: class `denied`, after a no, where the policy's `on_reject` is not `revise`.
+            ValueError: `timeout` is no time.
         """
+        if timeout is not None and not 0 < timeout < inf:
+            raise ValueError(f"timeout is {timeout}; give seconds, more than 0")
         self._asked += 1
         task = self._brief.task
         approval_id = f"{task.id}.{self._brief.iteration}.q{self._asked}"
@@ -88,6 +100,7 @@ class Desk:
                 args=args or {},
                 risk=asked,
                 priority=OF_RISK[asked],
+                timeout_s=timeout,
                 reason=f"{self._agent} asks before it does this",
                 description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
             )

@@ -1,7 +1,7 @@
 """The execution context that all agents of a superstep share, and `catch_up`: signals applied between supersteps."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -18,6 +18,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.ledger import NestedLedger, SideEffectLedger
 from nodes.runtime.listener import Listener
 from nodes.runtime.nesting import ConcurrencyLimit, Ledger
+from nodes.runtime.recorded import Recorded
 from nodes.runtime.records import Records
 from nodes.runtime.signals import SignalState
 from state.approval import POLICY, Decision
@@ -41,6 +42,7 @@ class ExecutionContext:
     """Room for agents at work."""
     saver: BaseCheckpointSaver[str]
     """For graphs on threads of their own; in memory only where the run has no checkpointer and cannot wait anyway."""
+    recorded: Recorded
     records: Records = field(default_factory=Records)
     outcomes: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
     """The end of each task of this superstep."""
@@ -49,6 +51,8 @@ class ExecutionContext:
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing can run any more until a human answers."""
 
+    on_end: Callable[[Outcome], None] = lambda _: None
+    """Told how a task ended, as soon as that is on disk."""
     awaiting: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
 
@@ -74,7 +78,10 @@ def open_execution(run: RunContext) -> ExecutionContext:
     effects = NestedLedger(run.outer) if run.outer else SideEffectLedger(run.store, run.thread_id, run.services.clock)
     concurrency = ConcurrencyLimit(run.policy.max_parallel, run.outer.concurrency if run.outer else None)
     saver = run.saver or InMemorySaver()
-    return ExecutionContext(run, signals, budget, listener, effects, questions, concurrency, saver, records=records)
+    recorded = Recorded(run.store, run.thread_id, run.scope)
+    return ExecutionContext(
+        run, signals, budget, listener, effects, questions, concurrency, saver, recorded, records=records
+    )
 
 
 def open_signals(run: RunContext) -> SignalState:
@@ -111,6 +118,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
     )
     execution.signals.taken_back = state.get("handed_back", 0)
     execution.records.update((record.id, record) for record in records_of(state))
+    execution.records.has_changed = False
     execution.listener.on_recruit = lambda record: execution.records.update({record.id: record})
     return execution
 
@@ -128,9 +136,8 @@ async def catch_up(execution: ExecutionContext, state: SupervisorState) -> Updat
     for record in signals.recruits:
         execution.records.setdefault(record.id, record)
     update: Update = {}
-    tasks = dumped(execution.records.values())
-    if tasks != (state.get("tasks") or []):
-        update["tasks"] = tasks
+    if execution.records.has_changed:
+        update["tasks"] = dumped(execution.records.values())
     if signals.control != control_of(state):
         update["control"] = signals.control.model_dump(mode="json")
     if not state.get("error"):

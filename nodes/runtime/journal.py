@@ -1,11 +1,13 @@
 """The journal of a thread: its numbered events, and the board that says what is true now.
 
 Both live in the Store, because another process must be able to watch: LangGraph's own `get_state` does not see work
-in flight. An event and what it changes on the board are written in one transaction, before `emit` returns.
+in flight. An event and what it changes on the board are written in one transaction, before `emit` returns; so is what
+others have told meanwhile, and what could wait.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
@@ -19,6 +21,22 @@ from state.text import Json
 Writer = Callable[[Json], None]
 PAGE = 500
 """Rows read from the Store at once."""
+CAN_WAIT: frozenset[EventKind] = frozenset({"task_started"})
+"""Kinds that are written with the next event, or after a moment: a kill before that loses what is told again anyway."""
+MOMENT_S = 0.02
+"""That moment, in seconds."""
+
+
+@dataclass
+class _Told:
+    """An event on its way to the Store; without a number until it is written."""
+
+    event: Event
+    also: Sequence[PutOp]
+    value: Json = field(default_factory=dict)
+    """The event as it is written."""
+    is_done: bool = False
+    error: BaseException | None = None
 
 
 class Journal:
@@ -30,7 +48,9 @@ class Journal:
         self.clock = clock
         self.writer: Writer = lambda _: None
         self._seq: int | None = None
-        self._lock = asyncio.Lock()
+        self._told: list[_Told] = []
+        self._writing: asyncio.Future[None] | None = None
+        self._later: asyncio.TimerHandle | None = None
 
     async def emit(
         self,
@@ -45,31 +65,80 @@ class Journal:
     ) -> Event:
         """Number an event, store it together with the rows in `also`, and stream it. `path`: by default the agent.
 
+        Of those that can wait (`CAN_WAIT`) none is written yet when this returns.
+
         Raises:
             ValueError: it does not tell what its kind tells (`state.event.FIELDS`).
         """
         check_data(kind, data or {})
-        async with self._lock:
-            if self._seq is None:
-                self._seq = await self._last_seq()
-            event = Event(
-                seq=self._seq + 1,
-                thread_id=self.thread_id,
-                kind=kind,
-                phase=phase,
-                task_id=task_id,
-                agent=agent,
-                ts=self.clock.now(),
-                path=list(path) if path is not None else [agent] if agent else [],
-                data=data or {},
-            )
-            value = event.model_dump(mode="json")
-            head = PutOp(space("journal", self.thread_id), "head", {"seq": event.seq})
-            row = PutOp(space("events", self.thread_id), event_key(event.seq), value)
-            await self.store.abatch([row, head, *also])
-            self._seq = event.seq
-        self.writer(value)
-        return event
+        event = Event(
+            seq=0,
+            thread_id=self.thread_id,
+            kind=kind,
+            phase=phase,
+            task_id=task_id,
+            agent=agent,
+            ts=self.clock.now(),
+            path=list(path) if path is not None else [agent] if agent else [],
+            data=data or {},
+        )
+        told = _Told(event, also)
+        self._told.append(told)
+        if kind in CAN_WAIT:
+            self._later = self._later or asyncio.get_running_loop().call_later(MOMENT_S, self._begin_writing)
+            return event
+        while not told.is_done:
+            await self._write_now()
+        if told.error:
+            raise told.error
+        return told.event
+
+    async def flush(self) -> None:
+        """Write what could wait."""
+        while self._told or self._writing:
+            await self._write_now()
+
+    def _begin_writing(self) -> asyncio.Future[None]:
+        if self._later:
+            self._later.cancel()
+            self._later = None
+        self._writing = self._writing or asyncio.ensure_future(self._write())
+        return self._writing
+
+    async def _write_now(self) -> None:
+        """Write all that was told until now, or wait for whoever does; who is cancelled leaves nothing half written."""
+        writing = self._begin_writing()
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            raise
+
+    async def _write(self) -> None:
+        """Number what was told, and write it in one transaction; whoever told it is told of a failure."""
+        batch, self._told = self._told, []
+        try:
+            seq = await self._last_seq() if self._seq is None else self._seq
+            rows: list[PutOp] = []
+            for told in batch:
+                seq += 1
+                told.event.seq = seq
+                told.value = told.event.model_dump(mode="json")
+                rows += [PutOp(space("events", self.thread_id), event_key(seq), told.value), *told.also]
+            rows.append(PutOp(space("journal", self.thread_id), "head", {"seq": seq}))
+            await self.store.abatch(rows)
+            self._seq = seq
+        except BaseException as error:  # noqa: BLE001 - it is raised where each was told
+            self._seq = None
+            for told in batch:
+                told.error = error
+        finally:
+            self._writing = None
+            for told in batch:
+                told.is_done = True
+        for told in batch:
+            if not told.error:
+                self.writer(told.value)
 
     def row(self, name: str, value: Json) -> PutOp:
         """A row of the board: `run`, or `task:ID`; those of nested supervisors are called `task:ID/PLACE/ID`."""
@@ -81,6 +150,7 @@ class Journal:
 
     async def wipe(self, *below: str) -> None:
         """Take off the board what nested supervisors have put below these places: `TASK/`, or `TASK/PLACE/`."""
+        await self.flush()
         board = await read_board(self.store, self.thread_id) if below else {}
         places = tuple(f"task:{place}" for place in below)
         if names := [name for name in board if name.startswith(places)]:

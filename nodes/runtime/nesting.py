@@ -190,6 +190,10 @@ class NestedJournal(Journal):
             also=also,
         )
 
+    async def flush(self) -> None:
+        """Write what could wait, outside."""
+        await self._outer.journal.flush()
+
     def row(self, name: str, value: Json) -> PutOp:
         """A row of the outer board: what it asks stands there by the ids by which it is answered outside."""
         outer = self._outer

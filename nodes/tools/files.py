@@ -125,13 +125,19 @@ def store(folder: Path, name: str, content: str, task_id: str) -> Artifact:
     Raises:
         ToolRefused: a name or content that cannot be used.
     """
+    return put_artifact(folder, name, encoded(content), task_id)
+
+
+def put_artifact(folder: Path, name: str, data: bytes, task_id: str) -> Artifact:
+    """Writes bytes as an artifact; see `store`."""
     name = name.removeprefix("./")
     if name.split("/")[0].casefold() == PUBLISHED:
         raise ToolRefused(f"{name[:200]!r} lies in the published folder; use the publish tool, or another name")
     if name.casefold() == REPORT:
         raise ToolRefused(f"{REPORT} is where the run's report goes; use another name")
+    if len(data) > BYTES:
+        raise ToolRefused(f"{name[:200]!r} has {len(data)} bytes, more than {BYTES}; make several smaller files")
     target = place_in(folder, name)
-    data = encoded(content)
     put(target, data, overwrite=True)
     return Artifact(name=name, path=str(target.resolve()), bytes=len(data), sha256=digest(data), task_id=task_id)
 

@@ -6,6 +6,7 @@ it takes too long. DuckDB looks whether it is to stop between two blocks of rows
 memory of a list: so what makes a list of any length out of a number is refused, and lists come out as text, cut.
 """
 
+import csv
 import json
 import re
 import threading
@@ -13,7 +14,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import duckdb
@@ -138,6 +139,15 @@ class Tables:
         if tree and (made := sorted(LIST_MAKERS & set(_functions_in(json.loads(tree[0]))))):
             raise ToolRefused(f"{made[0]}() may not make a list: take rows, as in SELECT i FROM range(10) AS r(i)")
         return statement
+
+    def export(self, table: Table, path: Path) -> None:
+        """Write a table as a CSV file."""
+        found = self._connection.cursor().execute(f'SELECT * FROM "{table.name}"')  # a name made by `identifier`
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([name for name, _ in table.columns])
+            while rows := found.fetchmany(BATCH):
+                writer.writerows(rows)
 
     def _used(self, sql: str) -> list[str]:
         """Files of the tables that a valid query names."""

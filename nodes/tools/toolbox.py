@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool
 
 from nodes.tools.calculate import make_calculate
 from nodes.tools.files import make_publish, make_unpublish, make_write
+from nodes.tools.python import make_python
 from nodes.tools.search import make_query, make_read, make_search
 from nodes.tools.sources import Sources
 from state.errors import TeamInvalid
@@ -28,6 +29,7 @@ MAKERS: dict[str, Callable[[_Place], BaseTool]] = {
     "query": lambda place: make_query(place.sources),
     "calculate": lambda _: make_calculate(),
     "write": lambda place: make_write(place.folder, place.task_id),
+    "python": lambda place: make_python(place.sources, place.folder, place.task_id),
     "publish": lambda place: make_publish(place.folder),
     "unpublish": lambda place: make_unpublish(place.folder),
 }

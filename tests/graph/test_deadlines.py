@@ -6,11 +6,15 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
+from graph.app import build_supervisor
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
+from nodes.llm.scripted import ScriptedModel
+from nodes.policy.approvals import NOBODY_ANSWERS
 from state.agent import Brief
 from state.approval import Approval, Decision
-from state.errors import BadInput
+from state.errors import BadInput, PolicyInvalid
+from state.policy import Policy, merged_policy
 from state.run import Run
 from state.signal import Decide
 from tests.runs import agent, opened, plan, statuses
@@ -265,3 +269,57 @@ async def test_a_page_that_answers_after_the_deadline_is_too_late_too() -> None:
         made = await decisions(sup)
 
     assert made == [("reject", "policy", "deadline")]
+
+
+async def test_deadlines_go_by_risk_and_whoever_asks_may_set_its_own() -> None:
+    async def work(brief: Brief, desk: Any) -> str:
+        own = MINUTE if brief.task.id == "own" else None
+        risk = "high" if brief.task.id == "high" else "medium"
+        return str((await desk.ask("launch", risk=risk, timeout=own)).message)
+
+    clock = HeldClock()
+    async with opened(agent(work), clock=clock, approval_timeout_s={"high": 300, "default": 900}) as sup:
+        run = await waiting_run(sup, "high", "other", "own")
+        assert {q.task_id: (q.expires_at or 0) - clock.time for q in run.approvals} == {
+            "high": 300, "other": 900, "own": 60,
+        }  # fmt: skip
+        clock.time += 301
+        run = await sup.view("t")
+        assert [question.task_id for question in run.approvals] == ["other"]
+        run = await sup.answer("t", {run.approvals[0].id: True})
+
+    assert [task.result for task in run.tasks] == [
+        "nobody answered within 5 minutes: rejected by policy (high risk)",
+        "",
+        "nobody answered within 1 minutes: rejected by policy (medium risk)",
+    ]
+
+
+@pytest.mark.parametrize("given", [0, -1, {"high": 0}, {"tall": 60}, {"default": "soon"}])
+def test_a_deadline_that_is_none_is_refused_by_name(given: Any) -> None:
+    with pytest.raises(PolicyInvalid, match="approval_timeout_s"):
+        merged_policy(Policy(), {"approval_timeout_s": given})
+
+
+@pytest.mark.parametrize(("risk", "verb"), [("low", "approve"), ("medium", "reject"), ("high", "reject")])
+async def test_a_run_that_cannot_wait_decides_at_once_by_the_policy_says_so_and_calls_nobody(
+    risk: str, verb: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "baton.approvals")  # whatever people are told
+    policy: Any = {"on_timeout": {"low": "approve", "high": "escalate"}}
+    graph = build_supervisor(team=[agent(asking(risk))], policy=policy, model=ScriptedModel([]))
+    ended = await graph.ainvoke({"query": "Q", "plan": plan("a", "b <- a")})
+
+    assert (ended["phase"], caplog.messages) == ("complete", [])
+    results = [task["outcome"]["result"] for task in ended["tasks"]]
+    done = {"approve": "approved", "reject": "rejected"}[verb]
+    assert results == [f"{verb} by policy: {NOBODY_ANSWERS}: {done} by policy ({risk} risk)"] * 2
+    assert NOBODY_ANSWERS in ended["report"]
+
+
+async def test_a_plan_that_nobody_can_be_shown_is_decided_at_once_too() -> None:
+    policy: Any = {"oversight": "in_command", "on_timeout": {"default": "approve"}}
+    graph = build_supervisor(team=[agent()], policy=policy, model=ScriptedModel([]))
+    ended = await graph.ainvoke({"query": "Q", "plan": plan("a")})
+
+    assert (ended["phase"], ended["tasks"][0]["outcome"]["result"]) == ("complete", "a is done")

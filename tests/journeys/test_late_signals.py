@@ -101,6 +101,20 @@ async def test_what_is_handed_back_right_behind_a_takeover_is_not_done_by_agents
     assert [task.agent for task in run.tasks] == ["ada", "human", "ada"]
 
 
+async def test_a_run_that_is_paused_right_behind_a_hand_back_is_paused_and_goes_on_with_it() -> None:
+    async def asks(brief: Brief, desk: Any) -> str:
+        return str((await desk.ask("launch")).type)
+
+    async with supervisor(agent(asks)) as sup:
+        await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await sup.signal(THREAD, Takeover())
+        await sup._runs.signal(THREAD, HandBack(results={"a": "by hand"}))
+        paused = await sup.signal(THREAD, Pause())
+        run = await sup.resume(THREAD)
+
+    assert (paused.status, run.status, run.tasks[0].result) == ("paused", "complete", "by hand")
+
+
 @pytest.mark.parametrize(
     ("sent", "said"),
     [

@@ -179,6 +179,9 @@ async def perform(call: ToolCall, side_effect: SideEffect, context: WorkerContex
         await context.invocation.execution.effects.settle(effect, "refused", reply="")
         return reply
     artifact = reply.artifact if isinstance(reply.artifact, Mapping) else None
+    if artifact and artifact.get("said"):
+        run, agent = context.invocation.execution.run, context.invocation.spec.name
+        await run.emit("agent_reported", task_id=context.invocation.brief.task.id, agent=agent, said=artifact["said"])
     await context.invocation.execution.effects.settle(effect, status, reply=reply.text, artifact=artifact)
     return reply
 

@@ -106,8 +106,9 @@ def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:
     """What its tools wrote, the last version of each name."""
     found: dict[str, Artifact] = {}
     for message in state["messages"]:
-        if isinstance(message, ToolMessage) and isinstance(message.artifact, dict) and "sha256" in message.artifact:
-            artifact = Artifact.model_validate({**message.artifact, "task_id": task_id})
+        made = message.artifact if isinstance(message, ToolMessage) and isinstance(message.artifact, dict) else {}
+        for one in made.get("artifacts", [made] if "sha256" in made else []):
+            artifact = Artifact.model_validate({**one, "task_id": task_id})
             found[artifact.name] = artifact
     return list(found.values())
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail_quoted, missing_noted, with_confidence
-from nodes.llm.offline.tables import Asked, Table, asked, best, joined, rows_in, tables_in
+from nodes.llm.offline.schema import Table, rows_in, tables_in
+from nodes.llm.offline.tables import Asked, asked, best, joined
 from nodes.llm.offline.words import ERRANDS, subject_of, title_of, without_errand
 from nodes.tools.words import keywords, stems
 from state.citation import LABEL, SPAN
@@ -144,7 +145,7 @@ def figures(question: str, talk: Conversation) -> list[str]:
     if not reading or done is None or done.failed:
         return []
     given = re.search(r"\[[^\[\]#\n]+#table\]", done.text)
-    label = given.group() if given else reading.table.label
+    label = given.group() if given else reading.table.label_of_figures
     return [f"{sentence} {label}" for sentence in reading.sentences(rows_in(done.text))]
 
 

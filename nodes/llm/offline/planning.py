@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.requests import Request, expression_in, heeded, keywords, understood
-from nodes.llm.offline.tables import AGGREGATES, tables_in
+from nodes.llm.offline.schema import tables_in
+from nodes.llm.offline.tables import AGGREGATES
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""

