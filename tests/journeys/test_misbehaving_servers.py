@@ -24,20 +24,16 @@ async def test_it_ends_in_order_with_what_was_finished(name: str, caplog: pytest
         model = make_models(api_key=SecretStr("secret"), **more).default  # type: ignore[arg-type]
         odd = AgentSpec(name="odd", role="odd", tools=["calculate"], model=model)
         tasks = plan({"id": "a", "role": "odd"}, {"id": "b", "role": "generalist"})
-        settings = {
-            "token_budget": BUDGET,
-            "call_timeout_s": 1 if trickle else 30,
-            "max_iterations": 0,
-            "max_attempts": 2,
-        }
+        limits = {"token_budget": BUDGET, "call_timeout_s": 1 if trickle else 30, "max_attempts": 2}
         with caplog.at_level(logging.ERROR):
-            async with opened(odd, agent(), model=model, max_attempts=2, **settings) as sup:  # type: ignore[arg-type]
+            async with opened(odd, agent(), model=model, max_iterations=0, **limits) as sup:  # type: ignore[arg-type]
                 run = await sup.start("Q", plan=tasks)
 
     assert statuses(run) == {"a": status, "b": "done"}
     assert (run.status, run.waits_for) == ("complete" if status == "done" else "partial", "")
     assert "b is done" in str(run.report)
-    assert run.usage.total_tokens <= BUDGET * 1.05
+    is_in_one_reply = name == "a megabyte"  # which is not to be foreseen; no other call is made after it
+    assert run.usage.total_tokens <= BUDGET * 1.05 or (is_in_one_reply and run.usage.calls == 1)
     error = str(run.tasks[0].error or "")
     assert words in error
     assert ("is the address right" in error) == ("not a chat completion" in words)
