@@ -55,6 +55,8 @@ class Result(TypedDict, total=False):
 class RunState(Given, Result, total=False):
     """All that is true of a run, besides its messages (supervisor guide, "state management")."""
 
+    earlier: list[Json]
+    """What was asked and answered on the thread before, oldest first (`Turn`); absent in runs of versions before."""
     goal: str
     """The request being worked on: from `query` or from `messages`."""
     terms: Json
