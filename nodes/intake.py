@@ -41,7 +41,7 @@ def make_intake(services: Services) -> Node:
         update["started_at"] = run.services.clock.now()
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
-        update["terms"]["audited"] = await run.audit.count()
+        update["terms"]["audited"] = {run.thread_id: await run.audit.count()}
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
