@@ -1,4 +1,4 @@
-"""Baton on its SQLite database: agents are functions; the plan is given, or made by one call of a model with latency."""
+"""Baton on its SQLite database: agents are functions; the plan is given, or made by a model with latency."""
 
 import asyncio
 import time
