@@ -85,7 +85,8 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
         why = f"the agent gave an empty answer{f': {cut_off}' if cut_off else ''}"
         return {"status": "failed", "failure": Failure(kind="invalid", message=why)}
     doubts = [doubt_of_end(context.invocation.spec.name, context.invocation.brief.task.id, cut_off)] if cut_off else []
-    computed = {**computations(context.invocation.execution.records.values()), **_computed(state)}
+    records, earlier = context.invocation.execution.records.values(), context.invocation.brief.earlier
+    computed = {**computations(records, earlier), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
     brief, stated = context.invocation.brief, text if is_kept else ""
     claims = await in_thread(partial(claims_in, stated, brief.task.id, context.sources, computed, asked_in(brief)))
