@@ -103,8 +103,9 @@ class Run(BaseModel):
     approvals: list[Approval] = []
     """Open questions, most urgent first."""
     handover: dict[str, JsonValue] | None = None
-    """What a human needs who has the wheel, or may take it while the run is paused (chapter 15.12.4): `current_step`,
-    `total_steps`, `completed_tasks`, `pending_tasks`, `intermediate_results`, `suggested_next_action`,
+    """What a human needs who has the wheel, or may take it while the run is paused (chapter 15.12.4): `by` and `reason`
+    (who stopped it, and why), `current_step`, `total_steps`, `completed_tasks`, `failed_tasks`, `pending_tasks`,
+    `intermediate_results`, `conversations` (what parked agents said and saw so far, by task), `suggested_next_action`,
     `failure_reason`."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
