@@ -140,7 +140,8 @@ async def test_an_agent_that_is_cut_off_may_await_while_it_cleans_up(how: str) -
 
     async with opened(agent(work)) as sup:
         if how == "its stream is closed":
-            async with aclosing(sup.stream("Q", thread_id="t", plan=plan("a"))) as events:
+            stream: Any = sup.stream("Q", thread_id="t", plan=plan("a"))
+            async with aclosing(stream) as events:
                 async for event in events:
                     if event["kind"] == "task_started":
                         await began.wait()
