@@ -1,6 +1,6 @@
 """What a run may do. Frozen into the run's state when it starts: a policy that changes later changes new runs only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Literal
 
@@ -58,8 +58,9 @@ class Policy(BaseModel):
     """Tokens, input and output together, that the run may use; None: no limit."""
     max_tokens: dict[Reply, int] = {"plan": 4096, "review": 4096, "answer": 4096, "worker": 4096}
     """Tokens a reply of a model may have at most, by what is asked for; less where the `token_budget` has less left."""
-    call_timeout_s: float = Field(default=600, gt=0)
-    """Seconds one model call may take in all, however steadily its reply arrives."""
+    call_timeout_s: float = Field(default=300, gt=0)
+    """Seconds one model call may take in all, however steadily its reply arrives: less than a try of an agent has
+    (`limits.timeout_s`), so that the model is named as what is slow, and is not asked the same again."""
     cost_budget: float | None = Field(default=None, gt=0)
     """US dollars, as declared by tools and agents, that the run may use; None: no limit."""
     max_seconds: float | None = Field(default=None, gt=0)
@@ -119,8 +120,10 @@ def merged_policy(policy: Policy, changes: Json | None) -> Policy:
     Raises:
         PolicyInvalid: names the fields that are unknown or out of range.
     """
+    if not isinstance(changes or {}, Mapping):  # it may come from a file or a client
+        raise PolicyInvalid(f"a policy is a mapping of its fields, not {type(changes).__name__}; give `field: value`")
     try:
         return Policy.model_validate({**policy.model_dump(mode="json"), **(changes or {})})
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise PolicyInvalid(f"the policy cannot be used: {wrong}") from error
+        raise PolicyInvalid(f"the policy cannot be used: {' '.join(wrong.split())}") from error

@@ -201,6 +201,8 @@ class BudgetCallbacks(AgentCallbacks):
         super().__init__()
         self._is_limited = is_limited
         self.used = Usage()
+        self.reached = ""
+        """The agent's own limit that has stopped it."""
         self._is_cut_off = False
         """Whether the last reply was."""
         self._invocation = invocation
@@ -317,9 +319,11 @@ class BudgetCallbacks(AgentCallbacks):
         if not self._is_limited:
             return
         if self.used.calls + len(self._open) + len(self._unreserved) >= limits.iterations:
-            raise AgentFailed(f"it reached its limit of {limits.iterations} model calls", "limit")
-        if limits.tokens is not None and self.used.total_tokens >= limits.tokens:
-            raise AgentFailed(f"it reached its limit of {limits.tokens} tokens", "limit")
+            self.reached = f"{limits.iterations} calls"
+        elif limits.tokens is not None and self.used.total_tokens >= limits.tokens:
+            self.reached = f"{limits.tokens} tokens"
+        if self.reached:
+            raise AgentFailed(f"it reached {self.reached} without an answer", "limit")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
