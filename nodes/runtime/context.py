@@ -19,7 +19,10 @@ from nodes.runtime.audit import Audit, decided
 from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import NestedJournal, OuterRun
 from nodes.runtime.services import Services
+from nodes.tools.pages import Web
+from nodes.tools.snapshots import FOLDER as PAGES
 from nodes.tools.sources import Sources, open_sources
+from nodes.tools.web import Outside
 from state.channels import RunState, Terms
 from state.event import EventKind
 from state.policy import Policy
@@ -77,10 +80,17 @@ class RunContext:
         await self.emit("phase_entered", also=[row, *also])
 
     async def sources(self) -> Sources | None:
-        """The user's files, indexed once per process; None if none were given."""
-        if not self.paths:
+        """The user's files and the pages that were fetched, indexed once per process; None if there are none."""
+        pages = self.folder / PAGES
+        paths = [*self.paths, *([str(pages)] if await asyncio.to_thread(pages.is_dir) else [])]
+        if not paths:
             return None
-        return await asyncio.to_thread(open_sources, self.paths, max_file_bytes=self.services.max_source_bytes)
+        return await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
+
+    @cached_property
+    def outside(self) -> Outside:
+        """The way to the web."""
+        return Outside(Web(is_open=self.services.fetches_inside), self.services.search, self.services.clock.now)
 
     @cached_property
     def audit(self) -> Audit:
