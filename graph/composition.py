@@ -49,6 +49,7 @@ def compose(
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         seals=seals_of(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
+        keep_history=settings.keep_history,
     )
 
 

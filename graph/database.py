@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from graph.sqlite.connection import Connection, _check, _connected, _read_only, explained, open_connection
+from graph.sqlite.connection import Connection, _check, _connected, connected_read_only, explained, open_connection
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
 
@@ -36,7 +36,9 @@ async def open_database(
     """
     await asyncio.to_thread(_check, path)
     with explained(path):
-        async with open_connection(lambda: _read_only(path) if read_only else _connected(path, synchronous)) as own:
+        async with open_connection(
+            lambda: connected_read_only(path) if read_only else _connected(path, synchronous)
+        ) as own:
             database = Database(path, own, saver(own), Store(own))
             if not read_only:
                 await _set_up(database, own)

@@ -168,7 +168,14 @@ class Reading:
             ThreadUnknown: no such thread.
         """
         with readable(thread_id):
-            return await read_audit(self.database.store, thread_id, self.seals, await self.decisions(thread_id))
+            try:
+                known, unknown = await self.decisions(thread_id), None
+            except ThreadUnknown as error:  # only the record was kept
+                known, unknown = {}, error
+            entries, broken = await read_audit(self.database.store, thread_id, self.seals, known)
+            if unknown and not entries:
+                raise unknown
+            return entries, broken
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""

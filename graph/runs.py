@@ -16,6 +16,7 @@ from graph.reading import Reading
 from graph.sqlite.connection import explained
 from graph.sqlite.fence import forget_left
 from graph.sqlite.lease import Leases
+from graph.sqlite.pruning import forget_steps
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.approvals import open_questions
 from nodes.policy.phases import next_node
@@ -23,7 +24,7 @@ from nodes.runtime.approvals import Approvals
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
-from nodes.runtime.rows import list_run
+from nodes.runtime.rows import list_run, places_of_steps
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.sources import open_sources
@@ -102,7 +103,9 @@ class Runs(Reading):
                         yield event
                         fence.enter()  # whoever takes the next one may be another task
             except ModelFailed:
-                pass  # kept in the checkpoint; the view says so, and `resume` goes on from there
+                return  # kept in the checkpoint; the view says so, and `resume` goes on from there
+            if not self.services.keep_history and (await self.position(thread_id)).has_ended:
+                await forget_steps(self.database.connection, thread_id, places_of_steps(thread_id))
 
     async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""

@@ -32,6 +32,8 @@ class Settings(BaseSettings):
     """SQLite's durability against power loss; a killed process loses nothing with either."""
     max_source_mb: float = Field(default=50, gt=0)
     """Source files larger than this are left out."""
+    keep_history: bool = False
+    """Whether all checkpoints of a run stay when it has ended, to fork it from; else only its last one does."""
     notify: Annotated[list[str], NoDecode] = []
     """Where people are told that they are asked: Apprise URLs between spaces or commas; needs the extra `notify`."""
     notify_next: Annotated[list[str], NoDecode] = []

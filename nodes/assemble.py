@@ -17,7 +17,8 @@ from nodes.llm.sections import Section, render
 from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
 from nodes.policy.quality import doubts_of
-from nodes.policy.report import deduplicate, fitted, is_worth_keeping, joined, sinks, write_report
+from nodes.policy.report import fitted, joined, sinks, write_report
+from nodes.policy.synthesis import claims_of
 from nodes.policy.takeover import RollbackResult
 from nodes.runtime.budget import Budget
 from nodes.runtime.calling import Parked
@@ -133,7 +134,7 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget
     """The text that answers the request: the one final result, or several put together by the model that made them."""
     if len(last) <= 1 or not all(is_by_model(record, run) for record in last):
         return _Answer(joined(last))
-    request = render([Section("request", goal), *(_finding(record) for record in last)])
+    request = render([Section("request", goal), *_findings(last)])
     size = prompt_tokens([EDITOR, request])
     call = own_calls(run, budget, size, "answer")
 
@@ -169,7 +170,14 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget
     return _Answer(fitted(text), (Doubt(kind="limited", said=said),))
 
 
-def _finding(record: TaskRecord) -> Section:
-    claims = deduplicate(c for c in (record.outcome.claims if record.outcome else []) if is_worth_keeping(c))
-    lines = [f"- {claim.text} {' '.join(c.label for c in claim.citations)}".rstrip() for claim in claims]
-    return Section("finding", "\n".join(lines), {"task": record.id})
+def _findings(records: Sequence[TaskRecord]) -> list[Section]:
+    """What each task found, in statements with their labels; each statement once, with the task that made it first."""
+    made_by: dict[str, str] = {}
+    for record in records:
+        for claim in record.outcome.claims if record.outcome else []:
+            made_by.setdefault(claim.text, record.id)
+    lines: dict[str, list[str]] = {}
+    for claim in claims_of(record.outcome for record in records if record.outcome):
+        said = f"- {claim.text} {' '.join(citation.label for citation in claim.citations)}".rstrip()
+        lines.setdefault(made_by[claim.text], []).append(said)
+    return [Section("finding", "\n".join(lines[task]), {"task": task}) for task in lines]

@@ -12,6 +12,7 @@ Glossary (one word per concept, in all three packages):
   task that goes to another agent for good; **escalation**: who takes over where an agent failed or reached a limit.
 - **nested**: a supervisor that is an agent of another one; **path**: the agents from the outermost to the one at work.
 - **outcome**: what came of one task; **claim**: one statement in it; **citation**: where in the sources a claim stands.
+- **doubt**: why something that was delivered is no plain success.
 - **artifact**: a file that an agent wrote; **report**: the one answer put together at the end.
 - **approval**: a question to a human; **decision**: the answer to it; **parked**: waiting for one.
 - **side effect**: what an agent does to the outside world; **ledger**: where each is written down before and after;

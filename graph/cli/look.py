@@ -63,11 +63,11 @@ def look(db: Path | None, question: Callable[[Reading], Awaitable[T]]) -> T:
 
 
 @asynccontextmanager
-async def opened(db: Path) -> AsyncIterator[Reading]:
+async def opened(db: Path, *, for_writing: bool = False) -> AsyncIterator[Reading]:
     """The runs of a database, to look at, for whoever has the team of the settings."""
     settings, clock = read_settings(), SystemClock()
     names = agents_in(settings.team)
-    async with open_database(db, settings.synchronous, read_only=not is_writable(db)) as database:
+    async with open_database(db, settings.synchronous, read_only=not (for_writing or is_writable(db))) as database:
         yield Reading(database, Leases(database.connection, clock), clock, names, seals_of(settings))
 
 

@@ -44,6 +44,8 @@ COMMANDS = {
     "retire": "graph.cli.steer",
     "mail": "graph.cli.steer",
     "graph": "graph.cli.drawing",
+    "prune": "graph.cli.prune",
+    "doctor": "graph.cli.doctor",
 }
 """Every command, in the order of the overview, with the file that has its function."""
 

@@ -53,7 +53,7 @@ def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
             return connection
 
 
-def _read_only(path: Path) -> sqlite3.Connection:
+def connected_read_only(path: Path) -> sqlite3.Connection:
     """A connection that writes nothing; also to a file in a folder where nothing can be written."""
     is_alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_alone else ''}"

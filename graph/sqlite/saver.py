@@ -43,35 +43,35 @@ _FORGET = f"DELETE FROM checkpoints WHERE json_extract({_JSON}, '$.run_id') = :r
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
 # a UUID, which keeps a thread that somebody has called `a/b` apart from those below `a`.
 _STEP = "-".join("[0-9a-f]" * count for count in (8, 4, 4, 4, 12))
-_BELOW = f"""
+THREADS_BELOW = f"""
     (thread_id > {{0}} || '/' AND thread_id < {{0}} || '0' AND substr(thread_id, length({{0}}) + 2) GLOB '{_STEP}/*')
 """
-_THREADS = f"(thread_id = {{0}} OR {_BELOW})"
+THREADS_OF = f"(thread_id = {{0}} OR {THREADS_BELOW})"
 
 _COPY = f"""
 INSERT OR REPLACE INTO checkpoints
     (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
 SELECT :target || substr(thread_id, length(:source) + 1), checkpoint_ns, checkpoint_id, parent_checkpoint_id, type,
     checkpoint, CAST(json_replace({_JSON}, '$.thread_id', :target || substr(thread_id, length(:source) + 1)) AS BLOB)
-FROM checkpoints WHERE {_THREADS.format(":source")}
+FROM checkpoints WHERE {THREADS_OF.format(":source")}
 """
 _COPY_WRITES = f"""
 INSERT OR REPLACE INTO writes
     (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel, type, value)
 SELECT :target || substr(thread_id, length(:source) + 1), checkpoint_ns, checkpoint_id, task_id, task_path, idx,
     channel, type, value
-FROM writes WHERE {_THREADS.format(":source")}
+FROM writes WHERE {THREADS_OF.format(":source")}
 """
 
 # Checkpoint ids sort by time.
 _PRUNE = f"""
-DELETE FROM {{table}} WHERE {_THREADS.format(":thread")} AND checkpoint_id < (
+DELETE FROM {{table}} WHERE {THREADS_OF.format(":thread")} AND checkpoint_id < (
     SELECT max(checkpoint_id) FROM checkpoints AS last
     WHERE last.thread_id = {{table}}.thread_id AND last.checkpoint_ns = {{table}}.checkpoint_ns
 )
 """
 _LAST = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
-_DELETE = f"DELETE FROM {{table}} WHERE {_THREADS.format(':thread')}"
+_DELETE = f"DELETE FROM {{table}} WHERE {THREADS_OF.format(':thread')}"
 _TABLES = ("writes", "checkpoints")
 
 

@@ -1,17 +1,15 @@
 """The report: one answer in Markdown, deduplicated (chapter 15.9, t7), with numbered sources."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import islice
-from math import log
+from collections.abc import Sequence
 
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz
 
 from nodes.policy.headings import shifted, without_reserved, without_thoughts
+from nodes.policy.synthesis import Said, claims_of, without_repeats
 from nodes.policy.takeover import RollbackResult, rollback_section
 from state.citation import LABEL, Citation, Claim, labels_in, without_labels
-from state.record import Outcome, TaskRecord
+from state.record import TaskRecord
 from state.run import Mode
 
 MOST_FINDINGS = 40
@@ -65,11 +63,12 @@ def sinks(records: Sequence[TaskRecord]) -> list[TaskRecord]:
 
 
 def joined(records: Sequence[TaskRecord]) -> str:
-    """Several results as one text, each under its task; what the agents wrote is fitted in (see `fitted`)."""
+    """Several results as one text, nothing twice, each under its task; what the agents wrote is fitted in."""
     texts = [(record, fitted(record.outcome.text) if record.outcome else "") for record in records]
     if len(texts) == 1:
         return texts[0][1]
-    return "\n\n".join(f"## {_title(record.task.description, 100)}\n\n{text}" for record, text in texts if text)
+    titled = [f"## {_title(record.task.description, 100)}\n\n{text}" for record, text in texts if text]
+    return "\n\n".join(without_repeats(titled))
 
 
 BATONS = 2
@@ -188,96 +187,6 @@ def _made(
 def _title(text: str, most: int = 200) -> str:
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
-
-
-NEAR = 88.0
-"""Claims this alike (0 to 100, rapidfuzz `token_sort_ratio`) say the same, unless their numbers differ."""
-SHORTEST = 12
-"""Characters under which a line is a heading or a filler, not a claim."""
-
-_EMPTY = re.compile(r"^\W*(n/?a|none|no (results?|findings?|information)( found)?|todo|unknown)\W*$", re.IGNORECASE)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-
-def claims_of(outcomes: Iterable[Outcome]) -> list[Claim]:
-    """The claims of all outcomes that were delivered, filtered and deduplicated, in order."""
-    return deduplicate(
-        claim for outcome in outcomes if outcome.status == "done" for claim in outcome.claims if is_worth_keeping(claim)
-    )
-
-
-def is_worth_keeping(claim: Claim) -> bool:
-    """Whether it says anything: not empty, not a heading, not an excuse."""
-    text = claim.text.strip()
-    return len(text) >= SHORTEST and not _EMPTY.match(text) and not text.startswith("#")
-
-
-def deduplicate(claims: Iterable[Claim]) -> list[Claim]:
-    """Each statement once; of near duplicates the first stays and takes over the others' citations."""
-    kept: list[Claim] = []
-    known = Said()
-    places: dict[str, int] = {}
-    for claim in claims:
-        key = " ".join(claim.text.lower().split())
-        if key not in places:
-            same = known.find(claim.text)
-            places[key] = len(kept) if same is None else same
-        place = places[key]
-        if place == len(kept):
-            known.add(claim.text)
-            kept.append(claim)
-        else:
-            kept[place] = kept[place].model_copy(update={"citations": _union(kept[place].citations, claim.citations)})
-    return kept
-
-
-class Said:
-    """Statements that were made, and whether another one says the same: almost the same words, and the same numbers.
-
-    Only those with the same numbers and of about the same length are compared: at a similarity of s the shorter of two
-    has at least s / (2 - s) times as many characters as the longer (rapidfuzz `ratio` counts insertions and deletions).
-    """
-
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._blocks: defaultdict[tuple[str, int], dict[int, str]] = defaultdict(dict)
-        """By numbers and scale of length: each statement's place and its words in order."""
-        self._count = 0
-        for text in texts:
-            self.add(text)
-
-    def add(self, text: str) -> None:
-        """One statement more."""
-        numbers, scale, words = _measured(text)
-        self._blocks[numbers, scale][self._count] = words
-        self._count += 1
-
-    def find(self, text: str) -> int | None:
-        """The place of the first statement that says the same, from 0; None if none does."""
-        numbers, scale, words = _measured(text)
-        found: list[int] = []
-        for near in (scale - 1, scale, scale + 1):
-            block = self._blocks.get((numbers, near), {})
-            alike = process.extract_iter(words, block, scorer=fuzz.ratio, score_cutoff=NEAR)
-            found += [place for _, _, place in islice(alike, 1)]
-        return min(found, default=None)
-
-
-_SCALE = log((200 - NEAR) / NEAR)
-"""Lengths that differ by this factor's logarithm at most may be alike."""
-
-
-def _measured(text: str) -> tuple[str, int, str]:
-    words = " ".join(sorted(text.lower().split()))
-    return " ".join(_NUMBER.findall(text)), int(log(len(words) + 1) / _SCALE), words
-
-
-def _union(mine: Sequence[Citation], theirs: Sequence[Citation]) -> list[Citation]:
-    """All places, each once; of two citations of one place, one with a quote."""
-    found: dict[str, Citation] = {}
-    for citation in [*mine, *theirs]:
-        if citation.label not in found or not found[citation.label].quote:
-            found[citation.label] = citation
-    return list(found.values())
 
 
 def _before(text: str, end: int) -> str:

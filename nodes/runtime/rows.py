@@ -21,8 +21,8 @@ Namespace = tuple[str, ...]
 MOST = 1_000_000
 """Rows a namespace is read up to."""
 
-Lifetime = Literal["run", "thread", "always"]
-"""How long rows are kept: until the next run starts on their thread, with the thread, or whatever becomes of it."""
+Lifetime = Literal["steps", "run", "thread", "always"]
+"""How long rows are kept: until their run ends, or the next starts on their thread, with the thread, or for ever."""
 
 KINDS: dict[str, Lifetime] = {
     "approvals": "run",
@@ -42,7 +42,7 @@ KINDS: dict[str, Lifetime] = {
     "ledger": "run",
     "mail": "run",
     "nested": "run",
-    "outcomes": "thread",
+    "outcomes": "steps",
     "recruits": "run",
     "retired": "run",
     "signal_log": "thread",
@@ -193,6 +193,23 @@ async def _open_all(store: BaseStore) -> list[Listed]:
     still = [row for row in runs if ends.get(row.key, "") != row.value.get("started_at")]
     await store.abatch([*(_opened(row.key, row.value) for row in still), PutOp(_INDEX, "open", {"since": 1})])
     return [_listed(row) for row in still]
+
+
+def places_of_steps(thread_id: str) -> list[Namespace]:
+    """Where that is kept which nobody needs once the run has ended."""
+    return [space(kind, thread_id) for kind, lifetime in KINDS.items() if lifetime == "steps"]
+
+
+def places_of(thread_id: str, *, with_audit: bool) -> list[Namespace]:
+    """Where everything of a thread is kept; without the record of what humans decided, unless it is asked for."""
+    kinds = [kind for kind, lifetime in KINDS.items() if lifetime != "always"]
+    return [space(kind, thread_id) for kind in kinds if with_audit or not kind.startswith("audit")]
+
+
+def listed_at(run: Listed) -> list[tuple[Namespace, str]]:
+    """Where the index has a run: namespace and key."""
+    key = run.thread_id
+    return [(_RUNS, key), (_ENDED, key), (_open_of(key), repr(run.started_at))]
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

@@ -56,6 +56,8 @@ class Services:
     """Folder below which each thread gets its own."""
     max_source_bytes: int = MAX_SOURCE_BYTES
     """Bytes over which a source file is left out."""
+    keep_history: bool = False
+    """Whether the checkpoints of a run stay when it has ended; else only the last one does."""
     door: str = ""
     """The way runs come in, where it matters later: the server sets it."""
     source_roots: tuple[Path, ...] | None = None

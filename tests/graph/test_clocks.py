@@ -42,6 +42,7 @@ def is_in_order(db: Path) -> bool:
 async def test_a_run_of_a_process_whose_clock_was_ahead_goes_on_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("BATON_KEEP_HISTORY", "true")
     done, begun = [], asyncio.Event()
 
     async def work(brief: Brief, desk: object) -> str:

@@ -81,6 +81,16 @@ async def test_where_no_call_is_left_what_there_is_is_delivered() -> None:
     assert len(model.calls) == 1
 
 
+async def test_what_a_human_puts_in_its_place_is_in_no_doubt() -> None:
+    model = ScriptedModel({WORK: [cut("It grew from 2019"), cut("to 2024, and so\nConfidence: 0.2")]})
+    async with opened(ADA, model=model, max_iterations=0) as sup:
+        waiting = await sup.start("Q", plan=plan("a"))
+        given: dict[str, Any] = {"type": "edit", "args": {"result": "It grew by half."}}
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: given})
+
+    assert (run.status, run.tasks[0].result, run.doubts) == ("complete", "It grew by half.", [])
+
+
 async def test_the_last_answer_of_an_agent_at_its_limit_may_be_cut_off_as_well() -> None:
     call = {"name": "calculate", "args": {"expression": "1+1"}}
     model = ScriptedModel({WORK: [call, cut("It grew from 2019 to")]})

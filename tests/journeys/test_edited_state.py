@@ -29,6 +29,12 @@ from tests.runs import agent, all_approved, opened, plan, statuses
 PLAN = plan("a", {"id": "b", "role": "helper", "depends_on": ["a"]}, complexity=0.4)
 
 
+@pytest.fixture(autouse=True)
+def _history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that has ended can be forked where its checkpoints stay."""
+    monkeypatch.setenv("BATON_KEEP_HISTORY", "true")
+
+
 async def helps(brief: Brief, desk: Any) -> str:
     if brief.task.id != "b":
         return f"{brief.task.id} is done"

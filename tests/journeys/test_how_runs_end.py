@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -17,6 +17,7 @@ from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief
 from state.errors import AgentFailed
+from state.record import DoubtKind
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
 from state.signal import Takeover
@@ -86,6 +87,8 @@ class Story:
     """What the model of the agent plays; without one the agent is a function."""
     then: Then = nothing
     policy: tuple[tuple[str, Any], ...] = ()
+    is_over: bool = True
+    """Whether there is nothing left to go on with."""
 
 
 BROKEN, OPTIONAL = {"id": "broken"}, {"id": "broken", "required": False}
@@ -143,7 +146,13 @@ STORIES = {
         plan("a"), "complete", 0, ("limited",), report="It grew from 2019 to", script={**WRITES, DOES_A: CUT}
     ),
     "a plan cannot be read": Story(
-        None, "failed", 1, error="no usable PlanDraft in 3 replies", report="0 of 0 tasks", script={PLANS: "Hello!"}
+        None,
+        "failed",
+        1,
+        error="no usable PlanDraft in 3 replies",
+        report="0 of 0 tasks",
+        script={PLANS: "Hello!"},
+        is_over=False,
     ),
     "a plan cannot be paid": Story(
         None, "failed", 1, error="is used up", report="0 of 0", script={PLANS: DRAFT}, policy=(("token_budget", 9),)
@@ -173,6 +182,7 @@ async def test_a_run_ends_as_it_should(name: str, tmp_path: Path, capsys: pytest
 
     assert (run.status, code, tuple(doubt.kind for doubt in run.doubts)) == (story.status, story.code, story.doubts)
     assert (story.error or "") in (run.error or "")
+    assert (run.has_ended, run.hint) == (story.is_over, [] if story.is_over else ["resume"])
     assert (run.error is None) == (story.error is None)
     assert story.report in (run.report or "")
     assert [event.data.get("doubt") for event in events[: len(run.doubts)]] == list(story.doubts)
@@ -198,3 +208,9 @@ async def test_what_is_in_doubt_inside_a_nested_supervisor_is_in_doubt_outside()
     assert (run.status, [(doubt.kind, doubt.task_id) for doubt in run.doubts]) == ("complete", [("refused", "outer")])
     assert run.warnings[0].startswith("in outer: a was sent back in the last round of review (Say which year.)")
     assert [event.path for event in events] == [["unit"], []]
+
+
+def test_the_readme_names_every_kind_of_doubt() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+    assert [kind for kind in get_args(DoubtKind) if f"`{kind}`" not in readme] == []

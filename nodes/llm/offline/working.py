@@ -24,7 +24,8 @@ from nodes.llm.offline.conversation import (
 from nodes.llm.offline.requests import expression_in
 from nodes.llm.offline.strategy import strategise
 from nodes.llm.offline.words import subject_of, title_of
-from nodes.llm.offline.writing import inputs_of, without_repeats, write
+from nodes.llm.offline.writing import inputs_of, write
+from nodes.policy.synthesis import without_repeats
 from state.citation import LABEL, labels_in, without_labels
 
 

@@ -4,16 +4,15 @@ What lacks is looked up where a reviewer asked for it; without inputs the writer
 """
 
 import re
-from collections.abc import Sequence
 
 from nodes.llm.offline.answering import answer, lookups, points
 from nodes.llm.offline.conversation import Conversation, Reply, mail_quoted, missing_noted, with_confidence
 from nodes.llm.offline.words import title_of
 from nodes.llm.sections import Section
+from nodes.policy.synthesis import without_repeats
 from state.citation import LABEL
 
 _CONFIDENCE = re.compile(r"\n*Confidence:[^\n]*\Z", re.IGNORECASE)
-_POINTS = re.compile(r"\n{2,}(?=\*\*|>|#|- |\w)|\n(?=- )")
 
 
 def write(talk: Conversation) -> Reply:
@@ -34,20 +33,6 @@ def inputs_of(talk: Conversation) -> list[str]:
     return [text for part in talk.all("input") if (text := _CONFIDENCE.sub("", part.body).strip())]
 
 
-def without_repeats(texts: Sequence[str]) -> list[str]:
-    """The texts, with each passage or statement only where it stands first; a section left empty says so."""
-    seen: set[str] = set()
-    kept = []
-    for text in texts:
-        blocks = _blocks(text)
-        fresh = [block for block in blocks if block.startswith("#") or _key(block) not in seen]
-        seen |= {_key(block) for block in blocks}
-        if len(fresh) < len(blocks) and all(block.startswith("#") for block in fresh):
-            fresh.append("The passages above say it.")
-        kept.append("\n\n".join(fresh))
-    return [re.sub(r"(?m)^(- .*)\n\n(?=- )", r"\1\n", text) for text in kept if text]
-
-
 def assemble(talk: Conversation) -> str:
     """One answer from several findings."""
     texts = [_under_its_title(part) for part in talk.all("finding") if part.body.strip()]
@@ -61,20 +46,3 @@ def _under_its_title(part: Section) -> str:
     title = part.attrs.get("title") or part.attrs.get("description") or ""
     body = _CONFIDENCE.sub("", part.body).strip()
     return body if not title or body.startswith("#") else f"## {title_of(title)}\n\n{body}"
-
-
-def _blocks(text: str) -> list[str]:
-    """Headings, list items, and quotations with their label; a bold line goes with the quotation below it."""
-    found: list[str] = []
-    for block in _POINTS.split(text.strip()):
-        if found and found[-1].startswith("**") and "\n" not in found[-1] and block.startswith(">"):
-            found[-1] += f"\n\n{block}"
-        else:
-            found.append(block)
-    return found
-
-
-def _key(block: str) -> str:
-    labels = LABEL.findall(block)
-    quoted = block.lstrip().startswith((">", "**"))
-    return str(labels) if labels and quoted else " ".join(LABEL.sub("", block).split()).lower()

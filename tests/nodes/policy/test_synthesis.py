@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.report import Said, claims_of, deduplicate, is_worth_keeping
+from nodes.policy.synthesis import Said, claims_of, deduplicate, is_worth_keeping, without_repeats
 from state.citation import Citation, Claim
 from tests.builders import make_outcome
 
@@ -88,3 +88,17 @@ def test_no_source_is_ever_lost_and_doing_it_twice_changes_nothing(drawn: list[t
 
     assert pairs(once) == pairs(claims)
     assert deduplicate(once) == once
+
+
+def test_texts_put_together_say_nothing_twice_and_the_first_place_takes_over_the_labels() -> None:
+    price = "LangGraph Plus costs 39 US dollars a seat and month"
+    first = f"## Prices\n\n{price} [a.md#L3].\n\n- Cheap\n- Fast\n\n```yaml\n- Cheap\n\n- x: 1\n```\n\nNone."
+    again = f"## Costs\n\n- {price.replace('costs', 'is at')} [b.md#L9].\n- Cheap\n\n> Quoted.\n[a.md#L3]"
+    other = "## Rest\n\n> Quoted.\n[a.md#L3]\n\nN/A"
+
+    assert without_repeats([first, again, other]) == [
+        f"## Prices\n\n{price} [a.md#L3]. [b.md#L9]\n\n- Cheap\n- Fast\n\n```yaml\n- Cheap\n\n- x: 1\n```",
+        "## Costs\n\n- Cheap\n\n> Quoted.\n[a.md#L3]",
+        "## Rest\n\nThe passages above say it.",
+    ]
+    assert without_repeats([first])[0].startswith(first.removesuffix("\n\nNone."))
