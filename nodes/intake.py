@@ -7,14 +7,15 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from nodes.policy.strictness import stricter
-from nodes.runtime.context import Node, open_context
+from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
+from nodes.tools.pages import is_address
 from state.channels import Terms, is_over
-from state.errors import BadInput
+from state.errors import BadInput, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
@@ -36,6 +37,7 @@ def make_intake(services: Services) -> Node:
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
         update["terms"]["audited"] = await run.audit.count()
+        kept += await _gathered(run, state.get("sources") or [])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
@@ -60,7 +62,7 @@ def opened(state: SupervisorState, services: Services) -> tuple[Update, list[str
         policy, kept = merged_policy(services.policy, state.get("policy")), []
     terms = Terms(
         policy=policy,
-        sources=confined(state.get("sources") or [], services.source_roots),
+        sources=confined([path for path in state.get("sources") or [] if not is_address(path)], services.source_roots),
         model=services.models.name,
         team=[agent.name for agent in services.team],
     )
@@ -75,6 +77,21 @@ def opened(state: SupervisorState, services: Services) -> tuple[Update, list[str
         "started_at": services.clock.now(),
     }
     return update, [f"policy: {name} stays as the server has it; a client may only be stricter" for name in kept]
+
+
+async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
+    """Keep the pages among the sources; what could not be had of them, a line each.
+
+    Raises:
+        SourcesInvalid: of one there is nothing.
+    """
+    missing: list[str] = []
+    for url in filter(is_address, sources):
+        try:
+            missing += await run.outside.gather(run.folder, url)
+        except ToolRefused as error:
+            raise SourcesInvalid(f"the source {url[:200]!r} cannot be used: {error}") from None
+    return missing
 
 
 def _blank() -> Update:

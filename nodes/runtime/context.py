@@ -81,8 +81,8 @@ class RunContext:
 
     async def sources(self) -> Sources | None:
         """The user's files and the pages that were fetched, indexed once per process; None if there are none."""
-        pages = self.folder / PAGES
-        paths = [*self.paths, *([str(pages)] if await asyncio.to_thread(pages.is_dir) else [])]
+        has_pages = await self.outside.has_pages(self.folder)
+        paths = [*self.paths, *([str(self.folder / PAGES)] if has_pages else [])]
         if not paths:
             return None
         return await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
@@ -90,7 +90,8 @@ class RunContext:
     @cached_property
     def outside(self) -> Outside:
         """The way to the web."""
-        return Outside(Web(is_open=self.services.fetches_inside), self.services.search, self.services.clock.now)
+        services = self.services
+        return Outside(Web(is_open=services.fetches_inside), services.search, services.clock.now)
 
     @cached_property
     def audit(self) -> Audit:

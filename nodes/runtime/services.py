@@ -18,6 +18,7 @@ from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
+from nodes.tools.search_service import SearchService
 from state.agent import Team
 from state.policy import Policy
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState

@@ -152,7 +152,7 @@ class Web:
 
     async def _checked_number(self, host: str, port: int) -> str:
         try:
-            numbers = await self.resolve(host, port)
+            numbers = [number] if (number := as_number(host)) else await self.resolve(host, port)
         except (OSError, UnicodeError):
             raise ToolRefused(f"there is no host {host[:100]!r}") from None
         if not numbers:
@@ -162,7 +162,7 @@ class Web:
         return numbers[0]
 
     async def _check_robots(self, client: httpx.AsyncClient, url: str) -> None:
-        """Whether the site's robots.txt lets us (RFC 9309): without one all is allowed, with a broken server nothing."""
+        """Whether robots.txt lets us (RFC 9309): without one all is allowed, of a server that fails nothing."""
         parts = urlsplit(checked(url))
         site = f"{parts.scheme}://{parts.netloc}"
         if site not in self._robots:
@@ -185,6 +185,11 @@ class Web:
             await response.aclose()
 
 
+def is_address(source: str) -> bool:
+    """Whether a source is a page of the web and not a path."""
+    return source.startswith(("http://", "https://"))
+
+
 def checked(url: str) -> str:
     """The address, if it is one of a page.
 
@@ -193,7 +198,9 @@ def checked(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        is_page = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_page = (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and "%" not in parts.netloc and parts.port != 0
+        )
     except ValueError:
         is_page, parts = False, urlsplit("")
     if not is_page or re.search(r"[\s\x00-\x1f\x7f\\]", url):
@@ -201,6 +208,23 @@ def checked(url: str) -> str:
     if parts.username or parts.password:
         raise ToolRefused("an address with a name or a password in it is not fetched; leave them out")
     return url
+
+
+def as_number(host: str) -> str:
+    """The IP address that a host is written as, in any of the ways that the system reads one; empty for a name.
+
+    Raises:
+        UnicodeError: no host has such a name.
+    """
+    plain = host.encode("idna").decode("ascii")
+    try:
+        return str(ipaddress.ip_address(plain))
+    except ValueError:
+        pass
+    try:
+        return socket.inet_ntoa(socket.inet_aton(plain))
+    except OSError:
+        return ""
 
 
 def is_public(number: str) -> bool:

@@ -1,4 +1,4 @@
-"""Search services of the web: SearXNG, Tavily, Brave, each by the few lines of its protocol that a list of hits takes."""
+"""Search services of the web: SearXNG, Tavily, Brave, by as much of their protocols as a list of hits takes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,6 +47,8 @@ class SearchService:
                 raise ToolRefused("the search service asks to wait (429); go on with what there is")
             response.raise_for_status()
             return _hits(response.json(), self.kind)[:limit]
+        except ToolRefused:
+            raise
         except httpx.HTTPStatusError as error:
             raise ToolRefused(f"the search service answers {error.response.status_code}; check its key") from None
         except httpx.HTTPError as error:

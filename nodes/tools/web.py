@@ -1,4 +1,4 @@
-"""The tools that look outside: `fetch` a page, `web_search`. What they bring is kept with the run, and cited from there.
+"""The tools that look outside: `fetch` a page, `web_search`. What they bring is kept with the run and cited from there.
 
 A page is material: what it says to whoever reads it is no order.
 """
@@ -27,13 +27,50 @@ CHARS = 20_000
 """Of one page that are shown at once."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outside:
-    """What these tools need besides their run: how pages are had, the search service if there is one, the time."""
+    """The way of one run to the web: how pages are had, the search service if there is one, the time."""
 
     web: Web
     service: SearchService | None
     now: Callable[[], float]
+    _has_pages: bool | None = None
+
+    async def has_pages(self, folder: Path) -> bool:
+        """Whether any page is kept below the run's folder."""
+        if self._has_pages is None:
+            self._has_pages = await asyncio.to_thread((folder / FOLDER).is_dir)
+        return self._has_pages
+
+    async def read(self, folder: Path, url: str) -> Document:
+        """A page, kept, as a document.
+
+        Raises:
+            ToolRefused: it cannot or may not be had, or nothing in it can be read.
+        """
+        return await asyncio.to_thread(self._kept, folder, await self.web.fetch(url))
+
+    async def gather(self, folder: Path, url: str) -> list[str]:
+        """Keep a page, or those of a sitemap or below an address; what could not be had, a line each.
+
+        Raises:
+            ToolRefused: nothing could be had.
+        """
+        pages, failed = await self.web.gather(url)
+        for page in pages:
+            await asyncio.to_thread(keep, folder, page, self.now())
+        self._has_pages = True
+        return failed
+
+    def _kept(self, folder: Path, page: Page) -> Document:
+        name = keep(folder, page, self.now())
+        self._has_pages = True
+        found = Found(name, str(folder / FOLDER / name), len(page.data), 0)
+        try:
+            [document] = [one for one in read_documents(found, len(page.data)) if not isinstance(one, Skipped)]
+        except (Unreadable, ValueError) as error:
+            raise ToolRefused(f"{page.url[:200]} cannot be read: {error}") from None
+        return document
 
 
 def make_fetch(outside: Outside, folder: Path) -> BaseTool:
@@ -41,8 +78,7 @@ def make_fetch(outside: Outside, folder: Path) -> BaseTool:
 
     async def fetch(url: str, start: int = 1) -> str:
         """Fetch a page of the web; gives its text from line `start` on, each part after its label, as sources do."""
-        page = await outside.web.fetch(url)
-        document = await asyncio.to_thread(_kept, folder, page, outside.now())
+        document = await outside.read(folder, url)
         parts, used = list[str](), 0
         for passage in document.chunks(start, len(document.units)):
             parts.append(shown(passage))
@@ -77,7 +113,7 @@ def make_web_search(outside: Outside, folder: Path) -> BaseTool:
 async def _opened(outside: Outside, folder: Path, hit: Hit) -> Document | str:
     """The page of a hit, kept; or why it could not be had."""
     try:
-        return await asyncio.to_thread(_kept, folder, await outside.web.fetch(hit.url), outside.now())
+        return await outside.read(folder, hit.url)
     except ToolRefused as error:
         return str(error)
 
@@ -86,19 +122,3 @@ def _notes(opened: list[Document | str], hits: list[Hit]) -> list[str]:
     """After the name of each page: why it could not be read, or what the service says of it."""
     notes = [f": not read: {found}" if isinstance(found, str) else "" for found in opened]
     return [*notes, *(f": {hit.said}" for hit in hits[len(opened) :])]
-
-
-def _kept(folder: Path, page: Page, now: float) -> Document:
-    """A page as a document, once it is kept.
-
-    Raises:
-        ToolRefused: nothing in it can be read.
-    """
-    name = keep(folder, page, now)
-    path = folder / FOLDER / name
-    found = Found(name, str(path), len(page.data), 0)
-    try:
-        [document] = [one for one in read_documents(found, len(page.data) + 1) if not isinstance(one, Skipped)]
-    except (Unreadable, ValueError) as error:
-        raise ToolRefused(f"{page.url[:200]} cannot be read: {error}") from None
-    return document
