@@ -40,6 +40,7 @@ test: lint types imports pytest
 lint: .venv/installed-dev
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml graph nodes state
 
 types: .venv/installed-dev
 	@$(BIN)/mypy

@@ -86,7 +86,8 @@ def _search(settings: Settings) -> SearchService | None:
 def _notifier(settings: Settings) -> Notifier:
     if not settings.notify and not settings.notify_next:
         return Nobody()
-    return AppriseNotifier(settings.notify, settings.notify_next)
+    first, after = ([url.get_secret_value() for url in urls] for urls in (settings.notify, settings.notify_next))
+    return AppriseNotifier(first, after)
 
 
 def _models(settings: Settings, model: ModelLike) -> Models:

@@ -7,8 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from graph.settings import read_settings
 from graph.sqlite.connection import Connection, _check, _connected, connected_read_only, explained, open_connection
 from graph.sqlite.saver import Saver
+from graph.sqlite.serializer import Serializer
 from graph.sqlite.store import Store
 
 SETUP_TRIES = 20
@@ -33,13 +35,15 @@ async def open_database(
 
     Raises:
         DatabaseUnusable: it is something else, its folder is missing or read-only, or the disk is full.
+        SettingsInvalid: the key that encrypts checkpoints is none.
     """
     await asyncio.to_thread(_check, path)
+    serializer = await asyncio.to_thread(lambda: Serializer(read_settings().aes_key.get_secret_value()))
     with explained(path):
         async with open_connection(
             lambda: connected_read_only(path) if read_only else _connected(path, synchronous)
         ) as own:
-            database = Database(path, own, saver(own), Store(own))
+            database = Database(path, own, saver(own, serializer), Store(own))
             if not read_only:
                 await _set_up(database, own)
             yield database

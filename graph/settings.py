@@ -14,7 +14,7 @@ UPLOADS = Path("uploads")
 
 
 class Settings(BaseSettings):
-    """Everything that is set from outside. Names are prefixed with `BATON_`, except OpenAI's own two."""
+    """Everything that is set from outside. Names are prefixed with `BATON_`, except those of OpenAI and LangGraph."""
 
     model_config = SettingsConfigDict(env_prefix="BATON_", env_file=".env", extra="ignore", frozen=True)
 
@@ -34,9 +34,9 @@ class Settings(BaseSettings):
     """Source files larger than this are left out."""
     keep_history: bool = False
     """Whether all checkpoints of a run stay when it has ended, to fork it from; else only its last one does."""
-    notify: Annotated[list[str], NoDecode] = []
+    notify: Annotated[list[SecretStr], NoDecode] = []
     """Where people are told that they are asked: Apprise URLs between spaces or commas; needs the extra `notify`."""
-    notify_next: Annotated[list[str], NoDecode] = []
+    notify_next: Annotated[list[SecretStr], NoDecode] = []
     """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
     fetch_inside: bool = False
     """Whether agents may fetch pages inside this network too; without, only of the internet at large."""
@@ -56,8 +56,10 @@ class Settings(BaseSettings):
     """Folders that clients of the server may name sources in, between spaces or commas: by default the working one."""
     audit_key: SecretStr | None = None
     """Seals the audit log: nobody without it can write the log anew. Keep it where the database is not."""
-    audit_head: str = ""
+    audit_head: SecretStr = SecretStr("")
     """A file or an http(s) URL that gets the last seal of each audit log as it grows; empty: nowhere."""
+    aes_key: SecretStr = Field(default=SecretStr(""), validation_alias="LANGGRAPH_AES_KEY")
+    """Encrypts checkpoints; 16, 24 or 32 bytes. LangGraph's own name for it."""
     openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
 
@@ -94,4 +96,4 @@ def beside(db: Path, folder: Path) -> Path:
 
 def _variable(loc: tuple[int | str, ...]) -> str:
     name = str(loc[0]).upper() if loc else "?"
-    return name if name.startswith("OPENAI_") else f"BATON_{name}"
+    return name if name.startswith(("OPENAI_", "LANGGRAPH_")) else f"BATON_{name}"

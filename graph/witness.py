@@ -24,7 +24,7 @@ _log = logging.getLogger("baton.audit")
 def seals_of(settings: Settings) -> Seals:
     """How the settings say that audit logs are sealed, and where their heads are kept."""
     key = settings.audit_key.get_secret_value().encode() if settings.audit_key else b""
-    return Seals(key, _witness(settings.audit_head))
+    return Seals(key, _witness(settings.audit_head.get_secret_value()))
 
 
 def _witness(place: str) -> Witness:

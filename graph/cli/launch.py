@@ -71,7 +71,9 @@ def agents_in(team: Path | None) -> list[str]:
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     file = team or files("graph").joinpath("builtin.yaml")
     try:
-        return [str(agent["name"]) for agent in yaml.load(file.read_text("utf-8"), loader)["agents"]]  # noqa: S506
+        text = file.read_text("utf-8")
+        raw = yaml.load(text, Loader=loader)  # nosec B506 # noqa: S506
+        return [str(agent["name"]) for agent in raw["agents"]]
     except (OSError, ValueError, LookupError, TypeError, RecursionError, yaml.YAMLError):
         from graph.team_file import open_team  # noqa: PLC0415 # it loads every tool
 

@@ -22,10 +22,10 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
 )
 from langgraph.checkpoint.base import id as ids
-from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from graph.sqlite.connection import Connection
+from graph.sqlite.serializer import Serializer
 
 Pruning = Literal["keep_latest", "delete", "delete_all"]
 """LangGraph's base class says `delete`, its server `delete_all`; both mean the whole thread."""
@@ -97,9 +97,8 @@ def keep_ids_above(checkpoint_id: str) -> None:
 class Saver(SqliteSaver):
     """Checkpoints in SQLite."""
 
-    def __init__(self, connection: Connection) -> None:
-        # A file may be anybody's: what is in it makes values of LangGraph's safe types, and calls nothing else.
-        super().__init__(connection.sqlite, serde=JsonPlusSerializer(allowed_msgpack_modules=None))
+    def __init__(self, connection: Connection, serializer: Serializer) -> None:
+        super().__init__(connection.sqlite, serde=serializer)
         self.lock = connection.lock
         self._own = connection
 

@@ -44,6 +44,11 @@ class Store(SqliteStore):
         """All of `ops`, or none."""
         return await self._own.do(self.batch, list(ops))
 
+    async def changes(self) -> tuple[int, int]:
+        """What other connections have written to the file (sqlite.org, `data_version`), and what this one has."""
+        row, _ = await self._own.one("PRAGMA data_version", {})
+        return (row[0] if row else 0), self._own.sqlite.total_changes
+
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """All of `ops`, or none; one that only reads does not wait for whoever writes.
 

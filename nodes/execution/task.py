@@ -241,9 +241,9 @@ class TaskRunner:
         mode = await mode_of(self.execution.run, outcome.agent)
         return await self._asked(*result_question(key, record, outcome, found, mode))
 
-    async def _asked(self, what: Response, question: Approval) -> Approval | None:
+    async def _asked(self, what: Response, question: Approval | None) -> Approval | None:
         """The question, if a human is to answer it; one that is only put on record is, here."""
-        if what == "note":
+        if what == "note" and question:
             await self.execution.approvals.record_only(question)
         return question if what == "ask" else None
 

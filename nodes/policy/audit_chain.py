@@ -8,7 +8,7 @@ before is vouched for by the first record that is sealed with it, and from then 
 import hmac
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from math import inf
 
@@ -24,7 +24,7 @@ class Sealer:
 
     thread_id: str = ""
     """Goes into keyed seals: a record of another thread is none of this one."""
-    key: bytes = b""
+    key: bytes = field(default=b"", repr=False)
     """Empty: records are sealed without one, and those that have a keyed seal cannot be checked."""
 
     def sealed(self, entry: Entry, number: int, before: str) -> Entry:

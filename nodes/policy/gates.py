@@ -97,8 +97,8 @@ def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None
 
 def entry_question(
     key: str, record: TaskRecord, agent: AgentSpec | None, policy: Policy, mode: Closeness
-) -> tuple[Response, Approval]:
-    """Whether a human is asked before the task begins, and the question.
+) -> tuple[Response, Approval | None]:
+    """Whether a human is asked before the task begins, and the question, if anybody is to see it.
 
     A sensitive task is asked about when it acts, with its real arguments, where its agent has a tool for it.
     """
@@ -107,6 +107,8 @@ def entry_question(
     if mode != "in_command" and asks_later:
         marks = [mark for mark in marks if mark.trigger != "sensitive"]
     what, found = response(marks, mode)
+    if what == "pass":
+        return what, None
     question = Approval(
         id=key,
         task_id=record.id,

@@ -98,6 +98,7 @@ STRICTER: dict[str, Choose] = {
     "decision_timeout_s": _least,
     "token_budget": _least,
     "max_tokens": _least_of_each,
+    "call_timeout_s": _least,
     "cost_budget": _least,
     "max_seconds": _least,
     "recruit_roles": _common,

@@ -59,7 +59,7 @@ class NoWitness:
 class Seals:
     """How the audit logs of a database are sealed."""
 
-    key: bytes = b""
+    key: bytes = field(default=b"", repr=False)
     """Empty: without one."""
     witness: Witness = field(default_factory=NoWitness)
 

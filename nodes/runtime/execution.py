@@ -118,6 +118,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
     )
     execution.signals.taken_back = state.get("handed_back", 0)
     execution.records.update((record.id, record) for record in records_of(state))
+    execution.records.has_changed = False
     execution.listener.on_recruit = lambda record: execution.records.update({record.id: record})
     return execution
 
@@ -135,9 +136,8 @@ async def catch_up(execution: ExecutionContext, state: SupervisorState) -> Updat
     for record in signals.recruits:
         execution.records.setdefault(record.id, record)
     update: Update = {}
-    tasks = dumped(execution.records.values())
-    if tasks != (state.get("tasks") or []):
-        update["tasks"] = tasks
+    if execution.records.has_changed:
+        update["tasks"] = dumped(execution.records.values())
     if signals.control != control_of(state):
         update["control"] = signals.control.model_dump(mode="json")
     if not state.get("error"):

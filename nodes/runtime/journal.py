@@ -7,7 +7,7 @@ others have told meanwhile, and what could wait.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
@@ -33,6 +33,8 @@ class _Told:
 
     event: Event
     also: Sequence[PutOp]
+    value: Json = field(default_factory=dict)
+    """The event as it is written."""
     is_done: bool = False
     error: BaseException | None = None
 
@@ -120,9 +122,9 @@ class Journal:
             rows: list[PutOp] = []
             for told in batch:
                 seq += 1
-                told.event = told.event.model_copy(update={"seq": seq})
-                place = space("events", self.thread_id)
-                rows += [PutOp(place, event_key(seq), told.event.model_dump(mode="json")), *told.also]
+                told.event.seq = seq
+                told.value = told.event.model_dump(mode="json")
+                rows += [PutOp(space("events", self.thread_id), event_key(seq), told.value), *told.also]
             rows.append(PutOp(space("journal", self.thread_id), "head", {"seq": seq}))
             await self.store.abatch(rows)
             self._seq = seq
@@ -136,7 +138,7 @@ class Journal:
                 told.is_done = True
         for told in batch:
             if not told.error:
-                self.writer(told.event.model_dump(mode="json"))
+                self.writer(told.value)
 
     def row(self, name: str, value: Json) -> PutOp:
         """A row of the board: `run`, or `task:ID`; those of nested supervisors are called `task:ID/PLACE/ID`."""

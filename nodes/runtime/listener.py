@@ -1,6 +1,7 @@
 """Applies signals to the run that is executing, in order, each exactly once; and the outbox of mail.
 
-From another process a signal is seen at the next poll, from this one at once. What an agent does through its desk
+A signal from this process is seen at once, one from another at the next poll, which reads the Store only if somebody
+has written to it. What an agent does through its desk
 (mail, recruits) comes the same way, without the detour through the log. Mail goes to mailboxes at once, and is
 stored a moment later, in one transaction with its event.
 """
@@ -9,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Protocol, runtime_checkable
 
 from langgraph.store.base import PutOp
 from pydantic import ValidationError
@@ -49,7 +51,15 @@ from state.signal import (
 
 TOO_LATE = "came too late"
 POLL_S = 0.1
-"""Seconds between two looks at the log; a signal from another process is promised to be seen within 0.25."""
+"""Seconds between two looks for anything new; a signal from another process is promised to be seen within 0.25."""
+
+
+@runtime_checkable
+class CountsChanges(Protocol):
+    """A Store that tells whether anybody writes to it, for less than it costs to read it."""
+
+    async def changes(self) -> tuple[int, int]:
+        """What is not the same any more when anybody has written."""
 
 
 class Listener:
@@ -74,6 +84,7 @@ class Listener:
         """The question about the plan, while that waits."""
         self.gave_up = ""
         """Why the run has given up, once it has."""
+        self._changes: tuple[int, int] | None = None
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
@@ -121,9 +132,21 @@ class Listener:
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_S):
                     await bell.wait()
+            is_told = bell.is_set()
             bell.clear()
             await self.outbox.flush()
-            await self.look()
+            if await self._has_news() or is_told:
+                await self.look()
+            else:
+                async with self._lock:
+                    await self.approvals.expire(self.open_questions(), self.signals.decide)
+
+    async def _has_news(self) -> bool:
+        """Whether anybody has written since this was last asked."""
+        if not isinstance(self.run.store, CountsChanges):
+            return True
+        before, self._changes = self._changes, await self.run.store.changes()
+        return before != self._changes
 
     async def _handle(self, item: Waiting) -> None:
         """Apply one signal; what is malformed or not allowed is refused, and logged."""

@@ -24,11 +24,14 @@ class Records(UserDict[str, TaskRecord]):
         self._startable: set[str] = set()
         self.artifacts = 0
         """Files that the tasks have delivered."""
+        self.has_changed = False
+        """Whether they differ from what the state of the graph has; to be set by whoever knows."""
         super().__init__({record.id: record for record in records})
 
     def __setitem__(self, task_id: str, record: TaskRecord) -> None:
         before = self.data.get(task_id)
         self.data[task_id] = record
+        self.has_changed = True
         if before is None:
             self._add(task_id, record)
         elif (before.status in FINAL) != (record.status in FINAL):

@@ -200,3 +200,13 @@ async def test_a_file_that_cannot_be_written_to_is_looked_at_and_left_as_it_is(t
     async with open_database(db, read_only=True) as database:
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             await database.checkpointer.adelete_thread("t")
+
+
+async def test_the_store_tells_cheaply_whether_anybody_has_written(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "x.db") as ours, open_database(tmp_path / "x.db") as theirs:
+        before = await ours.store.changes()
+        assert await ours.store.changes() == before
+        await theirs.store.aput(("a",), "k", {})
+        after_theirs = await ours.store.changes()
+        await ours.store.aput(("a",), "k", {})
+        assert len({before, after_theirs, await ours.store.changes()}) == 3

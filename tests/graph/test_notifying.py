@@ -187,4 +187,4 @@ def test_a_url_that_notifies_nobody_is_refused_without_showing_it() -> None:
 def test_urls_stand_between_spaces_or_commas(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("BATON_NOTIFY", text)
 
-    assert read_settings().notify == ["json://a", "json://b"]
+    assert [url.get_secret_value() for url in read_settings().notify] == ["json://a", "json://b"]

@@ -52,6 +52,7 @@ def test_every_field_of_a_policy_says_what_is_stricter() -> None:
             {"plan": 4096, "answer": 50},
             {"plan": 100, "review": 4096, "answer": 50, "worker": 4096},
         ),
+        ("call_timeout_s", 60.0, 600.0, 60.0),
         ("cost_budget", 1.0, 2.0, 1.0),
         ("max_seconds", 10.0, None, 10.0),
         ("recruit_roles", ["a", "b"], ["b", "c"], ["b"]),

@@ -1,9 +1,11 @@
 """The listener applies what waits: in order, each once, effect and log together; and refuses what may not be."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import get_args
 
 import pytest
+from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 from pydantic import JsonValue
 
@@ -197,6 +199,44 @@ async def test_while_it_listens_it_hears_at_once_when_somebody_rings(monkeypatch
             execution.signals.changed.clear()
             await execution.signals.changed.wait()
     assert await waiting(execution.run.store, THREAD) == []
+
+
+class CountedStore(InMemoryStore):
+    """Counts how often it is read and written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = self.writes = 0
+        self.asked: asyncio.Queue[None] = asyncio.Queue()
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        ops = list(ops)
+        writes = any(isinstance(op, PutOp) for op in ops)
+        self.writes, self.reads = self.writes + writes, self.reads + (not writes)
+        return await super().abatch(ops)
+
+    async def changes(self) -> tuple[int, int]:
+        self.asked.put_nowait(None)
+        return self.writes, 0
+
+
+async def test_a_run_that_only_waits_does_not_read_the_store_until_somebody_writes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(listener, "POLL_S", 0.001)
+    store = CountedStore()
+    execution = make_floor(store=store)
+    async with asyncio.timeout(90), execution.listener.listening():
+        for _ in range(2):
+            await store.asked.get()
+        before = store.reads
+        for _ in range(4):
+            await store.asked.get()
+        assert store.reads == before
+        await send(store, THREAD, SendMail(to="ada", text="hello"), execution.run.services.clock)
+        while not execution.signals.mail("ada").received:
+            execution.signals.changed.clear()
+            await execution.signals.changed.wait()
 
 
 async def test_mail_of_agents_is_stored_by_the_time_it_stops_listening() -> None:
