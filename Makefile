@@ -4,6 +4,7 @@
 # make test-services  runs the tests that need more than Python: a browser, a database server
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
+# make bench  measures Baton beside LangGraph alone; make bench-peers: beside other frameworks, and says so in the README
 # make clean  removes what they made
 
 SHELL := /bin/sh
@@ -20,7 +21,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint types imports pytest test-services campaign answers clean
+.PHONY: help demo serve test lint types imports pytest test-services campaign answers bench bench-peers clean
 .DELETE_ON_ERROR:
 
 help:
@@ -60,6 +61,18 @@ test-services: .venv/installed-dev
 
 answers: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)
+
+bench: .venv/installed-dev
+	@$(BIN)/python benchmarks/speed/compare.py
+
+bench-peers: .venv/installed-dev build/peers/installed
+	@$(BIN)/python benchmarks/speed/compare.py --peers build/peers/bin/python
+
+build/peers/installed: benchmarks/speed/requirements.txt benchmarks/speed/constraints.txt | $(BIN)/python
+	@$(BIN)/python -m venv build/peers
+	@build/peers/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/speed/constraints.txt \
+		-r benchmarks/speed/requirements.txt
+	@touch $@
 
 # Coverage doubles the time of a test, so it is measured here. One test may tell hundreds of stories: it may take long.
 # The short form tells what `make test` leaves out, and nothing twice.

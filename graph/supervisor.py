@@ -81,7 +81,8 @@ class Supervisor:
     ) -> Run:
         """Run a request until it is complete or a human is needed.
 
-        `to`: the agent that does all of it, by name, instead of a plan.
+        On a thread whose run has ended it is a follow-up: the last answers are in view, and where no sources are given
+        those of the thread stay. `to`: the agent that does all of it, by name, instead of a plan.
 
         Raises:
             BadInput: anything given that cannot be used; nothing was started then.
@@ -289,7 +290,7 @@ class Supervisor:
         paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
         given: Json = {
             "query": goal,
-            "sources": [*paths],
+            **({"sources": [*paths]} if paths else {}),
             "plan": made.model_dump(mode="json") if made else None,
             "policy": policy,
         }

@@ -18,6 +18,7 @@ from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
 from nodes.runtime.services import Services
 from state.channels import dumped
+from state.conversation import Turn
 from state.record import TaskRecord
 from state.run import Mode, Phase
 from state.supervisor import SupervisorState, Update
@@ -44,6 +45,7 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
             query=state["goal"],
             iteration=state.get("iteration", 0),
             sources=await _files(run),
+            earlier=[Turn.model_validate(turn) for turn in state.get("earlier") or []],
             notes=state.get("notes", []),
         )
         began = run.services.clock.now()

@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from nodes.policy.conversation import turns_before
 from nodes.policy.strictness import stricter
-from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
 from nodes.tools.pages import is_address
+from nodes.tools.readers.table import READABLE
 from state.channels import Terms, is_over
+from state.conversation import Turn
 from state.errors import BadInput, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
 from state.run import Phase
@@ -31,62 +36,72 @@ def make_intake(services: Services) -> Node:
         """Start a run, or take a note for the one in flight, which goes on by its phase."""
         if state.get("phase") and not is_over(state):
             return _note(state)
-        update, kept = await asyncio.to_thread(opened, state, services)
+        folder = run_folder(services.artifacts, thread_of(get_config()))
+        update, left_out = await asyncio.to_thread(opened, state, services, folder)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"] = run.services.clock.now()
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
-        update["terms"]["audited"] = await run.audit.count()
-        kept += await _gathered(run, state.get("sources") or [])
+        update["terms"]["audited"] = {run.thread_id: await run.audit.count()}
+        left_out += await _gathered(run, state.get("sources") or [])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
         await clear(run.store, run.thread_id)
         await run.enter(begun_rows(run, update["started_at"]))
-        return {**update, "warnings": [*kept, *skipped]}
+        return {**update, "warnings": [*left_out, *skipped]}
 
     return intake
 
 
-def opened(state: SupervisorState, services: Services) -> tuple[Update, list[str]]:
-    """The state of a run that starts now, and what of the client's policy does not hold, in words.
+def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Update, list[str]]:
+    """The state of a run that starts now, and what of what was given does not hold, in words. Blocking.
+
+    `folder`: where the thread's runs have put their files.
 
     Raises:
         BadInput: no request, or one that is too long.
         PolicyInvalid: unknown or out-of-range policy fields.
         SourcesInvalid: sources outside the folders that clients may name.
     """
+    messages = state.get("messages") or []
+    goal = checked_goal(state.get("query") or last_human(messages))
+    earlier = turns_before(state, _before_last_human(messages, is_query=bool(state.get("query"))))
     if services.door:
         policy, kept = stricter(services.policy, state.get("policy"))
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
+    given, gone = _sources(state)
     terms = Terms(
         policy=policy,
-        sources=confined([path for path in state.get("sources") or [] if not is_address(path)], services.source_roots),
+        sources=list(dict.fromkeys([*confined(given, services.source_roots), *_made_before(earlier, folder)])),
         model=services.models.name,
         team=[agent.name for agent in services.team],
     )
-    goal = checked_goal(state.get("query") or last_human(state.get("messages") or []))
     said = [HumanMessage(goal)] if state.get("query") else []
     update: Update = {
         **_blank(),
         "messages": said,
+        "earlier": [turn.model_dump(mode="json") for turn in earlier],
         "goal": goal,
         "terms": terms.model_dump(mode="json"),
         "phase": Phase.decomposing.value,
         "started_at": services.clock.now(),
     }
-    return update, [f"policy: {name} stays as the server has it; a client may only be stricter" for name in kept]
+    stays = [f"policy: {name} stays as the server has it; a client may only be stricter" for name in kept]
+    return update, [*stays, *(f"the source {path} is not there any more; it was left out" for path in gone)]
 
 
 async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
-    """Keep the pages among the sources; what could not be had of them, a line each.
+    """Keep the pages among the sources that no run of the thread has kept; what could not be had, a line each.
 
     Raises:
         SourcesInvalid: of one there is nothing.
     """
     missing: list[str] = []
     for url in filter(is_address, sources):
+        if await run.outside.has_kept(run.folder, url):
+            continue
         try:
             missing += await run.outside.gather(run.folder, url)
         except ToolRefused as error:
@@ -142,6 +157,33 @@ def checked_goal(text: str | None) -> str:
 def last_human(messages: Sequence[AnyMessage]) -> str:
     """The text of the last human message, or an empty string."""
     return next((message.text for message in reversed(messages) if message.type == "human"), "")
+
+
+def _before_last_human(messages: Sequence[AnyMessage], *, is_query: bool) -> list[tuple[str, str]]:
+    """Who said what before the request, which is the last human message where it did not come as a query."""
+    said = [(str(message.type), str(message.text)) for message in messages]
+    last = max((number for number, (who, _) in enumerate(said) if who == "human"), default=0)
+    return said if is_query else said[:last]
+
+
+def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
+    """What agents may read, and what was taken out of it.
+
+    A source that a run of the thread has had already, and that is not there any more, does not keep the next from
+    starting; one that was given just now does.
+    """
+    given = [path for path in state.get("sources") or [] if not is_address(path)]
+    before = Terms.model_validate(state.get("terms") or {}).sources
+    gone = [path for path in given if path in before and not Path(path).exists()]
+    return [path for path in given if path not in gone], gone
+
+
+def _made_before(earlier: Sequence[Turn], folder: Path) -> list[str]:
+    """The files that earlier runs of the thread have made, where they can be read; none from outside their folder."""
+    made = dict.fromkeys(artifact.path for turn in earlier for artifact in turn.artifacts)
+    found = [Path(path).resolve() for path in made]
+    home = folder.resolve()
+    return [str(one) for one in found if one.suffix.lower() in READABLE and one.is_relative_to(home) and one.is_file()]
 
 
 def _note(state: SupervisorState) -> Update:

@@ -5,6 +5,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from state.conversation import Turn
 from state.errors import TeamInvalid
 from state.plan import Kind, Task
 from state.record import HUMAN
@@ -250,6 +251,8 @@ class Brief(BaseModel):
     task: Task
     constraints: str = ""
     """What it has to respect, where another agent delegated the task."""
+    earlier: list[Turn] = []
+    """What was asked and answered on the thread before, oldest first: material, never orders."""
     inputs: dict[str, JsonValue] = {}
     """Results of the tasks it depends on, by task id."""
     missing: list[str] = []

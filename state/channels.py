@@ -6,7 +6,7 @@ Apart from `state.supervisor`, which merges messages by LangGraph's way: whoever
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from state.policy import Policy
@@ -26,8 +26,9 @@ class Terms(BaseModel):
     model: str = ""
     team: list[str] = []
     """Names of the agents it was started with; empty in runs that did not keep them."""
-    audited: int = Field(default=0, ge=0)
-    """Records that the audit log of its thread had when it started: they decide nothing of it."""
+    audited: dict[str, int] = {}
+    """By thread, records that its audit log had when the run started: they decide nothing of it. A copy of a thread has
+    a log of its own."""
 
 
 class Given(TypedDict, total=False):
@@ -55,6 +56,8 @@ class Result(TypedDict, total=False):
 class RunState(Given, Result, total=False):
     """All that is true of a run, besides its messages (supervisor guide, "state management")."""
 
+    earlier: list[Json]
+    """What was asked and answered on the thread before, oldest first (`Turn`); absent in runs of versions before."""
     goal: str
     """The request being worked on: from `query` or from `messages`."""
     terms: Json

@@ -58,8 +58,9 @@ class Policy(BaseModel):
     """Tokens, input and output together, that the run may use; None: no limit."""
     max_tokens: dict[Reply, int] = {"plan": 4096, "review": 4096, "answer": 4096, "worker": 4096}
     """Tokens a reply of a model may have at most, by what is asked for; less where the `token_budget` has less left."""
-    call_timeout_s: float = Field(default=600, gt=0)
-    """Seconds one model call may take in all, however steadily its reply arrives."""
+    call_timeout_s: float = Field(default=300, gt=0)
+    """Seconds one model call may take in all, however steadily its reply arrives: less than a try of an agent has
+    (`limits.timeout_s`), so that the model is named as what is slow, and is not asked the same again."""
     cost_budget: float | None = Field(default=None, gt=0)
     """US dollars, as declared by tools and agents, that the run may use; None: no limit."""
     max_seconds: float | None = Field(default=None, gt=0)

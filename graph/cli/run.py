@@ -1,14 +1,16 @@
 """`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from graph.cli.launch import Launch, remember
+from graph.cli.launch import Launch, recall, remember
 from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
 from graph.cli.session import DOOR, Session, Verb, going_on, who
+from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread
 from state.errors import BadInput, ThreadUnknown
@@ -46,14 +48,18 @@ def run(  # the options are the contract
 ) -> int:
     """Work on a request until it is answered or a human is needed.
 
+    On a thread whose run has ended it is a follow-up: the answers before are in view; sources, team and model stay.
+
     Examples:
       baton run "What do customers complain about most?" --sources docs --oversight on_the_loop
       baton run "The same question again" --sources docs --plan plan.yaml
+      baton run "Shorter, as a table" --thread launch
       baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
     """
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
-    launch = Launch(team=_absolute(team), model=model, out=_absolute(_file(out)))
+    before = _before(db, thread)
+    launch = Launch(team=_absolute(team) or before.team, model=model or before.model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
     policy: Json = {key: value for key, value in changes.items() if value is not None}
     session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
@@ -67,6 +73,12 @@ def _starting(query: str, sources: list[str], session: Session, plan: Plan | Non
         return await sup.start(query, sources, session.thread_id, plan=plan, to=to, on_event=on_event)
 
     return start
+
+
+def _before(db: Path | None, thread: str | None) -> Launch:
+    """What the thread was launched with before, for a follow-up on it."""
+    path = db or read_settings().db
+    return asyncio.run(recall(path, thread)) if thread is not None and path.exists() else Launch()
 
 
 async def _is_free(sup: Supervisor, thread_id: str) -> bool:

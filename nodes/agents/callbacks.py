@@ -201,6 +201,8 @@ class BudgetCallbacks(AgentCallbacks):
         super().__init__()
         self._is_limited = is_limited
         self.used = Usage()
+        self.reached = ""
+        """The agent's own limit that has stopped it."""
         self._is_cut_off = False
         """Whether the last reply was."""
         self._invocation = invocation
@@ -210,8 +212,6 @@ class BudgetCallbacks(AgentCallbacks):
         """What the last call that failed has raised."""
         self._unreserved: set[UUID] = set()
         """Calls that were made at once, until they are settled."""
-        self._told: dict[UUID, Usage] = {}
-        """Tokens of those that have ended."""
 
     async def on_start(self, call: Call) -> None:
         """Wait for the call's turn and reserve; AgentFailed of class `limit` when there is no room."""
@@ -243,20 +243,16 @@ class BudgetCallbacks(AgentCallbacks):
                     f"{call.server} asks to wait {left:.3g} s, which a call without `await` cannot", "transient"
                 )
             budget = self._invocation.execution.budget
-            unsettled = self._unsettled + Usage(calls=len(self._unreserved))
-            if why := budget.refusal_now(self._invocation.spec.name, call.size, call.cap, call.model, unsettled):
+            if why := budget.refusal_now(self._invocation.spec.name, call.size, call.cap, call.model):
                 raise AgentFailed(why, "limit")
             self._unreserved.add(call.id)
+            budget.hold(call.id, Usage(calls=1))
 
     def on_end_sync(self, call_id: UUID, made: object) -> None:
         """Remember what it used until it is settled."""
         if call_id in self._unreserved and isinstance(made, LLMResult):
             used = _used(made, self._asked[call_id].size)
-            self._told[call_id] = used.model_copy(update={"calls": 0})
-
-    @property
-    def _unsettled(self) -> Usage:
-        return sum(self._told.values(), Usage())
+            self._invocation.execution.budget.hold(call_id, used)
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
@@ -268,7 +264,7 @@ class BudgetCallbacks(AgentCallbacks):
             self._is_cut_off = bool((message := _message(made)) and is_cut_off(message))
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
-            self._told.pop(call_id, None)
+            self._invocation.execution.budget.release(call_id)
             self.used += used or Usage(calls=1)
             await self._invocation.execution.budget.settle(
                 self._invocation.charged_task, self._invocation.spec.name, used or Usage(calls=1)
@@ -315,15 +311,19 @@ class BudgetCallbacks(AgentCallbacks):
         for call_id in list(self._open):
             await self.on_end(call_id, None)
         await super().close()
+        for call_id in self._unreserved:
+            self._invocation.execution.budget.release(call_id)
 
     def _check_limits(self) -> None:
         limits = self._invocation.spec.limits
         if not self._is_limited:
             return
         if self.used.calls + len(self._open) + len(self._unreserved) >= limits.iterations:
-            raise AgentFailed(f"it reached its limit of {limits.iterations} model calls", "limit")
-        if limits.tokens is not None and self.used.total_tokens >= limits.tokens:
-            raise AgentFailed(f"it reached its limit of {limits.tokens} tokens", "limit")
+            self.reached = f"{limits.iterations} calls"
+        elif limits.tokens is not None and self.used.total_tokens >= limits.tokens:
+            self.reached = f"{limits.tokens} tokens"
+        if self.reached:
+            raise AgentFailed(f"it reached {self.reached} without an answer", "limit")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -19,6 +19,7 @@ from nodes.tools.document import Located
 from nodes.tools.sources import Sources
 from state.agent import Brief
 from state.citation import Citation, Claim
+from state.conversation import Turn
 from state.errors import ToolRefused
 from state.quotation import Part, Wording, parts_of, says_no
 from state.record import TaskRecord
@@ -81,13 +82,13 @@ def asked_in(brief: Brief) -> str:
     return "\n\n".join([brief.query, brief.task.description, *(m.text for m in brief.mail if m.sender == "user")])
 
 
-def computations(records: Iterable[TaskRecord]) -> dict[str, str]:
-    """How the figures of tasks were computed, by their statement: others repeat them with their labels."""
+def computations(records: Iterable[TaskRecord], earlier: Iterable[Turn] = ()) -> dict[str, str]:
+    """How the figures of tasks and of earlier answers were computed, by their statement: others repeat them."""
+    claims = [claim for turn in earlier for claim in turn.computed]
+    claims += [claim for record in records if record.outcome for claim in record.outcome.claims]
     return {
         f"{claim.text} {citation.label}": citation.quote
-        for record in records
-        if record.outcome
-        for claim in record.outcome.claims
+        for claim in claims
         for citation in claim.citations
         if citation.place == "table" and citation.quote
     }

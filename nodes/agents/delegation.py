@@ -222,7 +222,12 @@ class Delegations:
         kind = max(kinds, key=lambda name: kinds[name]) if kinds else "general"
         mine = Task(id=task_id, description=task[:20_000], role=worker.role, kind=kind)
         return Brief(
-            query=above.query, task=mine, constraints=constraints, iteration=above.iteration, sources=above.sources
+            query=above.query,
+            task=mine,
+            constraints=constraints,
+            iteration=above.iteration,
+            sources=above.sources,
+            earlier=above.earlier,
         )
 
     async def _emit(self, kind: EventKind, rows: list[PutOp], **data: object) -> None:

@@ -3,9 +3,10 @@
 At a breakpoint (`interrupt_before`, `interrupt_after`) a human says whether the graph goes on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn, cast
 
+from langgraph.errors import GraphRecursionError
 from pydantic import JsonValue
 
 from nodes.agents.callbacks import BudgetCallbacks
@@ -14,6 +15,7 @@ from nodes.agents.interrupts import InterruptQuestion, questions_of
 from nodes.agents.invocation import Invocation
 from nodes.agents.prompts import agent_input, fit_input, input_schema
 from nodes.agents.results import outcome_of, result_as_json, result_of
+from nodes.agents.tool_calls import without_answer
 from nodes.agents.tool_guard import ToolGuard
 from nodes.runtime.calling import Parked
 from nodes.runtime.durable import GraphPosition, GraphThread, open_graph_thread
@@ -38,12 +40,27 @@ async def run_graph(invocation: Invocation) -> Outcome:
     try:
         with guard.governing(), metered.counting():
             position = await onwards(invocation, thread, given, guard)
+    except (AgentFailed, GraphRecursionError) as error:
+        is_endless = isinstance(error, GraphRecursionError)
+        if not (metered.reached or is_endless):
+            raise
+        said = await _said(thread)
+        calls = metered.reached or f"{metered.used.calls} calls"
+        why = f"its graph went on without end: {error}; " if is_endless else ""
+        raise AgentFailed(f"{why}{without_answer(calls, said)}", "limit") from error
     finally:
         await metered.close()
         await guard.close()
     outcome = outcome_of(result_as_json(result_of(position.values)), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
     return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts})
+
+
+async def _said(thread: GraphThread) -> Sequence[object]:
+    """The messages of a graph that was stopped."""
+    position = await thread.position()
+    said = position.values.get("messages") if position and isinstance(position.values, Mapping) else None
+    return said if isinstance(said, list) else []
 
 
 async def onwards(

@@ -18,6 +18,7 @@ from nodes.agents.invocation import Invocation
 from nodes.policy.oversight import effective_oversight, fired, is_sensitive, response
 from nodes.runtime.calling import contained
 from nodes.runtime.side_effects import SideEffect, idempotency_key, signs_of
+from state.agent import AgentSpec
 from state.approval import Risk, TriggerInput
 from state.errors import AgentFailed
 from state.policy import Policy
@@ -74,6 +75,24 @@ def _schema_of(tool: BaseTool) -> dict[str, JsonValue]:
     """JSON Schema of what a caller gives the tool."""
     schema: dict[str, JsonValue] = convert_to_openai_tool(tool)["function"]["parameters"]
     return schema
+
+
+FOUND_CHARS = 300
+"""How much of each thing that tools have found people are shown."""
+MOST_FOUND = 5
+
+
+def own_limit(spec: AgentSpec, calls: int) -> str:
+    """Which of its own limits an agent has come to that has made so many model calls."""
+    return f"{calls} calls" if calls >= spec.limits.iterations else f"{spec.limits.tokens} tokens"
+
+
+def without_answer(limit: str, messages: Sequence[object]) -> str:
+    """What is said of an agent that came to its `limit` without an answer: with what its tools found last."""
+    answers = [one for one in messages if isinstance(one, ToolMessage) and one.status != "error" and one.text.strip()]
+    found = dict.fromkeys(f"{one.name}: {' '.join(one.text.split())[:FOUND_CHARS]}" for one in answers)
+    shown = "; ".join(list(found)[-MOST_FOUND:])
+    return f"it reached {limit} without an answer; its tools found {shown or 'nothing'}"
 
 
 _PROPOSED = "proposed"

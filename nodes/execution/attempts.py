@@ -98,8 +98,8 @@ class AttemptRunner:
             elif target and target not in totals.tried:
                 todo, brief = [target], brief_for_substitute(brief, outcome)
                 continue
-            if outcome.status != "failed":
-                break
+            if outcome.status != "failed" or (outcome.failure and outcome.failure.kind == "limit"):
+                break  # who comes to no end is not tried once more by others
         return totals.on(outcome)
 
     async def _attempts_by(

@@ -33,6 +33,7 @@ from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
 from state.approval import Approval, Decision, TriggerInput
+from state.conversation import Turn
 from state.record import FINAL, Failure, Outcome, OutcomeStatus, TaskRecord
 from state.text import Json
 
@@ -46,6 +47,8 @@ class TaskRunner:
     query: str
     iteration: int
     sources: Sequence[str] = ()
+    earlier: Sequence[Turn] = ()
+    """What was asked and answered on the thread before."""
     notes: Sequence[str] = ()
     """What the user said while the work was in flight."""
 
@@ -127,6 +130,7 @@ class TaskRunner:
             iteration=self.iteration,
             artifacts=self.execution.records.artifacts,
             sources=self.sources,
+            earlier=self.earlier,
         )
         made = await self._unless_stopped(self._through_gates(record, brief, segment), record)
         return await self._finish(record, made)

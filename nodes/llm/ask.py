@@ -33,7 +33,7 @@ from pydantic import SecretStr
 from nodes.llm.bounds import current_bounds
 from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai, is_openai_error
-from nodes.llm.streaming import BrokenOff, TookTooLong, reply_of
+from nodes.llm.streaming import BrokenOff, OddReply, TookTooLong, reply_of
 from nodes.llm.tokens import capped, message_tokens
 from state.errors import ModelFailed, ModelRejected, ModelUnavailable, ServerUnusable
 from state.record import Usage
@@ -120,6 +120,7 @@ def _possible(told: object, estimated: int) -> int:
     return int(told) if can_be else estimated  # type: ignore[call-overload]
 
 
+LONGEST_LINE = 500
 QUOTE_CHARS = 200
 """How much of what a provider said is passed on."""
 
@@ -197,6 +198,8 @@ def explain(error: Exception, asked: AskedModel) -> ModelFailed:
             f"{server} was still answering after {error.seconds:g} s (call_timeout_s); use a faster model, or a smaller"
             " max_tokens"
         )
+    if isinstance(error, OddReply):
+        return ModelUnavailable(f"{server} sent a reply that cannot be read: {error}; use another model or server")
     if isinstance(error, BrokenOff):
         return ModelUnavailable(f"{_BROKEN_OFF.format(name)}{said}")
     if is_late:
@@ -211,6 +214,11 @@ def explain(error: Exception, asked: AskedModel) -> ModelFailed:
     is_cut_off = isinstance(error, (ModelConnectionError, OSError)) or is_openai_error(error, "APIConnectionError")
     if is_cut_off or _module(error) in _TRANSPORTS:
         return ModelUnavailable(f"the connection to {server} failed; is the server up and the address right?{said}")
+    if (
+        isinstance(error, ValueError) and error.args and isinstance(error.args[0], dict)
+    ):  # LangChain, of a body's `error`
+        told = error.args[0].get("message") or error.args[0]
+        return ModelUnavailable(f"{server} answered with an error: {told}"[:500])
     is_nonsense = isinstance(error, (ValueError, KeyError, TypeError, IndexError, AttributeError))
     if is_nonsense or is_openai_error(error, "APIResponseValidationError"):
         return ModelUnavailable(

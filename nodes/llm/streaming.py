@@ -13,10 +13,12 @@ from typing import Any, Literal
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessageChunk, BaseMessage, InvalidToolCall, ToolCall, message_chunk_to_message
 from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import ValidationError
 
 from nodes.llm.bounds import current_bounds
 from nodes.llm.openai import is_chat_openai
 from nodes.llm.server import address_of
+from state.text import in_words
 
 Way = Literal["counted", "streamed", "whole"]
 """With what was used told at the end of the stream, without that, and all at once."""
@@ -31,6 +33,10 @@ class TookTooLong(TimeoutError):
     def __init__(self, seconds: float) -> None:
         super().__init__(f"the reply was not complete after {seconds:g} s")
         self.seconds = seconds
+
+
+class OddReply(Exception):
+    """A reply that came, and that the client cannot make a message of; says what is odd."""
 
 
 class BrokenOff(Exception):
@@ -79,16 +85,35 @@ async def _in_some_way(
 
 async def _in_way(way: Way, bound: Runnable[Any, Any], messages: list[BaseMessage], config: RunnableConfig) -> object:
     if way != "whole":
-        return await _streamed(bound.bind(stream_usage=way == "counted"), messages, config)
+        try:
+            return await _streamed(bound.bind(stream_usage=way == "counted"), messages, config)
+        except (ValueError, TypeError, LookupError, AttributeError, BrokenOff) as error:
+            cause = error.__cause__ if isinstance(error, BrokenOff) else error
+            if not isinstance(cause, ODD) or isinstance(cause, UnicodeError) or _EMPTY in str(cause):
+                raise
+            raise OddReply(_odd(cause)) from error
     seconds = current_bounds().seconds  # it is silent until it is done
     return await bound.bind(stream=False, **({"timeout": seconds} if seconds else {})).ainvoke(messages, config)
+
+
+ODD = (ValidationError, TypeError, LookupError, AttributeError)
+"""What the client raises of a reply that it did not expect."""
+_EMPTY = "No generation chunks"
+"""LangChain's words for an empty stream."""
+
+
+def _odd(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return in_words(error)
+    found = {".".join(str(part) for part in one["loc"]): one["msg"] for one in error.errors()[:3]}
+    return "; ".join(f"{place}: {what}" for place, what in found.items())
 
 
 def _next_way(way: Way, error: Exception) -> Way | None:
     """The way to try where this one was refused; None where something else went wrong."""
     if way == "whole":
         return None
-    if isinstance(error, ValueError) and "No generation chunks" in str(error):  # LangChain's words for an empty stream
+    if isinstance(error, ValueError) and _EMPTY in str(error):
         return "whole"
     status, text = getattr(error, "status_code", None), str(error).lower()
     if not isinstance(status, int) or "stream" not in text:

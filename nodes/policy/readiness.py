@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from state.agent import Brief, Mail
+from state.conversation import Turn
 from state.plan import Task, dependents_of
 from state.record import FINAL, Outcome, TaskRecord
 
@@ -119,6 +120,7 @@ def assemble_brief(
     iteration: int = 0,
     artifacts: int = 0,
     sources: Sequence[str] = (),
+    earlier: Sequence[Turn] = (),
 ) -> Brief:
     """The scoped context for the task of `record`; `inputs` are the outcomes of its dependencies, by task id."""
     delivered: dict[str, JsonValue] = {
@@ -135,4 +137,5 @@ def assemble_brief(
         iteration=iteration,
         artifacts=artifacts,
         sources=list(sources),
+        earlier=list(earlier),
     )

@@ -116,7 +116,7 @@ class References:
 
     def listed(self, body: str) -> str:
         """The list of what was cited so far; empty if nothing was. What stands quoted in `body` is not said again."""
-        shown = _flat("\n".join(re.findall(r"(?m)^> ?(.*)$", body)))
+        shown = _flat("\n".join(re.findall(r'(?m)^(?:> ?|- ")(.*)$', body)))
         return "\n".join(
             _source(number, citation, is_shown=citation.place != "table" and _flat(citation.quote) in shown)
             for citation, number in self._numbers.items()

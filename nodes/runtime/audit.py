@@ -147,7 +147,7 @@ async def decided(store: BaseStore, thread_id: str, state: RunState, seals: Seal
         return {}
     head = await _head(store, space("audit_head", thread_id))
     logged = [_entry(value) for _, value in await _rows(store, space("audit", thread_id), head)]
-    since = Terms.model_validate(state.get("terms") or {}).audited
+    since = Terms.model_validate(state.get("terms") or {}).audited.get(thread_id, 0)
     on_record = answers_on_record([entry for entry in logged if entry], since, seals.of(thread_id))
     return {key: value for key, value in found.items() if key in on_record and _is_record_of(on_record[key], value)}
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 from langgraph.store.base import PutOp
 
@@ -65,6 +66,8 @@ class Budget:
         self._spent = Usage()
         self._ledger: dict[str, Usage] = {}
         self._open: list[Reservation] = []
+        self._at_once: dict[UUID, Usage] = {}
+        """Calls that could not wait, until they are settled."""
         self._habits: defaultdict[str, Habits] = defaultdict(Habits)
         self._measures: defaultdict[str, Measure] = defaultdict(Measure)
         self._is_over = False
@@ -232,17 +235,26 @@ class Budget:
             self._settled.clear()
             await self._settled.wait()
 
-    def refusal_now(self, agent: str, prompt: int, cap: int | None, model: str, unsettled: Usage) -> str:
-        """Why there is no room at this moment for a call that cannot wait, or an empty string.
-
-        `unsettled`: what calls before it have used that could not wait either.
-        """
+    def refusal_now(self, agent: str, prompt: int, cap: int | None, model: str) -> str:
+        """Why there is no room at this moment for a call that cannot wait, or an empty string."""
         outer = self._run.outer
-        if outer and (why := outer.budget.refusal_now(agent, prompt, cap, model, unsettled)):
+        if outer and (why := outer.budget.refusal_now(agent, prompt, cap, model)):
             return why
         asked = cap or self._run.policy.max_tokens["worker"]
-        found = self._room(agent, prompt, asked, model, is_fixed=True, unsettled=unsettled)
+        found = self._room(agent, prompt, asked, model, is_fixed=True)
         return "" if isinstance(found, Reservation) else found
+
+    def hold(self, call_id: UUID, used: Usage) -> None:
+        """Count a call that could not wait for room, whoever made it, until it is released: it is settled later."""
+        self._at_once[call_id] = used
+        if outer := self._run.outer:
+            outer.budget.hold(call_id, used)
+
+    def release(self, call_id: UUID) -> None:
+        """Count it no more: it is settled."""
+        self._at_once.pop(call_id, None)
+        if outer := self._run.outer:
+            outer.budget.release(call_id)
 
     async def _reserve(
         self, agent: str, prompt: int, cap: int, model: str, *, is_fixed: bool = False, calls: int = 1
@@ -267,12 +279,11 @@ class Budget:
         *,
         is_fixed: bool = False,
         calls: int = 1,
-        unsettled: Usage = NOTHING,
     ) -> Reservation | str:
         """Room for a call, or which limit stands in its way now."""
         if self.exhausted:
             return self.exhausted
-        policy, held = self._run.policy, sum((reservation.expecting for reservation in self._open), unsettled)
+        policy, held = self._run.policy, sum([*(one.expecting for one in self._open), *self._at_once.values()], NOTHING)
         if why := exceeded(policy, self.total, held + Usage(calls=calls)):
             return why
         habits, expected = self._habits[model], self._measures[agent].of(prompt)

@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
+from uuid import UUID
 
 from langgraph.store.base import PutOp
 
@@ -50,8 +51,14 @@ class OuterBudget(Protocol):
     ) -> AbstractAsyncContextManager[OuterReservation]:
         """Room for one model call, settled when it ends; AgentFailed when there is none."""
 
-    def refusal_now(self, agent: str, prompt: int, cap: int | None, model: str, unsettled: Usage) -> str:
+    def refusal_now(self, agent: str, prompt: int, cap: int | None, model: str) -> str:
         """Why there is no room at this moment for a call that cannot wait, or an empty string."""
+
+    def hold(self, call_id: UUID, used: Usage) -> None:
+        """Count such a call until it is released."""
+
+    def release(self, call_id: UUID) -> None:
+        """It is settled."""
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger."""

@@ -16,7 +16,7 @@ from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_documents
 from nodes.tools.search import shown
 from nodes.tools.search_service import Hit, SearchService
-from nodes.tools.snapshots import FOLDER, keep
+from nodes.tools.snapshots import FOLDER, addresses, keep
 from nodes.tools.sources import Sources
 from state.errors import ToolRefused
 
@@ -41,6 +41,11 @@ class Outside:
         if self._has_pages is None:
             self._has_pages = await asyncio.to_thread((folder / FOLDER).is_dir)
         return self._has_pages
+
+    async def has_kept(self, folder: Path, url: str) -> bool:
+        """Whether the page of an address is among those that are kept."""
+        known = await asyncio.to_thread(addresses, folder / FOLDER)
+        return any(said.startswith(f"{url}, ") for said in known.values())
 
     async def read(self, folder: Path, url: str) -> Document:
         """A page, kept, as a document.

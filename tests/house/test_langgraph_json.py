@@ -2,10 +2,12 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from graph.access import OF_THIS_MACHINE, STUDIO
 from graph.app import supervisor
 from tests.house.tracked import ROOT, parsed
 
@@ -18,11 +20,19 @@ def test_it_serves_the_supervisor_by_its_dotted_name() -> None:
     assert supervisor.checkpointer is None  # the server brings its own, and exits over another
 
 
-@pytest.mark.parametrize("kind", ["checkpointer", "store"])
-def test_it_names_persistence_that_exists(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["checkpointer", "store", "auth", "http"])
+def test_it_names_what_exists(kind: str) -> None:
     config = json.loads(FILE.read_text(encoding="utf-8"))
-    path, _, name = config[kind]["path"].partition(":")
+    path, _, name = (config[kind].get("path") or config[kind]["app"]).partition(":")
     assert name in names_defined_in(ROOT / path)
+
+
+def test_the_gate_stands_before_all_routes_and_the_pages_it_names_are_those_of_the_gate() -> None:
+    http = json.loads(FILE.read_text(encoding="utf-8"))["http"]
+    assert http["middleware_order"] == "middleware_first"
+    assert http["cors"]["allow_origin_regex"].endswith(f"|{OF_THIS_MACHINE}")
+    assert all(re.fullmatch(http["cors"]["allow_origin_regex"], origin) for origin in STUDIO)
+    assert not re.fullmatch(http["cors"]["allow_origin_regex"], "https://evil.example")
 
 
 def names_defined_in(path: Path) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from langgraph.store.base import BaseStore
+from langgraph.types import Command
 
 from graph.cli import main
 from graph.supervisor import Supervisor
@@ -98,6 +99,19 @@ async def test_what_was_decided_in_the_run_before_decides_nothing_in_this_one() 
         run = await sup.view(THREAD)
 
     assert (did, [one.id for one in run.approvals]) == (["a"], [QUESTION])
+
+
+async def test_a_copy_of_a_thread_has_a_record_of_its_own_and_is_answered_there() -> None:
+    async with opened(agent(asks)) as sup:
+        for _ in range(2):
+            await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+            await sup.answer(THREAD, {QUESTION: True}, by="ana")
+        await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await sup._runs.database.checkpointer.acopy_thread(THREAD, "copy")
+        out = await sup.graph.ainvoke(Command(resume="no"), {"configurable": {"thread_id": "copy"}})
+        run = await sup.view(THREAD)
+
+    assert (did, out["phase"], run.status) == (["a", "a"], "complete", "waiting")
 
 
 async def test_a_decision_on_record_counts_also_when_the_key_is_set_later(monkeypatch: pytest.MonkeyPatch) -> None:

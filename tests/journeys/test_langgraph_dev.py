@@ -12,6 +12,7 @@ from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from graph.cli import main
+from tests.journeys.talks import TALKS, Say, check, written
 from tests.servers.dev import Server, serving_the_checkout
 
 QUESTION = "When was the lighthouse of Cape Morrow lit?"
@@ -179,3 +180,21 @@ def test_the_server_met_no_blocking_call_and_misses_no_method_of_ours(server: Se
     assert "Using custom checkpointer: ServedSaver" in server.log
     assert "BlockingError" not in server.log
     assert "checkpointer missing" not in server.log
+
+
+async def test_follow_ups_are_typed_into_the_same_thread(server: Server, client: LangGraphClient) -> None:
+    docs = str(written(server.folder / "docs"))
+
+    async def talked(talk: tuple[Say, ...]) -> None:
+        thread_id = ""
+        for say in talk:
+            given = {
+                "messages": [{"role": "user", "content": say.request}],
+                **({} if thread_id else {"sources": [docs]}),
+            }
+            heard = await run(client, thread_id, input=given)
+            thread_id = heard.thread_id
+            assert (heard.errors, heard.state["phase"]) == ([], "complete")
+            check(say, heard.state["report"], [task["task"]["description"] for task in heard.state["tasks"]])
+
+    await asyncio.gather(*map(talked, TALKS.values()))

@@ -121,3 +121,19 @@ async def test_what_a_human_holds_is_handed_back_with_results(db: Path, thread: 
 
     assert (run.status, statuses(run)) == ("complete", ABC_DONE)
     assert [task.agent for task in run.tasks] == ["ada", "human", "ada"]
+
+
+async def test_a_request_on_a_thread_that_had_ended_is_a_follow_up(db: Path) -> None:
+    seen: list[Brief] = []
+
+    async def keeps(brief: Brief, desk: Any) -> str:
+        seen.append(brief)
+        return "shorter"
+
+    async with opened(agent(keeps), db=db, clock=HeldClock(WRITTEN_AT)) as sup:
+        await sup.resume("complete")
+        run = await sup.start("shorter", thread_id="complete", to="ada")
+
+    assert run.status == "complete"
+    assert [(turn.query, turn.status) for turn in seen[0].earlier] == [("How are a, b and c?", "complete")]
+    assert "c is done" in seen[0].earlier[0].answer

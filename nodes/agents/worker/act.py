@@ -27,6 +27,7 @@ from nodes.agents.tool_calls import (
     recorded,
     side_effect_of,
     with_edits,
+    without_answer,
 )
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.runtime.calling import CANCELLED, HandOver, Parked, is_an_end
@@ -61,6 +62,8 @@ async def act(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
         return {"halted": True}
     messages = state["messages"]
     if why := stopped(messages):
+        calls = sum(isinstance(message, AIMessage) for message in messages)
+        why = f"{why}; {without_answer(f'{calls} calls', messages)}"
         return {"failure": Failure(kind="limit", message=why).model_dump(mode="json")}
     proposals = [Proposal(call, await _clearance(call, mark, context)) for call, mark in open_calls(messages)]
     policy = context.invocation.execution.run.policy
@@ -142,7 +145,8 @@ def stopped(messages: Sequence[AnyMessage]) -> str:
 
 def _times(messages: Sequence[AnyMessage]) -> Counter[str]:
     """How often each call was asked for, the open ones included."""
-    return Counter(_mark(call) for message in messages if isinstance(message, AIMessage) for call in message.tool_calls)
+    replies = [message for message in messages if isinstance(message, AIMessage)]
+    return Counter(_mark(call) for reply in replies for call in (*reply.tool_calls, *reply.invalid_tool_calls))
 
 
 def _mark(call: ToolCall | Mapping[str, Any]) -> str:

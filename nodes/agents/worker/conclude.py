@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from nodes.agents.citations import asked_in, claims_in, computations
 from nodes.agents.results import LARGEST
+from nodes.agents.tool_calls import own_limit, without_answer
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
 from nodes.agents.worker.think import answer_in
@@ -82,10 +83,16 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
     if not text and not _artifacts(state, context.invocation.brief.task.id):
+        if limit := own_limit(context.invocation.spec, state.get("thoughts", 0)) if state.get("limited") else "":
+            return {
+                "status": "failed",
+                "failure": Failure(kind="limit", message=without_answer(limit, state["messages"])),
+            }
         why = f"the agent gave an empty answer{f': {cut_off}' if cut_off else ''}"
         return {"status": "failed", "failure": Failure(kind="invalid", message=why)}
     doubts = [doubt_of_end(context.invocation.spec.name, context.invocation.brief.task.id, cut_off)] if cut_off else []
-    computed = {**computations(context.invocation.execution.records.values()), **_computed(state)}
+    records, earlier = context.invocation.execution.records.values(), context.invocation.brief.earlier
+    computed = {**computations(records, earlier), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
     brief, stated = context.invocation.brief, text if is_kept else ""
     sources = await context.invocation.execution.run.sources()  # with pages that it has fetched

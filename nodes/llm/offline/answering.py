@@ -6,7 +6,7 @@ it, and shows the nearest. It never says that something is not there: it can onl
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail_quoted, missing_noted, with_confidence
@@ -40,7 +40,8 @@ _ABOUT_QUERY = re.compile(
 )
 _FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
 _HEADING = re.compile(
-    r"\A\s*#{1,6}[ \t]+(?P<title>[^\n]+?)[ \t#]*\n+|\A(?P<lined>[^\n]{2,90})\n[=\-~^*+\"]{3,}[ \t]*\n+"
+    r"\A\s*#{1,6}[ \t]+(?P<title>[^\n]+?)[ \t#]*\n+|\A(?P<lined>[^\n]{2,90})\n[=\-~^*+\"]{3,}[ \t]*\n+|"
+    r"\A(?P<capitals>[A-Z][A-Z0-9 ,&/-]{3,60})\n[ \t]*\n+"
 )
 
 
@@ -63,7 +64,7 @@ class Passage:
         body = self.text[heading.end() :] if heading else self.text
         if not heading or not body.strip():
             return f"{quotation(self.text)}\n{self.label}"
-        title = f"**{(heading['title'] or heading['lined']).strip()}** ({self.file})"
+        title = f"**{next(filter(None, heading.groups())).strip()}** ({self.file})"
         return f"{title}\n\n{quotation(body)}\n{self.label}"
 
 
@@ -109,7 +110,8 @@ def points(talk: Conversation) -> tuple[str, float]:
     """The figures and passages that answer, and the confidence in them, 0 to 1."""
     asked_for = questions_in(talk.task)
     counted = [one for question in asked_for for one in figures(question, talk)]
-    if counted and len(asked_for) == 1:
+    reading = reading_of(talk.task, talk) if counted and len(asked_for) == 1 else None
+    if reading and not reading.is_list:
         return _bullets(counted), 0.85
     found = passages_for(talk)
     covers = [covered(question, talk) for question in asked_for]
@@ -121,18 +123,20 @@ def points(talk: Conversation) -> tuple[str, float]:
     if cover < COVERED and not counted and _says_what(talk.task):
         nearest = "\n\n".join(str(passage) for passage in found[:NEAREST])
         return f"I found no passage that answers this{_named(unknown)}; the nearest are:\n\n{nearest}", 0.3
+    tables = {table.file for table in tables_in(talk.source_lines)}
     said = [f"No passage speaks of {_listed(unknown)}."] if unknown else []
-    parts = [*said, *([_bullets(counted)] if counted else []), *map(str, chosen(found))]
+    parts = [*said, *([_bullets(counted)] if counted else []), *map(str, chosen(found, tables))]
     return "\n\n".join(parts), round(min(0.9, 0.5 + 0.4 * cover), 2)
 
 
-def chosen(found: Sequence[Passage]) -> list[Passage]:
-    """The best passages that can be read in one go."""
+def chosen(found: Sequence[Passage], tables: Collection[str] = ()) -> list[Passage]:
+    """The best passages that can be read in one go; what is of `tables` (files) only before any text."""
     picks: list[Passage] = []
     for passage in found:
         if len(picks) == POINTS:
             break
-        says_little = len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
+        is_aside = passage.file in tables and any(pick.file not in tables for pick in picks)
+        says_little = is_aside or (len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text))
         if not says_little and (not picks or sum(len(one.text) for one in picks) + len(passage.text) <= CHARS):
             picks.append(passage)
     return picks or list(found[:1])

@@ -5,12 +5,15 @@ the aspects that such an analysis always has (chapter 15.9).
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nodes.llm.offline.conversation import Arguments, Conversation
+from nodes.llm.offline.following import followed
 from nodes.llm.offline.requests import Request, expression_in, heeded, keywords, understood
 from nodes.llm.offline.schema import tables_in
+from nodes.llm.offline.shapes import Shape, described, shape_of
 from nodes.llm.offline.tables import AGGREGATES
+from nodes.policy.orders import ordered
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
@@ -58,10 +61,17 @@ def plan(talk: Conversation) -> Arguments:
 
     What humans had against earlier plans is heeded as far as rules can.
     """
-    text = f"{talk.request}\n{talk.body('notes')}".strip() or "Say what can be said"
-    request = heeded(understood(text), [said.body for said in talk.all("objection")])
+    said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
     draft = Drafting(talk.body("team"), talk)
-    if expression_in(text):
+    shape = shape_wanted(said) if earlier else None
+    text = "" if shape else followed(said, earlier) or "Say what can be said"
+    # What was asked before is asked again where that is meant; what was to be done then is not done again.
+    asked = replace(understood(text or said), actions=ordered(said))
+    request = heeded(asked, [one.body for one in talk.all("objection")])
+    if shape:
+        draft.reuse(shape, request)
+        draft.act(request)
+    elif expression_in(text):
         draft.add("analysis", f"Calculate: {text}", role=draft.with_tool("calculate"))
     elif market := market_of(text):
         _add_market(draft, market if market.lower().endswith("market") else f"{market} market", request)
@@ -105,6 +115,13 @@ class Drafting:
         """A question to the sources: for the analyst where it asks for figures and a table speaks of it."""
         kind = "analysis" if _FIGURES.search(aspect) and self._tables_speak(aspect) else "research"
         return self.add(kind, aspect[:1].upper() + aspect[1:] if aspect.split(maxsplit=1)[0].islower() else aspect)
+
+    def reuse(self, shape: Shape, request: Request) -> None:
+        """The answer before in that shape, and what is to be made of it."""
+        task_id = self.add("writing", described(shape))
+        self.tasks[-1]["needs_tools"] = False
+        for made in request.made:
+            self.add("implementation", made, [task_id])
 
     def act(self, request: Request) -> None:
         """What is to be done with the result, last."""
@@ -168,6 +185,17 @@ def _add_market(draft: Drafting, market: str, request: Request) -> None:
         "strategy", f"SWOT of {subject}: strengths, weaknesses, opportunities, threats, and what suits whom", found
     )
     draft.add("writing", f"Report on {subject}: answer the request from the findings and the SWOT", [*found, swot])
+
+
+def shape_wanted(said: str) -> Shape | None:
+    """The shape in which a follow-up wants the answer before: itself, or as what is to be made or done with it."""
+    if shape := shape_of(said):
+        return shape
+    request = understood(said)
+    if request.aspects or request.written or request.strategy or not (request.made or request.actions):
+        return None
+    parts = re.split(r"[,;.]|\band\b|\bthen\b", said)
+    return next((shape for part in parts if (shape := shape_of(part))), Shape("whole"))
 
 
 def market_of(text: str) -> str:

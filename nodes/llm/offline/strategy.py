@@ -25,7 +25,7 @@ SWOT = {
 SUITS = {
     "What suits whom": (
         "suits recommended choose better",
-        r"suits?\b|suited|recommend|choose|is for\b|best for|fits?\b",
+        r"suits?\b|suited|recommend|is for\b|best for|fits?\b",
     ),
 }
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"“])")

@@ -65,6 +65,7 @@ TITLES = {
     "max": "Highest",
     "min": "Lowest",
     "count": "Number of",
+    "": "",
 }
 
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
@@ -74,6 +75,9 @@ _GROUP = re.compile(
 _WHICH = re.compile(r"\b(?:which|what)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE)
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+)", re.IGNORECASE
+)
+_QUESTION = re.compile(
+    r"\b(?:what|how|why|when|where|who|whose|which|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE
 )
 _NUMBERED = re.compile(r"\b(?P<value>\d+(?:\.\d+)?)\s+(?P<column>[a-z]\w+)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
@@ -105,6 +109,11 @@ class Asked:
         return f" in {self.table.name}" + (f" where {said}" if said else "")
 
     @property
+    def is_list(self) -> bool:
+        """Whether it asks for what the table says of each: `licences` of a table of frameworks."""
+        return not self.aggregate and not self.filters
+
+    @property
     def time(self) -> Column | None:
         """The column that says when."""
         return next((column for column in self.table.columns if column.is_time), None)
@@ -130,6 +139,9 @@ class Asked:
             value += f"abs(round(100.0 * ({last} / nullif({first}, 0) - 1), 1)) AS percent"
         elif self.aggregate == "count":
             value = f"count(DISTINCT {target}) AS value" if target else "count(*) AS value"
+        elif self.is_list and name:
+            told = f"{rows} AND {target} IS NOT NULL ORDER BY 1 LIMIT {LISTED}"
+            return f"SELECT {name.sql} AS name, {target} AS value {told}"
         elif self.aggregate:
             value = f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n"
         else:
@@ -171,7 +183,7 @@ class Asked:
             return [f"{capital(what)}{self.scope} ranges from {low} to {high}, averages {mean} ({_rows(first['n'])})."]
         if self.aggregate == "change":
             return [_changed(row, capital(what) + (f" of {row['name']}" if "name" in row else "")) for row in rows]
-        if not self.aggregate:
+        if not self.aggregate and not self.is_list:
             cells = [
                 "; ".join(f"{Column(k, '').said} {shown(value)}" for k, value in row.items() if value) for row in rows
             ]
@@ -180,7 +192,7 @@ class Asked:
             what = f"different values of {what}"
         by = f" by {self.group.said}" if self.group else ""
         listed = joined(self._figure(row) for row in rows)
-        return [f"{TITLES[self.aggregate]} {what}{by}{self.scope}: {listed}."]
+        return [f"{capital(f'{TITLES[self.aggregate]} {what}'.strip())}{by}{self.scope}: {listed}."]
 
     def _figure(self, row: Row) -> str:
         """`15 (2 rows)`, of a group `US 15 (2 rows)`, in a ranking `Dash (40)`."""
@@ -229,7 +241,14 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     found = Asked(table, aggregate, target, group, label, tuple(filters), 0.0)
     if (aggregate in MEASURES and not measured) or (aggregate == "change" and not found.time):
         return None
-    if aggregate in ("share", "") and not (filters and (target or aggregate)):
+    if not aggregate and not filters:
+        counts = _different(cells)
+        group = table.label({name: count for name, count in counts.items() if not target or name != target.name})
+        if not group or not target or not target.is_text or group == target or counts.get(group.name, LISTED) > LISTED:
+            return None
+        if _QUESTION.search(text):  # it asks for something else, of which a column happens to have a word
+            return None
+    elif aggregate in ("share", "") and not (filters and (target or aggregate)):
         return None
     if aggregate == "count" and not (filters or group or target or is_named(table.name, free)):
         return None
@@ -353,7 +372,7 @@ def shown(text: str) -> str:
     if re.fullmatch(r"-?\d{5,}(?:\.\d+)?", text):
         whole, point, rest = text.partition(".")
         text = f"{int(whole):,}{point}{rest}"
-    return text.removesuffix(".0")
+    return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
 
 
 def joined(items: Iterable[str]) -> str:

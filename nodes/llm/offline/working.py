@@ -22,6 +22,7 @@ from nodes.llm.offline.conversation import (
     with_confidence,
 )
 from nodes.llm.offline.requests import expression_in
+from nodes.llm.offline.shapes import reshape, shape_in
 from nodes.llm.offline.strategy import strategise
 from nodes.llm.offline.words import subject_of, title_of
 from nodes.llm.offline.writing import inputs_of, write
@@ -31,6 +32,8 @@ from state.citation import LABEL, labels_in, without_labels
 
 def work(talk: Conversation) -> Reply:
     """Call tools, or deliver the result of the task."""
+    if talk.all("earlier") and (shape := shape_in(talk.task)):
+        return reshape(talk, shape)
     if talk.attr("kind") == "action" or (talk.attr("action") and tool_for(talk)):
         return act(talk)
     if talk.has("calculate") and expression_in(talk.task):

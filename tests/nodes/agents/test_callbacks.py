@@ -82,8 +82,8 @@ async def test_the_runs_limit_stops_them(way: str) -> None:
 @pytest.mark.parametrize(
     ("limits", "made", "reason"),
     [
-        (Limits(iterations=3), 3, "it reached its limit of 3 model calls"),
-        (Limits(tokens=20), 2, "it reached its limit of 20 tokens"),
+        (Limits(iterations=3), 3, "it reached 3 calls without an answer"),
+        (Limits(tokens=20), 2, "it reached 20 tokens without an answer"),
     ],
 )
 async def test_the_agents_own_limit_stops_it_and_nobody_else(way: str, limits: Limits, made: int, reason: str) -> None:
@@ -107,4 +107,4 @@ async def test_who_calls_the_same_tool_for_ever_is_stopped_by_its_own_limit() ->
     run = await beside(create_agent(model, [look]), Limits(iterations=7))
 
     assert (run.status, statuses(run), len(model.calls)) == ("partial", {"a": "failed", "b": "done"}, 7)
-    assert run.tasks[0].error == "it reached its limit of 7 model calls"
+    assert run.tasks[0].error == "it reached 7 calls without an answer; its tools found look: nothing yet"

@@ -124,6 +124,20 @@ async def test_at_its_limit_of_model_calls_it_answers_with_what_it_has() -> None
     assert "last turn" in str(model.calls[2].messages[-1].text)
 
 
+async def test_who_calls_tools_without_end_is_tried_once_and_says_what_they_found() -> None:
+    model = ScriptedModel(
+        {lambda _: True: lambda messages, _: {"name": "calculate", "args": {"expression": f"{len(messages)}+1"}}}
+    )
+    other = thinker().model_copy(update={"name": "bob"})
+    async with opened(thinker(limits=Limits(iterations=5)), other, model=model, max_iterations=0) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert (run.status, len(model.calls), run.tasks[0].attempts) == ("failed", 5, 1)
+    assert str(run.tasks[0].error).startswith("it reached 5 calls without an answer; its tools found calculate: ")
+    assert run.report is not None
+    assert "without an answer; its tools found calculate: " in run.report
+
+
 async def test_a_declared_failure_is_tried_again_and_then_is_one() -> None:
     model = ScriptedModel(["FAILED: the sources say nothing", "failed: still nothing", "FAILED: no"])
     run = await run_with(model, consecutive_failures=4)

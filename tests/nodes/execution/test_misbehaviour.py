@@ -148,7 +148,7 @@ CALCULATE = {"name": "calculate", "args": {"expression": "1+1"}}
 SAME = [LOOK_AT_SIGNALS] * 40
 STOPPED = f"it was stopped: it called calculate {STOPPED_FROM} times with the same arguments"
 FEW = Limits(iterations=9)
-LIMITED = "it reached its limit of 9 model calls"
+LIMITED = "it reached 9 calls without an answer"
 
 CASES: dict[str, Callable[[], Case]] = {
     "a function that raises": lambda: Case(function(raises), reason="KeyError: 'ships'"),

@@ -58,10 +58,12 @@ def test_a_quote_stands_in_the_list_to_the_letter() -> None:
 
 
 def test_a_quote_that_the_answer_shows_whole_is_not_said_again() -> None:
-    record = done("a", cited("Steps are kept.", "L1-L2", "Steps\nare kept"), cited("So.", "L9", "so it is"))
-    report = write("> Steps are\n> kept.\n[a.md#L1-L2]\n\nSo it is so [a.md#L9].", record)
+    kept, ends = cited("Steps are kept.", "L1-L2", "Steps\nare kept"), cited("It ends.", "L5", "It ends")
+    record = done("a", kept, ends, cited("So.", "L9", "so it is"))
+    report = write('> Steps are\n> kept.\n[a.md#L1-L2]\n\nSo it is so [a.md#L9].\n\n- "It ends." [a.md#L5]', record)
 
-    assert section(report, "Sources").splitlines() == ["1. a.md, lines 1-2", '2. a.md, line 9: "so it is"']
+    listed = ["1. a.md, lines 1-2", '2. a.md, line 9: "so it is"', "3. a.md, line 5"]
+    assert section(report, "Sources").splitlines() == listed
 
 
 def test_a_figure_says_how_it_was_computed() -> None:

@@ -136,6 +136,15 @@ def test_words_meet_columns_of_yes_and_no_numbers_of_a_column_and_names_in_one_w
     assert answer in analysed(question, query_over(PEOPLE, file="Carowners.csv"), PEOPLE_LINE)
 
 
+def test_what_a_small_table_says_of_each_is_listed_where_it_is_named_and_nothing_is_asked() -> None:
+    rows = "CREATE TABLE tools AS SELECT * FROM (VALUES ('Acme', 'Apache-2.0'), ('Bolt', 'MIT')) t(tool, license)"
+    line = "tools.csv: table tools (tool VARCHAR, license VARCHAR), 2 rows"
+    query = query_over(rows, file="tools.csv")
+
+    assert "License by tool in tools: Acme Apache-2.0 and Bolt MIT." in analysed("Licences and prices", query, line)
+    assert "#table]" not in analysed("Who said that licences are cheap?", query, line)
+
+
 def test_an_apostrophe_in_a_name_does_not_break_the_query() -> None:
     assert analysed("What is the average list price of O'Hara'X1 of O'Brien-Co?", query_over(ROWS))
 

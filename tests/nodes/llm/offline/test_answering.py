@@ -162,3 +162,18 @@ def test_odd_tool_results_do_no_harm(passage: str) -> None:
 
 def _confidence(text: str) -> float:
     return float(text.rsplit("Confidence: ", 1)[1])
+
+
+def test_rows_of_a_table_are_shown_before_any_text_or_not_at_all() -> None:
+    row, text = (
+        "[prices.csv#r2] tool: Durable checkpoints; usd: 12",
+        "[guide.md#L3] Checkpoints are durable by default.",
+    )
+    line = "prices.csv: table prices (tool VARCHAR, usd DOUBLE), 9 rows"
+
+    def shown(first: str, then: str) -> str:
+        found = f"{first}\n\n{then}\n\n{SURE}"
+        return finished(brief(TASK, sources=line), {"search": lambda args: found})[0]
+
+    assert "[prices.csv#r2]" in shown(row, text)
+    assert "[prices.csv#r2]" not in shown(text, row)

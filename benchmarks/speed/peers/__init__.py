@@ -1,0 +1,1 @@
+"""What people would pick instead, each as its own documentation says."""
