@@ -48,6 +48,10 @@ def payload(state: SupervisorState) -> Json:
     """What a human sees who has the wheel: chapter 15.12.4, `TakeoverContext`."""
     is_paused = control_of(state).driving == "paused"  # also right behind a hand-back, before that was taken up
     driving = "paused" if is_paused or state["phase"] != Phase.handed_over else "handed_over"
-    asked: Json = {"control": driving, "context": takeover_context(records_of(state)), "go_on": GO_ON}
+    asked: Json = {
+        "control": driving,
+        "context": takeover_context(records_of(state), control_of(state)),
+        "go_on": GO_ON,
+    }
     unread = state.get("unread")
     return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked

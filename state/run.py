@@ -34,6 +34,10 @@ class TaskView(BaseModel):
     started_at: float | None = None
     finished_at: float | None = None
     tokens: int = 0
+    cost: float = 0.0
+    """US dollars, as declared by agents and tools."""
+    model: str = ""
+    """The chat model that its agent worked with; empty where it is none of ours."""
     recruited_by: str | None = None
     route_reason: str = ""
     scores: list[Score] = []
@@ -99,11 +103,14 @@ class Run(BaseModel):
     approvals: list[Approval] = []
     """Open questions, most urgent first."""
     handover: dict[str, JsonValue] | None = None
-    """What a human needs who has the wheel, or may take it while the run is paused (chapter 15.12.4): `current_step`,
-    `total_steps`, `completed_tasks`, `pending_tasks`, `intermediate_results`, `suggested_next_action`,
+    """What a human needs who has the wheel, or may take it while the run is paused (chapter 15.12.4): `by` and `reason`
+    (who stopped it, and why), `current_step`, `total_steps`, `completed_tasks`, `failed_tasks`, `pending_tasks`,
+    `intermediate_results`, `conversations` (what parked agents said and saw so far, by task), `suggested_next_action`,
     `failure_reason`."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
+    used_by: dict[str, Usage] = {}
+    """The same by agent, and by `supervisor` for its own calls (plan, review, editor)."""
     mode: Mode | None = None
     model: str = ""
     """The model that thinks for this run."""

@@ -40,6 +40,7 @@ from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
 from state.approval import Approval, Entry
 from state.errors import BadInput, ThreadDamaged
+from state.record import Usage
 from state.run import Run, RunStatus, TaskView
 
 T = TypeVar("T")
@@ -152,6 +153,8 @@ def _show(run: Run, db: Path | None) -> None:
         for task in run.tasks:
             listed.add_row(*_row(task))
         console.print(listed)
+    if run.used_by:
+        console.print(Text("used: " + "; ".join(_used(name, used) for name, used in sorted(run.used_by.items()))))
     for line in _next_steps(run, db):
         console.print(Text(line))
 
@@ -165,6 +168,12 @@ def _show_routes(run: Run) -> None:
             parts = (score.total, score.self_assessment, score.keywords)
             listed.add_row(task.id, score.agent, *(f"{part:.2f}" for part in parts), why)
     out().print(listed)
+
+
+def _used(name: str, used: Usage) -> str:
+    """`ada 3 calls, 1,234 tokens, $0.40`."""
+    cost = f", ${used.cost:.2f}" if used.cost else ""
+    return f"{name} {used.calls} call{'s' * (used.calls != 1)}, {used.total_tokens:,} tokens{cost}"
 
 
 def _row(task: TaskView) -> list[str]:

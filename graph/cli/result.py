@@ -190,6 +190,8 @@ def _explained(run: Run, db: Path | None) -> int:
 def _show_handover(run: Run, db: Path | None) -> None:
     """What a human has in hand who took the wheel, and how to give it back."""
     context = run.handover or {}
+    said = one_line(str(context.get("reason") or ""), 300)
+    print_err(f"taken over by {one_line(str(context.get('by') or 'human'))}" + (f": {said}" if said else ""))
     print_err(f"handed over: {context.get('current_step', 0)} of {context.get('total_steps', 0)} steps done")
     print_err(f"next: {one_line(str(context.get('suggested_next_action', '')), 300)}")
     if why := context.get("failure_reason"):

@@ -110,24 +110,43 @@ def _given(record: TaskRecord, result: JsonValue, at: float, iteration: int, by:
 
 
 LONGEST_RESULT = 4_000
-"""Characters of an intermediate result that are shown."""
+"""Characters of an intermediate result, or of one message, that are shown."""
+MESSAGES_SHOWN = 20
+"""Of what a parked agent said and saw."""
 
 
-def takeover_context(records: Sequence[TaskRecord]) -> dict[str, JsonValue]:
-    """Current and total steps, done and pending tasks, intermediate results, the next step, reasons of failure."""
+def takeover_context(records: Sequence[TaskRecord], control: Control) -> dict[str, JsonValue]:
+    """Who stopped it and why, how far it is, results so far, what agents wait with, the next step, what went wrong."""
     ended = [record for record in records if record.status in FINAL]
     pending = [record for record in records if record.status not in FINAL]
     results = {r.id: as_text(r.outcome.result)[:LONGEST_RESULT] for r in ended if r.outcome and r.status == "done"}
     reasons = [r.outcome.failure.message for r in records if r.outcome and r.outcome.failure]
     return {
+        "by": control.by,
+        "reason": control.reason,
         "current_step": len(ended),
         "total_steps": len(records),
-        "completed_tasks": [record.id for record in ended],
+        "completed_tasks": [record.id for record in ended if record.status == "done"],
+        "failed_tasks": [record.id for record in ended if record.status != "done"],
         "pending_tasks": [record.id for record in pending],
         "intermediate_results": dict(results),
+        "conversations": {record.id: said for record in pending if (said := _said(record.outcome))},
         "suggested_next_action": _next(pending, {record.id for record in ended}),
         "failure_reason": "; ".join(reasons),
     }
+
+
+def _said(outcome: Outcome | None) -> list[JsonValue]:
+    """What a parked agent that thinks with a model said and saw so far: the last of it, who and what."""
+    shown: list[JsonValue] = []
+    for message in outcome.conversation[-MESSAGES_SHOWN:] if outcome else []:
+        data = message.get("data") if isinstance(message, dict) else None
+        if isinstance(message, dict) and isinstance(data, dict):  # what other agents keep is no conversation
+            calls = data.get("tool_calls") or []
+            shown.append(
+                {"by": message.get("type"), "text": as_text(data.get("content"))[:LONGEST_RESULT], "calls": calls}
+            )
+    return shown
 
 
 def _next(pending: Sequence[TaskRecord], ended: set[str]) -> str:

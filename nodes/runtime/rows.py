@@ -85,6 +85,8 @@ async def read_each(store: BaseStore, namespaces: Sequence[Namespace]) -> list[l
 
 RUN, OWN = "run", "own"
 """The ledger's rows for the run, and for the supervisor's own calls in it; the others are `task:ID`, `agent:NAME`."""
+SUPERVISOR = "supervisor"
+"""Who makes the supervisor's own calls, as people are told, and on the ledger of one around it."""
 
 
 async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:

@@ -130,7 +130,7 @@ async def _tell(telling: Telling, folder: Path, doom: Doom | None) -> None:
         if doom and doom.moment == "seconds":
             threading.Timer(doom.number, kill_me).start()
         elif doom and doom.moment != "event":
-            _watch_writes(sup.graph, doom)
+            doomed_writes(sup.graph, doom)
 
         def count(_: Json) -> None:
             nonlocal left
@@ -143,7 +143,7 @@ async def _tell(telling: Telling, folder: Path, doom: Doom | None) -> None:
         os._exit(0)  # it lived longer than its timer, which is still running
 
 
-def _watch_writes(graph: Graph, doom: Doom) -> None:
+def doomed_writes(graph: Graph, doom: Doom) -> None:
     """Count writes to the Store and of checkpoints together, and die at one of them."""
     left = doom.number
 

@@ -14,7 +14,8 @@ from pydantic import JsonValue
 
 from graph.runs import config
 from graph.supervisor import Supervisor
-from state.agent import Brief
+from nodes.llm.scripted import ScriptedModel
+from state.agent import AgentSpec, Brief
 from state.errors import BadInput
 from state.run import Run
 from state.signal import Cancel, Pause, Takeover
@@ -24,8 +25,8 @@ from tests.runs import agent, opened, plan, statuses
 
 TAKEOVER = Takeover(reason="I know this one", by="ana")
 CONTEXT = {
-    "current_step", "total_steps", "completed_tasks", "pending_tasks", "intermediate_results", "suggested_next_action",
-    "failure_reason",
+    "by", "reason", "current_step", "total_steps", "completed_tasks", "failed_tasks", "pending_tasks",
+    "intermediate_results", "conversations", "suggested_next_action", "failure_reason",
 }  # fmt: skip
 
 
@@ -68,6 +69,26 @@ def check(run: Run, done: list[str], pending: list[str]) -> None:
     assert run.handover is not None
     assert set(run.handover) == CONTEXT
     assert (run.handover["completed_tasks"], run.handover["pending_tasks"]) == (done, pending)
+
+
+async def test_whoever_takes_the_wheel_sees_who_and_why_what_failed_and_what_agents_said_so_far() -> None:
+    async def breaks(brief: Brief, desk: Any) -> str:
+        raise ValueError("no such market")
+
+    call = {"name": "publish", "args": {"name": "a.md", "text": "Prices rise."}, "id": "c1"}
+    writer = AgentSpec(name="wil", role="writer", tools=["publish"])
+    team = [agent(breaks), writer]
+    asking = plan("a", {"id": "b", "role": "writer"})
+    async with opened(*team, model=ScriptedModel([call]), max_attempts=1, failure_threshold={"default": 1}) as sup:
+        await sup.start("Q", thread_id=THREAD, plan=asking)
+        run = await sup.signal(THREAD, TAKEOVER)
+
+    assert run.handover is not None
+    assert (run.handover["by"], run.handover["reason"]) == ("ana", "I know this one")
+    assert (run.handover["completed_tasks"], run.handover["failed_tasks"]) == ([], ["a"])
+    assert "no such market" in str(run.handover["failure_reason"])
+    said: Any = run.handover["conversations"]
+    assert (said["b"][-1]["by"], said["b"][-1]["calls"][0]["args"]["name"]) == ("ai", "a.md")
 
 
 async def test_taken_while_the_plan_waits_for_a_human_and_given_back_with_another() -> None:
