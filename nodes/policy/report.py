@@ -201,7 +201,7 @@ def _source(number: int, citation: Citation, *, is_shown: bool) -> str:
         return f"{number}. {citation.shown_file}, computed from the table: {_sql(citation.quote)}"
     section = f'section "{citation.section}", ' if citation.section else ""
     quote = "" if is_shown else f': "{citation.quote}"'
-    return f"{number}. {citation.shown_file}, {section}{citation.shown_place}{quote}"
+    return f"{number}. {citation.address or citation.shown_file}, {section}{citation.shown_place}{quote}"
 
 
 def _flat(text: str) -> str:
