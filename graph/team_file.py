@@ -49,7 +49,7 @@ def parse_team(text: str, name: str, folder: Path | None = None) -> Team:
     specs, problems = file.specs()
     if problems:
         said = "; ".join(f"line {line}: {problem}" for line, problem in problems)
-        raise TeamInvalid(f"{name} cannot be used: {said}", problems)
+        raise TeamInvalid(f"{name} cannot be used: {' '.join(said.split())}", problems)
     return Team(specs)
 
 
