@@ -9,8 +9,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from state.text import Json
-
 FEWEST, MOST = 3, 30
 """Figures that are worth a chart, and that one can show."""
 YEARS = range(1500, 2501)
@@ -60,12 +58,18 @@ def alternative(chart: Chart) -> str:
     return f"{kind}{about}: {shown}"
 
 
-def vega_lite(chart: Chart) -> Json:
+def vega_lite(chart: Chart) -> dict[str, Any]:
     """The chart as Vega-Lite draws it; a line need not begin at zero, bars do."""
-    names = {"field": "label", "type": "ordinal", "sort": None, "title": _plain(chart.label), "axis": {"labelAngle": 0}}
-    figures = {"field": "value", "type": "quantitative", "title": _plain(chart.value)}
+    names: dict[str, Any] = {
+        "field": "label",
+        "type": "ordinal",
+        "sort": None,
+        "title": _plain(chart.label),
+        "axis": {"labelAngle": 0},
+    }
+    figures: dict[str, Any] = {"field": "value", "type": "quantitative", "title": _plain(chart.value)}
     values = [{"label": label, "value": value, "shown": _figure(value)} for label, value in chart.points]
-    common = {"$schema": SCHEMA, "width": WIDTH, "data": {"values": values}}
+    common: dict[str, Any] = {"$schema": SCHEMA, "width": WIDTH, "data": {"values": values}}
     if chart.kind == "line":
         y = {**figures, "scale": {"zero": False}}
         line = {"type": "line", "point": True}

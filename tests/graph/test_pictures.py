@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from graph import open_supervisor
+from state.text import Json
 
 TABLE = "vendor,price\nAcme,20\nBolt,50\nCargo,35\nDunn,10\n"
 
@@ -12,7 +13,7 @@ TABLE = "vendor,price\nAcme,20\nBolt,50\nCargo,35\nDunn,10\n"
 async def test_a_ranking_is_drawn_beside_its_words_with_the_figures_behind_it(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     (tmp_path / "prices.csv").write_text(TABLE)
-    policy = {"oversight": "on_the_loop"}
+    policy: Json = {"oversight": "on_the_loop"}
     async with open_supervisor(tmp_path / "b.db", model="offline", policy=policy) as sup:
         run = await sup.start("Which vendors have the highest prices?", [tmp_path / "prices.csv"])
 
@@ -27,7 +28,7 @@ async def test_a_ranking_is_drawn_beside_its_words_with_the_figures_behind_it(tm
 
 async def test_a_single_figure_is_not_drawn(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text(TABLE)
-    policy = {"oversight": "on_the_loop"}
+    policy: Json = {"oversight": "on_the_loop"}
     async with open_supervisor(tmp_path / "b.db", model="offline", policy=policy) as sup:
         run = await sup.start("What is the average price?", [tmp_path / "prices.csv"])
 

@@ -51,4 +51,4 @@ def test_its_words_and_its_figures_are_those_that_it_shows() -> None:
     assert chart
     assert alternative(chart) == 'Bar chart of unit price by vendor: Acme 20, Bolt 1250.5, Cargo 3, D, "x" -2'
     assert as_csv(chart).splitlines()[-1] == '"D, ""x""",-2.0'
-    assert [point["value"] for point in vega_lite(chart)["data"]["values"]] == [20.0, 1250.5, 3.0, -2.0]  # type: ignore[index,call-overload]
+    assert [point["value"] for point in vega_lite(chart)["data"]["values"]] == [20.0, 1250.5, 3.0, -2.0]
