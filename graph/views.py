@@ -17,7 +17,7 @@ from nodes.policy.approvals import most_urgent_first, open_questions, plan_in_qu
 from nodes.policy.phases import needed
 from nodes.policy.report import joined, sinks, write_report
 from nodes.runtime.journal import asked_below, asked_on
-from nodes.runtime.rows import OWN, RUN, SUPERVISOR
+from nodes.runtime.rows import RUN, used_by
 from state.approval import Approval
 from state.channels import RunState, Terms
 from state.delegation import Delegation
@@ -135,7 +135,7 @@ def view_of(
         handover=next((cast(Json, one["context"]) for one in position.asked if "context" in one), None),
         artifacts=[Artifact.model_validate(one) for one in state.get("artifacts") or []] or made,
         usage=Usage.model_validate(state.get("spent") or {}) + rows.ledger.get(RUN, Usage()),
-        used_by=_used_by(rows.ledger),
+        used_by=used_by(rows.ledger),
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
@@ -246,13 +246,6 @@ def _delegation(row: Delegation) -> DelegationView:
         error=made.failure.message if made and made.failure else None,
         tokens=(row.earlier + made.usage).total_tokens if made else 0,
     )
-
-
-def _used_by(ledger: Mapping[str, Usage]) -> dict[str, Usage]:
-    """What agents have used, by name, and the supervisor's own calls."""
-    found = {row.removeprefix("agent:"): used for row, used in ledger.items() if row.startswith("agent:")}
-    own = ledger.get(OWN, Usage()) + found.pop(SUPERVISOR, Usage())
-    return found | ({SUPERVISOR: own} if own != Usage() else {})
 
 
 def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:

@@ -1,7 +1,7 @@
 """Assemble: one answer from all results, deduplicated, filtered, every claim with its source."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 
 from nodes.agents.citations import Checked, check, computations
+from nodes.agents.invocation import kind_of
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.cut_off import CUT_OFF, both, rest_of
@@ -28,7 +29,7 @@ from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resum
 from nodes.runtime.services import Services
 from state.channels import Terms, records_of
 from state.errors import ModelFailed, SourcesInvalid
-from state.record import Doubt, TaskRecord
+from state.record import Doubt, TaskRecord, Usage
 from state.run import ENDS, Mode, Phase
 from state.supervisor import SupervisorState, Update
 from state.text import Json
@@ -66,7 +67,7 @@ def make_assemble(services: Services) -> Node:
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
-        report = _report(services, state, checked, records, doubts, undone)
+        report = _report(services, state, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         return {**changed, "report": report, "doubts": kept, "phase": phase}
 
@@ -105,7 +106,10 @@ def _report(
     records: Sequence[TaskRecord],
     doubts: Sequence[Doubt],
     undone: Sequence[RollbackResult] | None,
+    used: Mapping[str, Usage],
 ) -> str:
+    team, who = services.team, dict.fromkeys(record.outcome.agent for record in records if record.outcome)
+    unseen = [name for name in who if name in team and kind_of(team.agent(name).run) == "remote"]
     return write_report(
         state["goal"],
         answer.text,
@@ -117,6 +121,8 @@ def _report(
         doubts=[doubt.said for doubt in doubts],
         error=state.get("error"),
         undone=undone,
+        used=used,
+        unseen=unseen,
     )
 
 

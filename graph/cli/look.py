@@ -40,7 +40,6 @@ from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
 from state.approval import Approval, Entry
 from state.errors import BadInput, ThreadDamaged
-from state.record import Usage
 from state.run import Run, RunStatus, TaskView
 
 T = TypeVar("T")
@@ -154,7 +153,9 @@ def _show(run: Run, db: Path | None) -> None:
             listed.add_row(*_row(task))
         console.print(listed)
     if run.used_by:
-        console.print(Text("used: " + "; ".join(_used(name, used) for name, used in sorted(run.used_by.items()))))
+        console.print(
+            Text("used: " + "; ".join(f"{name} {used.in_words}" for name, used in sorted(run.used_by.items())))
+        )
     for line in _next_steps(run, db):
         console.print(Text(line))
 
@@ -168,12 +169,6 @@ def _show_routes(run: Run) -> None:
             parts = (score.total, score.self_assessment, score.keywords)
             listed.add_row(task.id, score.agent, *(f"{part:.2f}" for part in parts), why)
     out().print(listed)
-
-
-def _used(name: str, used: Usage) -> str:
-    """`ada 3 calls, 1,234 tokens, $0.40`."""
-    cost = f", ${used.cost:.2f}" if used.cost else ""
-    return f"{name} {used.calls} call{'s' * (used.calls != 1)}, {used.total_tokens:,} tokens{cost}"
 
 
 def _row(task: TaskView) -> list[str]:

@@ -95,6 +95,13 @@ async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
     return {item.key: Usage.model_validate(item.value) for item in items}
 
 
+def used_by(ledger: Mapping[str, Usage]) -> dict[str, Usage]:
+    """What agents have used, by name, and the supervisor's own calls."""
+    found = {row.removeprefix("agent:"): used for row, used in ledger.items() if row.startswith("agent:")}
+    own = ledger.get(OWN, Usage()) + found.pop(SUPERVISOR, Usage())
+    return found | ({SUPERVISOR: own} if own != Usage() else {})
+
+
 _RUNS = ("runs",)
 _ENDED = ("ended",)
 _OPEN = ("open",)

@@ -170,6 +170,9 @@ async def test_the_run_says_which_agent_has_used_what_and_with_which_model() -> 
     assert {name: used.calls for name, used in run.used_by.items()} == {"ada": 1, "bob": 1}
     assert sum(used.total_tokens for used in run.used_by.values()) == run.usage.total_tokens == model.used
     assert [task.model for task in run.tasks] == ["writer", ""]
+    said = "; ".join(f"{name} {run.used_by[name].in_words}" for name in ("ada", "bob"))
+    assert run.report is not None
+    assert f"- Used: {said}" in run.report
 
 
 async def test_a_function_that_blocks_the_loop_with_its_calls_stays_within_the_budget_too() -> None:
