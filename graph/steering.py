@@ -23,6 +23,7 @@ from nodes.policy.approvals import open_questions
 from nodes.policy.mail import addressees, nobody
 from nodes.policy.plans import for_strangers, parse_plan
 from nodes.policy.recruiting import nobody as no_agent
+from nodes.policy.routing import too_many
 from nodes.policy.takeover import hand_back_faults
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.journal import read_board
@@ -144,7 +145,8 @@ async def hand_back(
     made = parse_plan(plan) if plan is not None else None
     state = (await runs.position(thread_id)).state
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
-    if made and (why := for_strangers(made, runs.services.team.names)):
+    team, most = runs.services.team, runs.context(thread_id, state).policy.max_team_size
+    if made and (why := for_strangers(made, team.names) or too_many(made.tasks, team.specs, most)):
         raise BadInput(f"the plan cannot be used: {why}")
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))

@@ -22,6 +22,7 @@ from graph.views import is_due
 from nodes.intake import checked_goal
 from nodes.policy.plans import for_strangers, parse_plan, plan_for
 from nodes.policy.recruiting import directory
+from nodes.policy.routing import too_many
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.services import Services
@@ -281,11 +282,11 @@ class Supervisor:
         to: str,
     ) -> AsyncGenerator[Json | Run, None]:
         goal, team = checked_goal(query), self.services.team
-        merged_policy(self.services.policy, policy)
+        most = merged_policy(self.services.policy, policy).max_team_size
         if to and plan is not None:
             raise BadInput(f"give a plan or the agent who does all of it ({to}), not both")
         made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None
-        if made and (why := for_strangers(made, team.names)):
+        if made and (why := for_strangers(made, team.names) or too_many(made.tasks, team.specs, most)):
             raise PlanInvalid(f"the plan cannot be used: {why}")
         paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
         given: Json = {

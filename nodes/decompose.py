@@ -12,7 +12,7 @@ from nodes.llm.tokens import prompt_tokens
 from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import choose_mode, complaints, for_strangers, parse_plan, repair
-from nodes.policy.routing import roles_of, route
+from nodes.policy.routing import roles_of, routes, too_many
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
 from nodes.runtime.budget import Budget, open_meter
@@ -87,7 +87,7 @@ def make_decompose(services: Services) -> Node:
 
 async def _waits(plan: Plan, run: RunContext) -> bool:
     """Whether a human sees the plan first: where one of those who would do it is in_command."""
-    doers = {route(task, run.services.team.specs).agent for task in plan.tasks}
+    doers = {found.agent for found in routes(plan.tasks, run.services.team.specs, (), run.policy.max_team_size)}
     return "in_command" in [await mode_of(run, doer) for doer in sorted(doers)]
 
 
@@ -95,7 +95,8 @@ async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tupl
     """The plan, and what was repaired in it."""
     if state.get("plan"):
         plan = parse_plan(state["plan"])
-        if why := for_strangers(plan, run.services.team.names):
+        team = run.services.team
+        if why := for_strangers(plan, team.names) or too_many(plan.tasks, team.specs, run.policy.max_team_size):
             raise PlanInvalid(f"the plan cannot be used: {why}")
         return plan, []
     if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in

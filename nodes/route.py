@@ -22,7 +22,11 @@ def make_route(services: Services) -> Node:
         run = open_context(services, state, runtime, Phase.routing)
         await run.enter()
         team = services.team.specs
-        routed = [r if r.route else marked(r, routing.route(r.task, team), services, run) for r in records_of(state)]
+        records = records_of(state)
+        todo = [record.task for record in records if not record.route]
+        members = {record.agent for record in records if record.agent}
+        found = iter(routing.routes(todo, team, members, run.policy.max_team_size))
+        routed = [record if record.route else marked(record, next(found), services, run) for record in records]
         if not is_routed(routed):
             raise TeamInvalid("a task has nobody to do it; give a team with at least one agent")
         return {"tasks": dumped(routed), "phase": Phase.executing.value}

@@ -31,7 +31,7 @@ class Policy(BaseModel):
     max_parallel: int = Field(default=10, ge=1, le=1000)
     """Tasks at work at the same time."""
     max_team_size: int = Field(default=10, ge=1, le=1000)
-    """Agents at work or waiting in one run, recruits included (15.10)."""
+    """Agents at work or waiting in one run, recruits included (15.10); the rest of a larger plan goes to those."""
     max_attempts: int = Field(default=3, ge=1, le=20)
     """Tries of one task by one agent (15.5)."""
     failure_threshold: dict[str, float] = {"default": 0.5, "analysis": 0.2, "critical": 0.0}

@@ -148,7 +148,7 @@ class TaskRunner:
         work, stop = asyncio.ensure_future(making), asyncio.ensure_future(self.execution.aborted.wait())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
+            if work.done() and (work.result().status in FINAL or not self.execution.aborted.is_set()):
                 return work.result()
             return self._outcome(record, "cancelled")
         finally:

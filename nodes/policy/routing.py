@@ -76,6 +76,37 @@ def route(task: Task, team: Sequence[AgentSpec]) -> Route:
     return Route(agent=top.agent, reason=f"best score {top.total:.2f}; {why}", scores=scores)
 
 
+def routes(tasks: Sequence[Task], team: Sequence[AgentSpec], members: Collection[str], most: int) -> list[Route]:
+    """The agent for each task, in order; once `most` agents have something to do (15.10), the rest is theirs as well.
+
+    `members`: those that have something to do already. Who is asked for by name counts from the start, and always gets
+    the task: whether there are too many of them is for `too_many`.
+    """
+    present = {*members, *_asked_for(tasks, team)}
+    found = []
+    for task in tasks:
+        is_full = len(present) >= most and task.to not in present
+        chosen = route(task, [agent for agent in team if agent.name in present] if is_full else team)
+        if is_full:
+            full = f"{chosen.reason}; the team has {len(present)} members, the limit is {most}"
+            chosen = chosen.model_copy(update={"reason": full})
+        present.add(chosen.agent)
+        found.append(chosen)
+    return found
+
+
+def too_many(tasks: Sequence[Task], team: Sequence[AgentSpec], most: int) -> str:
+    """Why a plan asks for more agents by name than a run may have; empty where it does not."""
+    wanted = _asked_for(tasks, team)
+    names = ", ".join(wanted)
+    return f"it is for {len(wanted)} agents ({names}), and max_team_size is {most}" if len(wanted) > most else ""
+
+
+def _asked_for(tasks: Iterable[Task], team: Iterable[AgentSpec]) -> list[str]:
+    there = {agent.name for agent in team}
+    return [name for name in dict.fromkeys(task.to for task in tasks) if name in there]
+
+
 def fallbacks(route: Route, unavailable: Collection[str]) -> list[str]:
     """Who may take over when the chosen agent fails: the rest by score, as far as they are any good at it."""
     others = [s for s in route.scores if s.agent != route.agent and s.agent not in unavailable]

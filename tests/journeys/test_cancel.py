@@ -89,6 +89,24 @@ async def test_what_was_finished_before_is_in_the_report_of_a_cancelled_run() ->
     assert "`b` (cancelled)" in run.report
 
 
+async def test_an_agent_that_stops_at_a_safe_point_the_moment_the_run_is_cancelled_is_cancelled_with_it() -> None:
+    came = asyncio.Event()
+
+    async def at_a_safe_point_all_the_time(brief: Brief, desk: Desk) -> str:
+        came.set()
+        while True:
+            await desk.pause_point()
+
+    async with supervisor(agent(at_a_safe_point_all_the_time)) as sup:
+        async with under_way(sup, plan("a", "b <- a")) as running:
+            await came.wait()
+            await sup.signal(THREAD, Cancel())
+        run = running.result()
+        parked = [event.task_id for event in await sup.events(THREAD) if event.kind == "task_parked"]
+
+    assert (run.status, statuses(run), parked) == ("cancelled", {"a": "cancelled", "b": "cancelled"}, [])
+
+
 async def test_a_run_that_waits_or_is_paused_is_cancelled_by_the_sender_s_door() -> None:
     async def asks(brief: Brief, desk: Desk) -> str:
         return (await desk.ask("send")).type

@@ -11,7 +11,7 @@ from state.agent import AgentSpec, Brief
 from state.errors import BadInput
 from state.signal import Pause, Recruit
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, under_way
-from tests.runs import agent, plan, statuses
+from tests.runs import agent, all_approved, plan, statuses
 
 
 async def helps(brief: Brief, desk: Desk) -> str:
@@ -125,6 +125,19 @@ async def test_an_idle_agent_of_that_role_is_used_and_the_team_does_not_grow() -
 
     assert run.status == "complete"
     assert {event.data["reason"] for event in granted} == {"an agent of that role is idle: hal is used"}
+
+
+async def test_a_plan_makes_no_larger_team_than_the_policy_allows() -> None:
+    team = [agent(helps, name, name) for name in ("ada", "bo", "cy", "di")]
+    asked_for = [{"id": name, "role": name, "to": name} for name in ("ada", "bo", "cy")]
+    async with supervisor(*team, max_team_size=2) as sup:
+        asked = await sup.start("Q", plan=plan(*({"id": name, "role": name} for name in ("ada", "bo", "cy", "di"))))
+        run = await all_approved(sup, asked)
+        with pytest.raises(BadInput, match=r"it is for 3 agents \(ada, bo, cy\), and max_team_size is 2"):
+            await sup.start("Q", plan=plan(*asked_for))
+
+    assert [question.task_id for question in asked.approvals] == ["cy", "di"]  # nobody in the team fits
+    assert (run.status, {task.agent for task in run.tasks}) == ("complete", {"ada", "bo"})
 
 
 async def test_recruits_come_by_signal_too_and_are_refused_with_a_reason_too() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.team_file import open_team
-from nodes.policy.routing import fallbacks, keyword_match, roles_of, route, score
+from nodes.policy.routing import fallbacks, keyword_match, roles_of, route, routes, score
 from state.plan import Task
 from state.record import Route, Score
 from tests.builders import make_agent, make_task
@@ -166,3 +166,21 @@ def test_only_agents_that_are_any_good_may_take_over() -> None:
 
 def test_a_plan_may_ask_by_role_or_by_name() -> None:
     assert roles_of([ADA, BO]) == ["researcher", "writer", "ada", "bo"]
+
+
+def test_once_the_team_is_full_the_rest_of_a_plan_goes_to_who_is_in_it() -> None:
+    cy = make_agent("cy", "editor", kinds={"editing": 0.9})
+    tasks = [described("Do it.", role=role) for role in ("researcher", "writer", "editor", "writer")]
+
+    found = routes(tasks, [ADA, BO, cy], (), 2)
+    assert [one.agent for one in found] == ["ada", "bo", "ada", "bo"]
+    assert found[2].reason.endswith("the team has 2 members, the limit is 2")
+    assert [one.agent for one in routes(tasks, [ADA, BO, cy], ("cy",), 2)] == ["ada", "ada", "cy", "ada"]
+    assert [one.agent for one in routes(tasks, [ADA, BO, cy], (), 3)] == ["ada", "bo", "cy", "bo"]
+
+
+def test_who_is_asked_for_by_name_has_a_place_in_the_team_from_the_start() -> None:
+    named = described("Do it.").model_copy(update={"to": "bo"})
+    tasks = [described("Do it.", role="researcher"), named]
+
+    assert [one.agent for one in routes(tasks, [ADA, BO], (), 1)] == ["bo", "bo"]
