@@ -1,6 +1,5 @@
 """Finish: the end of a run, whichever it is: the final phase, what was used, and the answer as a message."""
 
-from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 
 from nodes.policy.phases import ending
@@ -8,6 +7,7 @@ from nodes.runtime.context import Node, open_context
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
+from nodes.runtime.story import said
 from nodes.runtime.trust_store import ended_rows
 from state.channels import Terms, control_of, records_of
 from state.record import Doubt, Usage
@@ -51,7 +51,7 @@ def make_finish(services: Services) -> Node:
             "error": error,
             "usage": used.model_dump(mode="json"),
             "artifacts": [artifact.model_dump(mode="json") for artifact in artifacts],
-            "messages": [AIMessage(state.get("report") or error or "")],
+            "messages": [said(state, "report", state.get("report") or error or "")],
             "finished_at": now,
         }
 
