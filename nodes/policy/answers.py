@@ -155,10 +155,7 @@ def _decision(answer: JsonValue, by: str, approval: Approval) -> tuple[Decision 
     who = "human" if who == POLICY else who  # that name is the policy's own
     args, tool = _edited(answer)
     if tool and tool != approval.action:
-        return (
-            None,
-            f"it names {tool[:80]!r}, but {approval.action!r} is asked about: only its arguments can change",
-        )
+        return None, f"it names {tool[:80]!r}, but {approval.action!r} is asked about: only its arguments can change"
     if kind == "approve" and args is not None and args != approval.args:
         return None, "an approval takes no other arguments; say edit"
     if kind != "edit":
