@@ -187,7 +187,7 @@ def _edited(answer: dict[str, JsonValue]) -> tuple[dict[str, JsonValue] | None, 
     holder = answer.get("edited_action")
     args, tool = (holder.get("args"), holder.get("name")) if isinstance(holder, dict) else (answer.get("args"), None)
     if isinstance(args, dict) and isinstance(args.get("args"), dict) and "action" in args:
-        args, tool = args["args"], args["action"]
+        tool, args = args["action"], args["args"]
     return args if isinstance(args, dict) else None, tool if isinstance(tool, str) else ""
 
 
