@@ -56,12 +56,12 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         dispatcher = Dispatcher(execution, tasks, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
-            await run.journal.flush()
             await execution.approvals.wait_notified(
                 open_questions_of(execution.records.values(), execution.signals.decisions)
             )
         finally:
             execution.approvals.cancel_notifications()
+            await run.journal.flush()  # also where it is cancelled: nothing is to be written after the end
         return await _after(execution, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute
