@@ -42,7 +42,7 @@ async def test_no_other_process_gets_between_the_nodes_of_a_run() -> None:
             with pytest.raises(ThreadBusy, match="is being run by process"):
                 await both.other.resume(THREAD)
 
-    nodes = ["intake", "decompose", "route", "execute", "review", "assemble"]
+    nodes = ["intake", "decompose", "route", "execute", "assemble"]
     assert seen == [(node, "running", []) for node in nodes]
 
 
@@ -93,7 +93,7 @@ async def test_while_an_answer_is_applied_nobody_else_has_the_run() -> None:
         await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
         free = {node: await both.can_take_it() async for node in both.nodes(Command(resume="yes"))}
 
-    assert free == {"approve": False, "execute": False, "review": False, "assemble": False, "finish": True}
+    assert free == {"approve": False, "execute": False, "assemble": False, "finish": True}
 
 
 async def test_a_paused_run_is_held_by_nobody_until_it_is_let_go_on() -> None:
