@@ -183,7 +183,8 @@ async def test_whoever_comes_second_is_told_who_said_what_while_others_work_and_
             with pytest.raises(BadInput, match=first):
                 await sup.answer(THREAD, {IDS["two"]: False}, by="bob")
             late = Decide(approval=IDS["two"], decision=Decision(type="reject", by="cyd"))
-            await sup.signal(THREAD, late)
+            with pytest.raises(BadInput, match=first):
+                await sup.signal(THREAD, late)
             await logged(sup, 2)
             levels.let_go.set()
         with pytest.raises(BadInput, match=first):
