@@ -146,7 +146,9 @@ async def test_several_ends_are_put_together_by_the_model_that_made_them() -> No
         run = await sup.start("Q", plan=plan("a", "b"))
 
     assert (run.report or "").startswith("# Q\n\nBoth A and B are so.\n")
-    assert '<finding task="a">\n- The first finding is this.' in prompts(model, "<finding")[0]
+    (given,) = prompts(model, "<finding")
+    assert '<finding task="a">\n- The first finding is this.' in given
+    assert given.count("- Both of them found this.") == 1
 
 
 async def the_plan_question(sup: Supervisor, thread: str = "t", **more: Any) -> Run:

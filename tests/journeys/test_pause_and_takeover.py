@@ -1,9 +1,12 @@
 """A person stops a run, takes it over, and lets it go on; nothing is done twice."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.tools import tool
 from langgraph.store.base import PutOp
 
@@ -114,6 +117,35 @@ async def test_a_worker_that_is_paused_keeps_its_conversation() -> None:
 
     assert (run.status, run.tasks[0].result, len(model.calls)) == ("complete", "All seen.", 2)
     assert [message.text for message in model.calls[1].messages if not isinstance(message, AIMessage)][-1] == "seen"
+
+
+async def test_a_pause_between_a_reply_and_the_call_it_asks_for_leaves_the_call_for_later() -> None:
+    replied, go, looked = asyncio.Event(), asyncio.Event(), list[str]()
+
+    class HeldBack(ScriptedModel):
+        async def _astream(self, *asked: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
+            async for chunk in super()._astream(*asked, **more):
+                yield chunk
+            replied.set()
+            await go.wait()
+
+    @tool
+    async def look() -> str:
+        """Look."""
+        looked.append("seen")
+        return "seen"
+
+    model = HeldBack(script=[{"name": "look", "args": {}, "id": "c1"}, "All seen."])
+    async with supervisor(AgentSpec(name="ada", role="generalist", tools=[look]), model=model, max_iterations=0) as sup:
+        async with under_way(sup, plan("a")) as running:
+            await replied.wait()
+            await sup.signal(THREAD, Pause())
+            await happened(sup, "control_changed")
+            go.set()
+        assert (running.result().status, looked) == ("paused", [])
+        run = await sup.resume(THREAD)
+
+    assert (run.status, run.tasks[0].result, looked) == ("complete", "All seen.", ["seen"])
 
 
 async def test_taking_over_hands_out_what_a_person_needs_to_go_on() -> None:

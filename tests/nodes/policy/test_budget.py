@@ -52,6 +52,13 @@ def test_alone_it_may_have_what_is_left_if_that_is_worth_it() -> None:
     assert granted(SMALL, used, Usage(), Asked(390, 900, longest=10), is_alone=True) == Granted(10, 10)
 
 
+@pytest.mark.parametrize("is_fixed", [False, True])
+def test_of_a_model_that_has_given_no_reply_yet_one_of_256_tokens_is_expected(is_fixed: bool) -> None:
+    used = Usage(output_tokens=600)
+    assert granted(SMALL, used, Usage(), Asked(144, 900, is_fixed), is_alone=True) == Granted(256, 256)
+    assert granted(SMALL, used, Usage(), Asked(145, 900, is_fixed), is_alone=True) is None
+
+
 def test_who_keeps_to_no_cap_is_asked_only_if_another_reply_as_long_as_the_longest_fits() -> None:
     for asked in (Asked(100, 50, longest=700, heeds=False), Asked(100, 50, is_fixed=True, longest=700)):
         assert granted(SMALL, Usage(), Usage(), asked, is_alone=False) == Granted(50, 700)

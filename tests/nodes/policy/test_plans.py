@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.policy.plans import MAX_PROPOSED, complaints, parse_plan, repair
+from nodes.policy.routing import ANYBODY
 from state.errors import PlanInvalid
 from state.plan import Plan, faults
 from state.replies import PlanDraft, TaskDraft
@@ -183,6 +184,12 @@ def test_a_role_nobody_has_becomes_the_nearest_or_the_generalist(role: str, aske
 
     assert plan.tasks[0].role == asked
     assert asked in notes[0]
+
+
+def test_a_task_that_a_model_gives_no_role_is_for_anybody_and_nothing_had_to_be_repaired() -> None:
+    plan, notes = repair(draft(TaskDraft(id="a", description="Say it.")), ["researcher", "generalist"])
+
+    assert (plan.tasks[0].role, plan.tasks[0].description, notes) == (ANYBODY, "Say it.", [])
 
 
 @pytest.mark.parametrize(("said", "taken"), [(-3.0, 0.0), (7.0, 1.0), (0.4, 0.4), (float("inf"), 1.0)])

@@ -170,7 +170,8 @@ def test_a_plan_may_ask_by_role_or_by_name() -> None:
 
 def test_once_the_team_is_full_the_rest_of_a_plan_goes_to_who_is_in_it() -> None:
     cy = make_agent("cy", "editor", kinds={"editing": 0.9})
-    tasks = [described("Do it.", role=role) for role in ("researcher", "writer", "editor", "writer")]
+    kinds = {"researcher": "research", "writer": "writing", "editor": "editing"}
+    tasks = [described("Do it.", kinds[role], role) for role in ("researcher", "writer", "editor", "writer")]
 
     found = routes(tasks, [ADA, BO, cy], (), 2)
     assert [one.agent for one in found] == ["ada", "bo", "ada", "bo"]

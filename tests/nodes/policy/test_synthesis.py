@@ -70,12 +70,13 @@ def test_headings_fillers_and_excuses_are_no_findings(text: str, kept: bool) -> 
     assert is_worth_keeping(claim(text)) is kept
 
 
-def test_only_what_was_delivered_counts() -> None:
+def test_only_what_was_delivered_and_says_something_counts() -> None:
     told = [claim("A statement of this agent.")]
     done = make_outcome("a").model_copy(update={"claims": told})
+    filler = make_outcome("c").model_copy(update={"claims": [claim("No information found.")]})
     failed = make_outcome("b", failure="broke").model_copy(update={"claims": [claim("Another statement, lost.")]})
 
-    assert claims_of([done, failed]) == told
+    assert claims_of([done, filler, failed]) == told
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(1, 3)), max_size=12))
