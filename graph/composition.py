@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast, get_args
 
 import yaml
 from langchain_core.language_models import BaseChatModel
@@ -14,8 +15,9 @@ from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.runtime.servers import PROCESS, Servers
 from nodes.runtime.services import Services
+from nodes.tools.search_service import Kind, SearchService
 from state.agent import AgentSpec, Team
-from state.errors import BadInput, PolicyInvalid
+from state.errors import BadInput, PolicyInvalid, SettingsInvalid
 from state.policy import Policy, merged_policy
 from state.text import Json
 
@@ -48,6 +50,8 @@ def compose(
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         seals=seals_of(settings),
+        fetches_inside=settings.fetch_inside,
+        search=_search(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
         keep_history=settings.keep_history,
     )
@@ -66,6 +70,17 @@ def _policy_of(settings: Settings) -> Policy:
     if not isinstance(fields, dict):
         raise PolicyInvalid(f"BATON_POLICY, {settings.policy}, has no policy fields; write `oversight: in_command`")
     return merged_policy(Policy(), fields)
+
+
+def _search(settings: Settings) -> SearchService | None:
+    if not settings.search:
+        return None
+    kind, _, address = settings.search.partition("=")
+    if kind not in get_args(Kind) or (kind == "searxng" and not address):
+        known = "searxng=ADDRESS, tavily or brave"
+        raise SettingsInvalid(f"BATON_SEARCH: {kind[:40]!r} is no search service that Baton knows; give {known}")
+    key = settings.search_key.get_secret_value() if settings.search_key else ""
+    return SearchService(cast(Kind, kind), address, key)
 
 
 def _notifier(settings: Settings) -> Notifier:

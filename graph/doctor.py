@@ -15,6 +15,7 @@ from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError
+from urllib.parse import urlsplit, urlunsplit
 from urllib.request import Request, urlopen
 
 from graph.database import open_database
@@ -158,7 +159,8 @@ async def check_setup(settings: Settings) -> AsyncIterator[Finding]:
 
 def _reached(settings: Settings, name: str) -> Finding:
     """Whether the model's server answers, and takes the key; asks for its list of models, which costs nothing."""
-    base = (settings.openai_base_url or OPENAI_URL).rstrip("/")
+    url = urlsplit((settings.openai_base_url or OPENAI_URL).rstrip("/"))
+    base = urlunsplit(url._replace(netloc=url.netloc.rpartition("@")[2]))  # without a password
     key = settings.openai_api_key.get_secret_value().strip() if settings.openai_api_key else ""
     request = Request(f"{base}/models", headers={"Authorization": f"Bearer {key}"} if key else {})  # noqa: S310
     try:

@@ -17,13 +17,12 @@ from nodes.policy.approvals import is_expired
 from nodes.runtime.audit import Seals, decided, read_audit
 from nodes.runtime.clock import Clock
 from nodes.runtime.journal import read_board, read_events
-from nodes.runtime.rows import MOST, RUN, Listed, note_end, read_all, read_index, read_ledger, read_open, space
+from nodes.runtime.rows import MOST, Listed, note_end, read_all, read_index, read_ledger, read_open, space
 from nodes.runtime.signals import read_log, read_recruits, waiting
 from state.approval import Approval, Decision, Entry
 from state.delegation import Delegation
 from state.errors import BatonError, ThreadDamaged, ThreadUnknown
 from state.event import Event
-from state.record import Usage
 from state.run import Run
 from state.signal import SignalOutcome
 from state.text import Json, in_words
@@ -84,7 +83,7 @@ class Reading:
             rows = Rows(
                 board=await read_board(store, thread_id),
                 recruits=await read_recruits(store, thread_id),
-                ledger=(await read_ledger(store, thread_id)).get(RUN, Usage()),
+                ledger=await read_ledger(store, thread_id),
                 decided=await self.decisions(thread_id),
                 delegations=await self._delegations(thread_id),
                 has_signals=bool(await waiting(store, thread_id)),

@@ -38,6 +38,12 @@ class Settings(BaseSettings):
     """Where people are told that they are asked: Apprise URLs between spaces or commas; needs the extra `notify`."""
     notify_next: Annotated[list[SecretStr], NoDecode] = []
     """Where the next person is told, when a deadline has passed and the policy says `escalate`; as `notify` without."""
+    fetch_inside: bool = False
+    """Whether agents may fetch pages inside this network too; without, only of the internet at large."""
+    search: str | None = None
+    """The service of the tool `web_search`: `searxng=ADDRESS`, `tavily`, `brave`; an address may follow after `=`."""
+    search_key: SecretStr | None = None
+    """Its key."""
     watch_every_s: float = Field(default=2.0, ge=0)
     """Seconds between two looks of the server at what is due; 0: it does not look."""
     policy: Path | None = None

@@ -27,6 +27,7 @@ from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
+from nodes.tools.pages import is_address
 from state.agent import Member, Team
 from state.approval import Entry
 from state.errors import BadInput, PlanInvalid, ThreadDamaged
@@ -286,7 +287,7 @@ class Supervisor:
         made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None
         if made and (why := for_strangers(made, team.names)):
             raise PlanInvalid(f"the plan cannot be used: {why}")
-        paths = [str(Path(path).absolute()) for path in sources]
+        paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
         given: Json = {
             "query": goal,
             **({"sources": [*paths]} if paths else {}),

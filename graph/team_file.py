@@ -37,8 +37,8 @@ def parse_team(text: str, name: str, folder: Path | None = None) -> Team:
     """
     try:
         root = yaml.compose(text, Loader=LOADER)
-        raw: Any = yaml.load(text, Loader=LOADER)  # nosec B506 # noqa: S506 - one of the safe two
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raw: Any = yaml.load(text, Loader=LOADER)  # noqa: S506 - one of the safe two
+    except Exception as error:  # PyYAML raises whatever its constructors run into: `!!timestamp x`
         line = _line_of_error(error)
         raise TeamInvalid(f"{name} is not YAML: {' '.join(str(error).split())}", [(line, str(error))]) from error
     entries = raw.get("agents") if isinstance(raw, dict) else None
@@ -49,7 +49,7 @@ def parse_team(text: str, name: str, folder: Path | None = None) -> Team:
     specs, problems = file.specs()
     if problems:
         said = "; ".join(f"line {line}: {problem}" for line, problem in problems)
-        raise TeamInvalid(f"{name} cannot be used: {said}", problems)
+        raise TeamInvalid(f"{name} cannot be used: {' '.join(said.split())}", problems)
     return Team(specs)
 
 

@@ -17,6 +17,7 @@ from nodes.policy.approvals import most_urgent_first, open_questions, plan_in_qu
 from nodes.policy.phases import needed
 from nodes.policy.report import joined, sinks, write_report
 from nodes.runtime.journal import asked_below, asked_on
+from nodes.runtime.rows import RUN, used_by
 from state.approval import Approval
 from state.channels import RunState, Terms
 from state.delegation import Delegation
@@ -99,7 +100,7 @@ class Rows:
     board: Mapping[str, Json]
     recruits: Sequence[TaskRecord]
     """All that were granted."""
-    ledger: Usage
+    ledger: Mapping[str, Usage]
     """What its tasks have used."""
     decided: Collection[str]
     """Questions that were answered."""
@@ -133,7 +134,8 @@ def view_of(
         approvals=[question for question in asked if question.id not in rows.decided],
         handover=next((cast(Json, one["context"]) for one in position.asked if "context" in one), None),
         artifacts=[Artifact.model_validate(one) for one in state.get("artifacts") or []] or made,
-        usage=Usage.model_validate(state.get("spent") or {}) + rows.ledger,
+        usage=Usage.model_validate(state.get("spent") or {}) + rows.ledger.get(RUN, Usage()),
+        used_by=used_by(rows.ledger),
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
@@ -259,6 +261,8 @@ def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
         started_at=outcome.started_at or None if outcome else None,
         finished_at=outcome.finished_at or None if outcome else None,
         tokens=outcome.usage.total_tokens if outcome else 0,
+        cost=outcome.usage.cost if outcome else 0.0,
+        model=outcome.model if outcome else "",
         recruited_by=record.recruited_by,
         route_reason=record.route.reason if record.route else "",
         scores=record.route.scores if record.route else [],

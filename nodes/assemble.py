@@ -1,15 +1,16 @@
 """Assemble: one answer from all results, deduplicated, filtered, every claim with its source."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from nodes.agents.citations import Checked, check, computations
+from nodes.agents.invocation import kind_of
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.cut_off import CUT_OFF, both, rest_of
@@ -26,9 +27,10 @@ from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
+from nodes.tools.pictures import pictured
 from state.channels import Terms, records_of
 from state.errors import ModelFailed, SourcesInvalid
-from state.record import Doubt, TaskRecord
+from state.record import Artifact, Doubt, TaskRecord, Usage
 from state.run import ENDS, Mode, Phase
 from state.supervisor import SupervisorState, Update
 from state.text import Json
@@ -66,9 +68,12 @@ def make_assemble(services: Services) -> Node:
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
-        report = _report(services, state, checked, records, doubts, undone)
+        pictures, files = await _pictures(run, checked)
+        checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures])))
+        report = _report(services, state, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
-        return {**changed, "report": report, "doubts": kept, "phase": phase}
+        made = [file.model_dump(mode="json") for file in files]
+        return {**changed, "report": report, "doubts": kept, "artifacts": made, "phase": phase}
 
     return assemble
 
@@ -105,7 +110,10 @@ def _report(
     records: Sequence[TaskRecord],
     doubts: Sequence[Doubt],
     undone: Sequence[RollbackResult] | None,
+    used: Mapping[str, Usage],
 ) -> str:
+    team, who = services.team, dict.fromkeys(record.outcome.agent for record in records if record.outcome)
+    unseen = [name for name in who if name in team and kind_of(team.agent(name).run) == "remote"]
     return write_report(
         state["goal"],
         answer.text,
@@ -117,6 +125,8 @@ def _report(
         doubts=[doubt.said for doubt in doubts],
         error=state.get("error"),
         undone=undone,
+        used=used,
+        unseen=unseen,
     )
 
 
@@ -128,6 +138,15 @@ async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[Ta
         return Checked(answer, [])  # they are gone: what the tasks found when they were there still counts
     asked = "\n\n".join([goal, *(record.task.description for record in records)])
     return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
+
+
+async def _pictures(run: RunContext, answer: Checked) -> tuple[str, list[Artifact]]:
+    """Charts of the figures in the answer."""
+    try:
+        sources = await run.sources()
+    except SourcesInvalid:
+        return "", []
+    return await pictured(answer.claims, sources.tables, run.folder) if sources else ("", [])
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> _Answer:

@@ -50,7 +50,7 @@ def make_finish(services: Services) -> Node:
             "phase": phase.value,
             "error": error,
             "usage": used.model_dump(mode="json"),
-            "artifacts": [artifact.model_dump(mode="json") for artifact in artifacts],
+            "artifacts": [*(artifact.model_dump(mode="json") for artifact in artifacts), *state.get("artifacts", [])],
             "messages": [AIMessage(state.get("report") or error or "")],
             "finished_at": now,
         }

@@ -10,16 +10,17 @@ from langgraph.runtime import Runtime
 
 from nodes.policy.conversation import turns_before
 from nodes.policy.strictness import stricter
-from nodes.runtime.context import Node, open_context, run_folder, thread_of
+from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
+from nodes.tools.pages import is_address
 from nodes.tools.readers.table import READABLE
 from state.channels import Terms, is_over
 from state.conversation import Turn
-from state.errors import BadInput
+from state.errors import BadInput, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
@@ -42,6 +43,7 @@ def make_intake(services: Services) -> Node:
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
         update["terms"]["audited"] = {run.thread_id: await run.audit.count()}
+        left_out += await _gathered(run, state.get("sources") or [])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
@@ -88,6 +90,23 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     }
     stays = [f"policy: {name} stays as the server has it; a client may only be stricter" for name in kept]
     return update, [*stays, *(f"the source {path} is not there any more; it was left out" for path in gone)]
+
+
+async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
+    """Keep the pages among the sources that no run of the thread has kept; what could not be had, a line each.
+
+    Raises:
+        SourcesInvalid: of one there is nothing.
+    """
+    missing: list[str] = []
+    for url in filter(is_address, sources):
+        if await run.outside.has_kept(run.folder, url):
+            continue
+        try:
+            missing += await run.outside.gather(run.folder, url)
+        except ToolRefused as error:
+            raise SourcesInvalid(f"the source {url[:200]!r} cannot be used: {error}") from None
+    return missing
 
 
 def _blank() -> Update:
@@ -153,7 +172,7 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
     A source that a run of the thread has had already, and that is not there any more, does not keep the next from
     starting; one that was given just now does.
     """
-    given = list(state.get("sources") or [])
+    given = [path for path in state.get("sources") or [] if not is_address(path)]
     before = Terms.model_validate(state.get("terms") or {}).sources
     gone = [path for path in given if path in before and not Path(path).exists()]
     return [path for path in given if path not in gone], gone

@@ -120,7 +120,7 @@ class AgentSpec(BaseModel):
     def _from_words(cls, value: object) -> object:
         if isinstance(value, list | tuple | set):
             kinds = set(get_args(Kind))
-            return {"kinds": {w: 0.9 for w in value if w in kinds}, "keywords": [str(w) for w in value]}
+            return {"kinds": {w: 0.9 for w in map(str, value) if w in kinds}, "keywords": [*map(str, value)]}
         return value
 
 

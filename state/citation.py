@@ -49,6 +49,9 @@ class Citation(BaseModel):
     section: str = ""
     """The headings above, in a file whose numbers are not what a reader sees: a web page, a text document."""
 
+    address: str = ""
+    """Of a page of the web: where it was, and when it was read."""
+
     @property
     def label(self) -> str:
         """The form that stands in texts: `[file#place]`."""

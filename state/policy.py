@@ -1,6 +1,6 @@
 """What a run may do. Frozen into the run's state when it starts: a policy that changes later changes new runs only."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import inf
 from typing import Literal
 
@@ -120,8 +120,10 @@ def merged_policy(policy: Policy, changes: Json | None) -> Policy:
     Raises:
         PolicyInvalid: names the fields that are unknown or out of range.
     """
+    if not isinstance(changes or {}, Mapping):  # it may come from a file or a client
+        raise PolicyInvalid(f"a policy is a mapping of its fields, not {type(changes).__name__}; give `field: value`")
     try:
         return Policy.model_validate({**policy.model_dump(mode="json"), **(changes or {})})
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise PolicyInvalid(f"the policy cannot be used: {wrong}") from error
+        raise PolicyInvalid(f"the policy cannot be used: {' '.join(wrong.split())}") from error

@@ -81,6 +81,12 @@ class Usage(BaseModel):
         """Input and output together."""
         return self.input_tokens + self.output_tokens
 
+    @property
+    def in_words(self) -> str:
+        """`3 calls, 1,234 tokens, $0.40`."""
+        cost = f", ${self.cost:.2f}" if self.cost else ""
+        return f"{self.calls} call{'s' * (self.calls != 1)}, {self.total_tokens:,} tokens{cost}"
+
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,

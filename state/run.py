@@ -34,6 +34,10 @@ class TaskView(BaseModel):
     started_at: float | None = None
     finished_at: float | None = None
     tokens: int = 0
+    cost: float = 0.0
+    """US dollars, as declared by agents and tools."""
+    model: str = ""
+    """The chat model that its agent worked with; empty where it is none of ours."""
     recruited_by: str | None = None
     route_reason: str = ""
     scores: list[Score] = []
@@ -105,6 +109,8 @@ class Run(BaseModel):
     `failure_reason`."""
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
+    used_by: dict[str, Usage] = {}
+    """The same by agent, and by `supervisor` for its own calls (plan, review, editor)."""
     mode: Mode | None = None
     model: str = ""
     """The model that thinks for this run."""

@@ -72,9 +72,9 @@ def agents_in(team: Path | None) -> list[str]:
     file = team or files("graph").joinpath("builtin.yaml")
     try:
         text = file.read_text("utf-8")
-        raw = yaml.load(text, Loader=loader)  # nosec B506 # noqa: S506
+        raw = yaml.load(text, Loader=loader)  # noqa: S506
         return [str(agent["name"]) for agent in raw["agents"]]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, yaml.YAMLError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
         from graph.team_file import open_team  # noqa: PLC0415 # it loads every tool
 
         return [agent.name for agent in open_team(team)]

@@ -152,6 +152,10 @@ def _show(run: Run, db: Path | None) -> None:
         for task in run.tasks:
             listed.add_row(*_row(task))
         console.print(listed)
+    if run.used_by:
+        console.print(
+            Text("used: " + "; ".join(f"{name} {used.in_words}" for name, used in sorted(run.used_by.items())))
+        )
     for line in _next_steps(run, db):
         console.print(Text(line))
 

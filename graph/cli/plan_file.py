@@ -58,7 +58,7 @@ def _read(name: str, shown: str, holding: str) -> object:
         raise BadInput(f"{shown} has more than {LONGEST} characters; that is too much")
     try:
         return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except Exception as error:  # PyYAML raises whatever its constructors run into: `!!timestamp x`
         raise BadInput(f"{shown} is neither YAML nor JSON: {' '.join(str(error).split())}") from error
 
 

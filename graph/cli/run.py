@@ -23,7 +23,8 @@ from state.text import Json
 def run(  # the options are the contract
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is to be done")],
     sources: Annotated[
-        list[str] | None, typer.Option("--sources", metavar="DIR", help="File or folder to work from; repeatable")
+        list[str] | None,
+        typer.Option("--sources", metavar="DIR", help="File, folder or web page to work from; repeatable"),
     ] = None,
     thread: Annotated[str | None, typer.Option("--thread", metavar="ID", help="Name of the run [default: new]")] = None,
     team: Annotated[Path | None, typer.Option("--team", metavar="FILE", help="Team file [default: built-in]")] = None,

@@ -187,7 +187,9 @@ class _Checker:
 
     def _cited(self, file: str, place: str, quote: str, sources: Sources, exact: str = "") -> Citation:
         section = sources.trail_at(file, exact if exact.startswith("L") else place)
-        return Citation(file=file, place=place, quote=quote, exact=exact, section=section)
+        return Citation(
+            file=file, place=place, quote=quote, exact=exact, section=section, address=sources.addresses.get(file, "")
+        )
 
     def _of_label(
         self, at: LabelAt, statement: Statement, found: Sequence[_Quoted], sources: Sources, *, failed: bool

@@ -36,7 +36,7 @@ async def _tools(run: RunContext, effect: Effect) -> Tools:
     for task_id in effect.task_id.split("/")[: len(effect.within)]:
         folder = nested_folder(folder, task_id)
     services = _services(run.services, effect.within)
-    built = await asyncio.to_thread(build_tools, TOOL_NAMES, None, folder, "rollback")
+    built = await asyncio.to_thread(build_tools, TOOL_NAMES, None, folder, "rollback", run.outside)
     agents = list(services.team) if services else []
     own = [tool for agent in agents for tool in agent.tools if isinstance(tool, BaseTool)]
     return {tool.name: tool for tool in [*built, *own]}

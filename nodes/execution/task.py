@@ -155,7 +155,7 @@ class TaskRunner:
             stop.cancel()
             if not work.done():
                 work.cancel()
-                await asyncio.wait({work}, timeout=5)
+                await _ended(work)
 
     def _is_answered(self, outcome: Outcome) -> bool:
         return any(approval.id in self.execution.signals.decisions for approval in outcome.approvals)
@@ -319,6 +319,23 @@ class TaskRunner:
         )
         self.execution.on_end(outcome)
         return outcome
+
+
+CLEANUP_S = 5.0
+"""Seconds that an agent which is cut off has for what it cleans up."""
+
+
+async def _ended(work: asyncio.Task[Any]) -> None:
+    """Wait until cancelled work has ended, however often whoever waits is cancelled meanwhile: LangGraph does twice."""
+    clock = asyncio.get_running_loop()
+    until, was_cancelled = clock.time() + CLEANUP_S, False
+    while not work.done() and clock.time() < until:
+        try:
+            await asyncio.wait({work}, timeout=until - clock.time())
+        except asyncio.CancelledError:
+            was_cancelled = True
+    if was_cancelled:
+        raise asyncio.CancelledError
 
 
 async def show_waiting(execution: ExecutionContext) -> None:

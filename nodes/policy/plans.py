@@ -39,7 +39,8 @@ def parse_plan(raw: object) -> Plan:
     try:
         return Plan.model_validate(raw)
     except ValidationError as error:
-        raise PlanInvalid("the plan cannot be used: " + "; ".join(_in_words(error))) from error
+        wrong = " ".join("; ".join(_in_words(error)).split())
+        raise PlanInvalid(f"the plan cannot be used: {wrong}") from error
 
 
 def plan_for(agent: AgentSpec, request: str) -> Plan:

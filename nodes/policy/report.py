@@ -1,7 +1,7 @@
 """The report: one answer in Markdown, deduplicated (chapter 15.9, t7), with numbered sources."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
@@ -9,7 +9,7 @@ from nodes.policy.headings import shifted, without_reserved, without_thoughts
 from nodes.policy.synthesis import Said, claims_of, without_repeats
 from nodes.policy.takeover import RollbackResult, rollback_section
 from state.citation import LABEL, Citation, Claim, labels_in, without_labels
-from state.record import TaskRecord
+from state.record import TaskRecord, Usage
 from state.run import Mode
 
 MOST_FINDINGS = 40
@@ -28,6 +28,8 @@ def write_report(
     doubts: Sequence[str] = (),
     error: str | None = None,
     undone: Sequence[RollbackResult] | None = None,
+    used: Mapping[str, Usage] | None = None,
+    unseen: Sequence[str] = (),
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed.
 
@@ -51,7 +53,9 @@ def write_report(
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
-    parts.append("## How this was made\n\n" + _made(records, mode, models, warnings, doubts))
+    parts.append(
+        "## How this was made\n\n" + _made(records, mode, models, warnings, doubts) + _used(used or {}, unseen)
+    )
     return "\n\n".join(parts) + "\n"
 
 
@@ -154,6 +158,14 @@ def _missing(records: Sequence[TaskRecord]) -> str:
     return "\n".join(lines)
 
 
+def _used(used: Mapping[str, Usage], unseen: Sequence[str]) -> str:
+    """What each agent has used, and whose calls nobody could count."""
+    by_whom = "; ".join(f"{name} {one.in_words}" for name, one in sorted(used.items()) if one != Usage())
+    lines = [f"- Used: {by_whom}"] if by_whom else []
+    lines += [f"- Calls of {name} were not seen, and are not counted: it works elsewhere" for name in unseen]
+    return "".join(f"\n{line}" for line in lines)
+
+
 def _made(
     records: Sequence[TaskRecord],
     mode: Mode | None,
@@ -201,7 +213,7 @@ def _source(number: int, citation: Citation, *, is_shown: bool) -> str:
         return f"{number}. {citation.shown_file}, computed from the table: {_sql(citation.quote)}"
     section = f'section "{citation.section}", ' if citation.section else ""
     quote = "" if is_shown else f': "{citation.quote}"'
-    return f"{number}. {citation.shown_file}, {section}{citation.shown_place}{quote}"
+    return f"{number}. {citation.address or citation.shown_file}, {section}{citation.shown_place}{quote}"
 
 
 def _flat(text: str) -> str:

@@ -16,7 +16,7 @@ from langgraph.store.base import PutOp
 from nodes.policy.budget import Asked, exceeded, granted, used_up
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import OuterReservation
-from nodes.runtime.rows import OWN, RUN, read_ledger, space
+from nodes.runtime.rows import OWN, RUN, read_ledger, space, used_by
 from state.errors import AgentFailed, BudgetUsedUp
 from state.policy import Reply
 from state.record import Usage
@@ -82,6 +82,11 @@ class Budget:
     def used(self, row: str = RUN) -> Usage:
         """What was used by all of the run, by the supervisor's own calls (`OWN`), by `task:ID` or by `agent:NAME`."""
         return self._ledger.get(row, Usage())
+
+    @property
+    def used_by(self) -> dict[str, Usage]:
+        """What agents have used, by name, and the supervisor's own calls."""
+        return used_by(self._ledger)
 
     @property
     def exhausted(self) -> str | None:

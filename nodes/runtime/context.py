@@ -19,7 +19,10 @@ from nodes.runtime.audit import Audit, decided
 from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import NestedJournal, OuterRun
 from nodes.runtime.services import Services
+from nodes.tools.pages import Web
+from nodes.tools.snapshots import FOLDER as PAGES
 from nodes.tools.sources import Sources, open_sources
+from nodes.tools.web import Outside
 from state.channels import RunState, Terms
 from state.event import EventKind
 from state.policy import Policy
@@ -77,10 +80,18 @@ class RunContext:
         await self.emit("phase_entered", also=[row, *also])
 
     async def sources(self) -> Sources | None:
-        """The user's files, indexed once per process; None if none were given."""
-        if not self.paths:
+        """The user's files and the pages that were fetched, indexed once per process; None if there are none."""
+        has_pages = await self.outside.has_pages(self.folder)
+        paths = [*self.paths, *([str(self.folder / PAGES)] if has_pages else [])]
+        if not paths:
             return None
-        return await asyncio.to_thread(open_sources, self.paths, max_file_bytes=self.services.max_source_bytes)
+        return await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
+
+    @cached_property
+    def outside(self) -> Outside:
+        """The way to the web."""
+        services = self.services
+        return Outside(Web(is_open=services.fetches_inside), services.search, services.clock.now)
 
     @cached_property
     def audit(self) -> Audit:

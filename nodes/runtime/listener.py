@@ -309,6 +309,7 @@ class Outbox:
         self._records = records
         self._sent: Counter[tuple[str, str]] = Counter()
         """Mail that no event tells of yet: how many, by sender and address."""
+        self._flushing = asyncio.Lock()
 
     def deliver(self, mail: Mail) -> str:
         """Put mail into the mailboxes it is for; returns why not, or an empty string. Never waits."""
@@ -320,15 +321,16 @@ class Outbox:
 
     async def flush(self, also: Sequence[PutOp] = ()) -> None:
         """Store what was delivered, and tell of it and of what the mailboxes have lost, together with `also`."""
-        rows, sent = [*self._signals.unsaved(), *also], self._sent
-        self._sent = Counter()
-        for (sender, to), messages in sent.items():
-            lost = {name: self._signals.mail(name).lost for name in self._addressees(to, sender)}
-            told = {"sender": sender, "to": list(lost), "messages": messages, "lost": lost, "capacity": CAPACITY}
-            await self._run.emit("mail_delivered", also=rows, **told)  # type: ignore[arg-type]
-            rows = []
-        if rows:
-            await self._run.store.abatch(rows)
+        async with self._flushing:  # a mailbox that was read since is not stored before the event of what is in it
+            rows, sent = [*self._signals.unsaved(), *also], self._sent
+            self._sent = Counter()
+            for (sender, to), messages in sent.items():
+                lost = {name: self._signals.mail(name).lost for name in self._addressees(to, sender)}
+                told = {"sender": sender, "to": list(lost), "messages": messages, "lost": lost, "capacity": CAPACITY}
+                await self._run.emit("mail_delivered", also=rows, **told)  # type: ignore[arg-type]
+                rows = []
+            if rows:
+                await self._run.store.abatch(rows)
 
     def _addressees(self, to: str, sender: str) -> list[str]:
         return addressees(to, sender, self._run.services.team, self._records)

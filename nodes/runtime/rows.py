@@ -85,12 +85,21 @@ async def read_each(store: BaseStore, namespaces: Sequence[Namespace]) -> list[l
 
 RUN, OWN = "run", "own"
 """The ledger's rows for the run, and for the supervisor's own calls in it; the others are `task:ID`, `agent:NAME`."""
+SUPERVISOR = "supervisor"
+"""Who makes the supervisor's own calls, as people are told, and on the ledger of one around it."""
 
 
 async def read_ledger(store: BaseStore, thread_id: str) -> dict[str, Usage]:
     """The ledger of a run: `run`, `own`, and one row for each task and agent."""
     items = await read_all(store, space("ledger", thread_id))
     return {item.key: Usage.model_validate(item.value) for item in items}
+
+
+def used_by(ledger: Mapping[str, Usage]) -> dict[str, Usage]:
+    """What agents have used, by name, and the supervisor's own calls."""
+    found = {row.removeprefix("agent:"): used for row, used in ledger.items() if row.startswith("agent:")}
+    own = ledger.get(OWN, Usage()) + found.pop(SUPERVISOR, Usage())
+    return found | ({SUPERVISOR: own} if own != Usage() else {})
 
 
 _RUNS = ("runs",)

@@ -18,6 +18,7 @@ from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
 from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
+from nodes.tools.search_service import SearchService
 from state.agent import Team
 from state.policy import Policy
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
@@ -62,6 +63,10 @@ class Services:
     """The way runs come in, where it matters later: the server sets it."""
     source_roots: tuple[Path, ...] | None = None
     """Folders that sources have to lie in; None: whatever the process may read, as for the user of a command line."""
+    fetches_inside: bool = False
+    """Whether pages inside this network may be fetched too."""
+    search: SearchService | None = None
+    """The search service of the tool `web_search`."""
     wake_ups: WakeUps = field(default_factory=WakeUps)
     """Wake a run in this process when a signal is sent from it."""
     notifier: Notifier = field(default_factory=Nobody)

@@ -6,10 +6,10 @@ makes up can lead outside. What was opened is kept for the process, so that ten 
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import Document, Found, Located, Skipped, TableDocument
@@ -18,6 +18,7 @@ from nodes.tools.likeness import word_vectors
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_documents
+from nodes.tools.snapshots import addresses
 from nodes.tools.tables import Tables
 from state.citation import UNITS
 from state.errors import SourcesInvalid, ToolRefused
@@ -61,7 +62,11 @@ class Excerpt:
 class Sources:
     """Files that can be searched, read, queried and quoted. May be used from any thread."""
 
-    def __init__(self, documents: Sequence[Document], skipped: Sequence[Skipped]) -> None:
+    def __init__(
+        self, documents: Sequence[Document], skipped: Sequence[Skipped], addresses: Mapping[str, str] | None = None
+    ) -> None:
+        self.addresses = addresses or {}
+        """Of pages of the web, by file: where each was, and when it was read."""
         self._documents = {document.file: document for document in documents}
         self._index = Index(_searchable(documents), word_vectors())
         self.tables = Tables({d.file: d.grid for d in documents if d.grid})
@@ -209,7 +214,8 @@ def _read_all(paths: Sequence[str], collection: Collection, max_file_bytes: int)
             skipped.append(Skipped(found.name, str(reason)))
     if not documents:
         raise SourcesInvalid(_nothing(paths, skipped))
-    return Sources(documents, _grouped(skipped))
+    pages = {name: said for path in paths for name, said in addresses(Path(path)).items()}
+    return Sources(documents, _grouped(skipped), pages)
 
 
 def _grouped(skipped: Sequence[Skipped]) -> list[Skipped]:

@@ -7,7 +7,7 @@ import pytest
 
 from graph.recovery import Recovery
 from graph.testing import HeldClock
-from state.errors import AgentsMissing
+from state.errors import AgentsMissing, ThreadDamaged
 
 
 class Town:
@@ -35,6 +35,8 @@ class Town:
         self.taken_up.append(thread)
         if thread == "foreign":
             raise AgentsMissing("not our agents")
+        if thread == "damaged":
+            raise ThreadDamaged(thread, "half a row")
         if thread in self.failing:
             raise ValueError("no such team")
         try:
@@ -104,8 +106,9 @@ async def test_when_the_watch_ends_what_it_took_up_is_stopped_with_it() -> None:
 
 
 async def test_a_run_of_another_team_is_complained_about_once_and_not_at_every_look() -> None:
-    town = Town("foreign", "broken", failing=["broken"])
+    town = Town("foreign", "broken", "damaged", failing=["broken"])
     await town.watched(4)
 
     assert town.complaints.count(("foreign", "not our agents")) == 1
+    assert [thread for thread, _ in town.complaints].count("damaged") == 1
     assert town.complaints.count(("broken", "no such team")) > 1

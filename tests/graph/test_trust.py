@@ -121,8 +121,9 @@ async def test_one_watched_agent_and_one_trusted_one_work_side_by_side() -> None
     assert {task.id: task.status for task in run.tasks} == {"a": "done", "b": "parked"}
 
 
-async def test_a_run_that_is_finished_twice_counts_once() -> None:
+async def test_a_run_that_is_finished_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crash after the end was written and before LangGraph's own record: the last node runs again."""
+    monkeypatch.setenv("BATON_KEEP_HISTORY", "true")
     async with opened() as sup:
         run = await sup.start("Q", thread_id="t", plan=plan("a"))
         snapshot = await sup.graph.aget_state({"configurable": {"thread_id": "t"}})

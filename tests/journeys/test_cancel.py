@@ -1,7 +1,11 @@
 """Cancelling from another process: calls in flight end, nothing new starts, and the run says so at once."""
 
 import asyncio
+from contextlib import aclosing
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from nodes.runtime.desk import Desk
 from nodes.runtime.signals import read_log
@@ -9,7 +13,7 @@ from state.agent import Brief
 from state.signal import Cancel, Pause, Resume
 from tests.journeys.doom import in_another_process
 from tests.journeys.steered import THREAD, Gates, happened, supervisor, tell, under_way
-from tests.runs import agent, plan, statuses
+from tests.runs import agent, opened, plan, statuses
 
 WITHIN_S = 5.0
 """From the signal to the end of the run, on a machine with other things to do."""
@@ -119,3 +123,32 @@ async def test_nothing_revives_a_run_that_was_cancelled() -> None:
         assert running.result().status == "cancelled"
         assert (await sup.resume(THREAD)).status == "cancelled"
         assert [event.data["driving"] for event in await happened(sup, "control_changed")] == ["cancelled"]
+
+
+@pytest.mark.parametrize("how", ["its task is cancelled", "its stream is closed"])
+async def test_an_agent_that_is_cut_off_may_await_while_it_cleans_up(how: str) -> None:
+    began, cleaned = asyncio.Event(), asyncio.Event()
+
+    async def work(brief: Brief, desk: Any) -> str:
+        try:
+            began.set()
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            cleaned.set()
+        return ""
+
+    async with opened(agent(work)) as sup:
+        if how == "its stream is closed":
+            stream: Any = sup.stream("Q", thread_id="t", plan=plan("a"))
+            async with aclosing(stream) as events:
+                async for event in events:
+                    if event["kind"] == "task_started":
+                        await began.wait()
+                        break
+        else:
+            running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
+            await began.wait()
+            running.cancel()
+            await asyncio.wait({running})
+        assert cleaned.is_set()

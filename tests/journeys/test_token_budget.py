@@ -160,6 +160,21 @@ async def test_what_a_function_delegates_is_counted_once_and_what_it_asks_itself
     assert (run.usage.calls, run.usage.total_tokens) == (2, model.used)
 
 
+async def test_the_run_says_which_agent_has_used_what_and_with_which_model() -> None:
+    model = Writer(length=20)
+    team = [worker(model), within_a_function(model).model_copy(update={"name": "bob", "role": "other"})]
+    tasks = plan("a", {"id": "b", "role": "other"})
+    async with supervisor(*team, model=model, max_iterations=0) as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=tasks)
+
+    assert {name: used.calls for name, used in run.used_by.items()} == {"ada": 1, "bob": 1}
+    assert sum(used.total_tokens for used in run.used_by.values()) == run.usage.total_tokens == model.used
+    assert [task.model for task in run.tasks] == ["writer", ""]
+    said = "; ".join(f"{name} {run.used_by[name].in_words}" for name in ("ada", "bob"))
+    assert run.report is not None
+    assert f"- Used: {said}" in run.report
+
+
 async def test_a_function_that_blocks_the_loop_with_its_calls_stays_within_the_budget_too() -> None:
     model = Writer()
 

@@ -95,7 +95,8 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     computed = {**computations(records, earlier), **_computed(state)}
     is_kept = len(text) <= LARGEST  # of what is longer only the beginning stays, with claims of its own
     brief, stated = context.invocation.brief, text if is_kept else ""
-    claims = await in_thread(partial(claims_in, stated, brief.task.id, context.sources, computed, asked_in(brief)))
+    sources = await context.invocation.execution.run.sources()  # with pages that it has fetched
+    claims = await in_thread(partial(claims_in, stated, brief.task.id, sources, computed, asked_in(brief)))
     if state.get("limited"):
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"

@@ -55,7 +55,7 @@ async def _own_tools(invocation: Invocation, sources: Sources | None) -> list[Ba
     run, spec = invocation.execution.run, invocation.spec
     names = [tool for tool in spec.tools if isinstance(tool, str)]
     own = [tool for tool in spec.tools if not isinstance(tool, str)]
-    built = await in_thread(partial(build_tools, names, sources, run.folder, invocation.brief.task.id))
+    built = await in_thread(partial(build_tools, names, sources, run.folder, invocation.brief.task.id, run.outside))
     return [*own, *built, *(await run.services.mcp.tools(spec.mcp) if spec.mcp else [])]
 
 

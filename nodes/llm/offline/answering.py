@@ -121,7 +121,7 @@ def points(talk: Conversation) -> tuple[str, float]:
         words = unknown or list(subject_of(talk.task).values())
         return f"I found no passage that answers this{_named(words)}.", 0.3
     if cover < COVERED and not counted and _says_what(talk.task):
-        nearest = "\n\n".join(str(passage) for passage in found[:NEAREST])
+        nearest = "\n\n".join(str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST])
         return f"I found no passage that answers this{_named(unknown)}; the nearest are:\n\n{nearest}", 0.3
     tables = {table.file for table in tables_in(talk.source_lines)}
     said = [f"No passage speaks of {_listed(unknown)}."] if unknown else []
@@ -129,7 +129,7 @@ def points(talk: Conversation) -> tuple[str, float]:
     return "\n\n".join(parts), round(min(0.9, 0.5 + 0.4 * cover), 2)
 
 
-def chosen(found: Sequence[Passage], tables: Collection[str] = ()) -> list[Passage]:
+def chosen(found: Sequence[Passage], tables: Collection[str] = (), chars: int = CHARS) -> list[Passage]:
     """The best passages that can be read in one go; what is of `tables` (files) only before any text."""
     picks: list[Passage] = []
     for passage in found:
@@ -137,7 +137,7 @@ def chosen(found: Sequence[Passage], tables: Collection[str] = ()) -> list[Passa
             break
         is_aside = passage.file in tables and any(pick.file not in tables for pick in picks)
         says_little = is_aside or (len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text))
-        if not says_little and (not picks or sum(len(one.text) for one in picks) + len(passage.text) <= CHARS):
+        if not says_little and (not picks or sum(len(one.text) for one in picks) + len(passage.text) <= chars):
             picks.append(passage)
     return picks or list(found[:1])
 

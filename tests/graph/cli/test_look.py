@@ -17,6 +17,9 @@ def test_status_shows_tasks_and_what_can_be_done_next(baton: Baton, tea: str, pu
     assert "waiting: thread t, 1 of 2 tasks done" in said.out
     assert "parked" in said.out
     assert "baton answer t " in said.out
+    used = next(line for line in said.out.splitlines() if line.startswith("used: "))
+    assert "researcher" in used
+    assert used.endswith(" tokens")
 
 
 def test_status_as_json_is_the_run(baton: Baton, tea: str) -> None:

@@ -186,3 +186,13 @@ def test_a_request_goes_to_the_agent_that_is_named(baton: Baton, tea: str) -> No
     assert [task["agent"] for task in baton("status", "first", "--json").lines[0]["tasks"]] == ["analyst"]
     assert stranger.code == 2
     assert "there is no agent 'zoe' in the team; there are: researcher, analyst" in stranger.err
+
+
+def test_a_follow_up_keeps_the_sources_and_the_team_of_its_thread(baton: Baton, tea: str) -> None:
+    Path("team.yaml").write_text("agents: [{name: bo, role: generalist, tools: [search, read]}]")
+    baton("run", ASK, "--sources", tea, "--team", "team.yaml", "--thread", "first")
+    run = baton("run", "and coffee?", "--thread", "first")
+    [task] = baton("status", "first", "--json").lines[0]["tasks"]
+
+    assert (run.code, task["agent"], task["description"]) == (0, "bo", "How much caffeine is in coffee?")
+    assert "95 mg" in task["result"]

@@ -185,3 +185,9 @@ def test_two_statements_that_quote_one_place_differently_have_a_source_each() ->
 
     assert "Demand fell later [1]. Prices rose in spring [2]." in report
     assert [line.partition(": ")[2] for line in section(report, "Sources").splitlines()] == ['"it fell"', '"they rose"']
+
+
+def test_agents_whose_calls_nobody_could_count_are_named() -> None:
+    report = write_report("Q", "A.", [], mode=None, models=["m"], unseen=["far"])
+
+    assert "- Calls of far were not seen, and are not counted: it works elsewhere" in report

@@ -2,20 +2,24 @@
 
 import asyncio
 import os
+import time
 from pathlib import Path
 
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 
+from nodes.tools.pages import Web
 from nodes.tools.sources import open_sources
 from nodes.tools.toolbox import TOOL_NAMES, build_tools
+from nodes.tools.web import Outside
 from state.citation import labels_in
 from state.errors import TeamInvalid, ToolRefused
 from state.record import Artifact
 from tests.nodes.tools.documents import GUIDE, PRICES, fill, pdf_bytes
 
 Toolbox = dict[str, BaseTool]
+OUTSIDE = Outside(Web(), None, time.time)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -34,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def tools(tmp_path: Path, folder: Path) -> Toolbox:
     root = fill(tmp_path / "sources", {"guide.md": GUIDE, "prices.csv": PRICES, "s.pdf": pdf_bytes("One", "Two")})
-    built = build_tools(TOOL_NAMES, open_sources([str(root)]), folder, "t1")
+    built = build_tools(TOOL_NAMES, open_sources([str(root)]), folder, "t1", OUTSIDE)
     return {tool.name: tool for tool in built}
 
 
@@ -73,18 +77,20 @@ async def test_query_gives_a_markdown_table_after_the_label_of_its_source(tools:
     ("name", "args"), [("search", {"query": "a"}), ("read", {"file": "a"}), ("query", {"sql": "SELECT 1"})]
 )
 async def test_without_sources_a_tool_says_so(folder: Path, name: str, args: dict[str, str]) -> None:
-    tool = build_tools([name], None, folder, "t1")[0]
+    tool = build_tools([name], None, folder, "t1", OUTSIDE)[0]
     with pytest.raises(ToolRefused, match="no sources were given"):
         await tool.ainvoke(args)
 
 
 def test_tools_come_in_order_and_once(folder: Path) -> None:
-    assert [tool.name for tool in build_tools(["read", "search", "read"], None, folder, "t")] == ["read", "search"]
+    built = build_tools(["read", "search", "read"], None, folder, "t", OUTSIDE)
+
+    assert [tool.name for tool in built] == ["read", "search"]
 
 
 def test_an_unknown_tool_is_refused_with_the_known_ones(folder: Path) -> None:
     with pytest.raises(TeamInvalid, match=r"unknown tools \['fly'\]; the built-in tools are search, read, query"):
-        build_tools(["read", "fly"], None, folder, "t1")
+        build_tools(["read", "fly"], None, folder, "t1", OUTSIDE)
 
 
 def test_every_tool_has_a_one_line_description(tools: Toolbox) -> None:
@@ -149,7 +155,7 @@ async def test_content_that_cannot_be_stored_is_refused(tools: Toolbox, folder: 
 
 async def test_a_folder_that_cannot_be_made_is_a_refusal(tmp_path: Path) -> None:
     fill(tmp_path, {"file": "in the way"})
-    tool = build_tools(["write"], None, tmp_path / "file", "t1")[0]
+    tool = build_tools(["write"], None, tmp_path / "file", "t1", OUTSIDE)[0]
     with pytest.raises(ToolRefused, match="cannot be written"):
         await tool.ainvoke({"name": "a.md", "content": "x"})
 
