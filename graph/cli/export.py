@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from graph.cli.look import look, seen
-from graph.cli.options import Db, Thread
+from graph.cli.options import AsJson, Db, Thread
 from graph.cli.result import write_report
 from graph.cli.screen import print_err, print_out
 from graph.reading import Reading
@@ -20,10 +20,10 @@ from state.text import Json
 def export(
     thread: Thread,
     html: Annotated[bool, typer.Option("--html", help="A page that opens without a network [default]")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The run with its events, timeline and audit log")] = False,
     md: Annotated[bool, typer.Option("--md", help="The report")] = False,
     to: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to [default: stdout]")] = None,
     db: Db = None,
+    as_json: AsJson = False,
 ) -> int:
     """Write a run as one file.
 

@@ -14,9 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-import graph.cli
-from graph.cli.options import Db
-from graph.cli.screen import print_out
+from graph.cli.options import AsJson, Db
+from graph.cli.screen import print_out, put_json
 from state.errors import BadInput, ExtraMissing
 
 UP_WITHIN_S = 120.0
@@ -27,6 +26,7 @@ def serve(
     port: Annotated[int, typer.Option("--port", metavar="N", min=1, max=65535, help="Where to listen")] = 2024,
     in_browser: Annotated[bool, typer.Option("--open", help="Open the control room in a browser")] = False,
     db: Db = None,
+    as_json: AsJson = False,
 ) -> int:
     """Serve the control room, and the graph to Studio, chat pages and programs, until Ctrl-C.
 
@@ -44,7 +44,9 @@ def serve(
     with TemporaryDirectory(prefix="baton-serve-") as folder:
         config = Path(folder) / "langgraph.json"
         config.write_text(json.dumps(_config()), encoding="utf-8")
-        threading.Thread(target=_tell_when_up, args=(address, in_browser), daemon=True).start()
+        threading.Thread(
+            target=_tell_when_up, args=(address,), kwargs={"in_browser": in_browser, "as_json": as_json}, daemon=True
+        ).start()
         where = ["--host", host, "--port", str(port), "--config", str(config)]
         cli(["dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "8", *where], standalone_mode=False)
     return 0
@@ -56,7 +58,7 @@ def _config() -> dict[str, Any]:
     Raises:
         BadInput: it is not there.
     """
-    package = Path(graph.cli.__file__).parents[1]
+    package = Path(__file__).parents[1]
     for file in (package / "langgraph.json", package.parent / "langgraph.json"):
         if file.is_file():
             said: dict[str, Any] = json.loads(
@@ -67,7 +69,7 @@ def _config() -> dict[str, Any]:
     raise BadInput(f"there is no langgraph.json beside {package}; install Baton again")
 
 
-def _tell_when_up(address: str, in_browser: bool) -> None:
+def _tell_when_up(address: str, *, in_browser: bool, as_json: bool) -> None:
     until = time.monotonic() + UP_WITHIN_S
     while time.monotonic() < until:
         try:
@@ -77,7 +79,7 @@ def _tell_when_up(address: str, in_browser: bool) -> None:
         except OSError:
             time.sleep(0.2)
             continue
-        print_out(f"control room: {address}")
+        put_json({"url": address}) if as_json else print_out(f"control room: {address}")
         if in_browser and not webbrowser.open(address):
             logging.getLogger("baton").warning("no browser could be opened")
         return
