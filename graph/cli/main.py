@@ -45,6 +45,8 @@ COMMANDS = {
     "recruit": "graph.cli.steer",
     "retire": "graph.cli.steer",
     "mail": "graph.cli.steer",
+    "serve": "graph.cli.serve",
+    "export": "graph.cli.export",
     "graph": "graph.cli.drawing",
     "prune": "graph.cli.prune",
     "doctor": "graph.cli.doctor",
