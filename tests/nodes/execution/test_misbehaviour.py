@@ -213,7 +213,7 @@ def _marked(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.campaign) if is_long else name
 
 
-@pytest.mark.parametrize("name", map(_marked, CASES))
+@pytest.mark.parametrize("name", [_marked(name) for name in CASES])
 async def test_it_is_contained_and_reported_and_touches_no_other(name: str) -> None:
     case = CASES[name]()
     run, events = await beside(case)
