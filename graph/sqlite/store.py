@@ -1,7 +1,8 @@
 """LangGraph's SQLite store for async code: each batch is one transaction, done whole or not at all.
 
 LangGraph's own commits what a batch has done so far when one of its writes fails. And where one row of a search is not
-the JSON that it should be, the others are found all the same: whoever needs that one sees that it has nothing.
+the JSON that it should be, the others are found all the same: whoever needs that one sees that it has nothing. A row
+whose times cannot be read is as good as any other: nobody asks for them.
 """
 
 import json
@@ -9,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from langgraph.store.base import Op, PutOp, Result
@@ -21,6 +23,27 @@ DAMAGED = "damaged"
 
 _WRITES: ContextVar[bool] = ContextVar("baton_batch_writes", default=True)
 """Whether the batch that is done now writes; LangGraph does not tell `_cursor`."""
+
+_MENDS_TIMES: ContextVar[bool] = ContextVar("baton_batch_mends_times", default=False)
+"""Whether a row of the batch that is done now has been found without readable times."""
+
+_TIMES = ("created_at", "updated_at")
+_SOME_TIME = datetime.fromtimestamp(0, UTC).isoformat()
+
+
+def _with_times(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> tuple[object, ...]:
+    """A row of the Store, with some time where its own cannot be read."""
+    columns = [column[0] for column in cursor.description]
+    pairs = zip(columns, row, strict=True)
+    return tuple(_SOME_TIME if name in _TIMES and not _is_time(value) else value for name, value in pairs)
+
+
+def _is_time(value: object) -> bool:
+    try:
+        datetime.fromisoformat(str(value))
+    except ValueError:
+        return False
+    return True
 
 
 def _value_of(content: object) -> dict[str, Any]:
@@ -65,11 +88,15 @@ class Store(SqliteStore):
         except ValueError as error:  # LangGraph's own words around what SQLite said
             if isinstance(error.__context__, sqlite3.Error):
                 raise error.__context__ from None
-            if "isoformat" in str(error):  # the times of a row
-                raise sqlite3.DatabaseError(f"a row is malformed: {error}") from error
-            raise
+            if "isoformat" not in str(error) or _MENDS_TIMES.get():
+                raise
         finally:
             _WRITES.reset(before)
+        mending = _MENDS_TIMES.set(True)  # nothing was done so far
+        try:
+            return self.batch(asked)
+        finally:
+            _MENDS_TIMES.reset(mending)
 
     @contextmanager
     def _cursor(self, *, transaction: bool = True) -> Iterator[sqlite3.Cursor]:  # noqa: ARG002 - LangGraph's signature
@@ -77,4 +104,6 @@ class Store(SqliteStore):
         if not self.is_setup and not self._own.is_read_only:
             self.setup()
         with self.lock, self._own.transaction(writes=_WRITES.get()) as cursor:
+            if _MENDS_TIMES.get():
+                cursor.row_factory = _with_times
             yield cursor

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any, Protocol
 
 from langgraph.store.base import BaseStore, PutOp
@@ -23,8 +22,8 @@ from state.signal import Decide, Signal
 from state.text import Json
 
 _HEAD = "head"
-_Row = tuple[str, dict[str, Any] | None]
-"""Key and value; None where the value cannot be read."""
+_Row = tuple[str, dict[str, Any]]
+"""Key and value."""
 
 
 class _Head(BaseModel):
@@ -98,7 +97,7 @@ class Audit:
     async def _last(self) -> _Head:
         head = await _head(self._store, self._heads)
         if head is None or not head.count:  # it may have been taken away: nothing that is there is written over
-            head = _end(await _rows(self._store, self._log, head))
+            head = _end(await _rows(self._store, self._log))
         return head
 
 
@@ -145,8 +144,7 @@ async def decided(store: BaseStore, thread_id: str, state: RunState, seals: Seal
     found = {**{row.key: row.value for row in kept}, **(state.get("decisions") or {})}
     if not found:
         return {}
-    head = await _head(store, space("audit_head", thread_id))
-    logged = [_entry(value) for _, value in await _rows(store, space("audit", thread_id), head)]
+    logged = [_entry(value) for _, value in await _rows(store, space("audit", thread_id))]
     since = Terms.model_validate(state.get("terms") or {}).audited.get(thread_id, 0)
     on_record = answers_on_record([entry for entry in logged if entry], since, seals.of(thread_id))
     return {key: value for key, value in found.items() if key in on_record and _is_record_of(on_record[key], value)}
@@ -171,7 +169,7 @@ async def read_audit(
     """
     asked, answered = await read_each(store, [space("approvals", thread_id), space("decisions", thread_id)])
     head = await _head(store, space("audit_head", thread_id))
-    rows = await _rows(store, space("audit", thread_id), head)
+    rows = await _rows(store, space("audit", thread_id))
     read = [(number, _entry(value)) for number, (_, value) in enumerate(rows, 1)]
     entries = [entry for _, entry in read if entry]
     unread = [f"record {number} cannot be read: it was changed" for number, entry in read if entry is None]
@@ -194,26 +192,9 @@ async def _head(store: BaseStore, place: Namespace) -> _Head | None:
         return None
 
 
-async def _rows(store: BaseStore, place: Namespace, head: _Head | None) -> list[_Row]:
-    """Every row, in the order of its keys. Where one is not even JSON they are read one by one."""
-    try:
-        return [(row.key, row.value) for row in await read_all(store, place)]
-    except ValueError:
-        return [row async for row in _one_by_one(store, place, head.count if head else 0)]
-
-
-async def _one_by_one(store: BaseStore, place: Namespace, least: int) -> AsyncIterator[_Row]:
-    for number in count(1):
-        key = f"{number:012d}"
-        try:
-            item = await store.aget(place, key)
-        except ValueError:
-            yield key, None
-            continue
-        if item:
-            yield key, item.value
-        elif number > least:
-            return
+async def _rows(store: BaseStore, place: Namespace) -> list[_Row]:
+    """Every row, in the order of its keys."""
+    return [(row.key, row.value) for row in await read_all(store, place)]
 
 
 def _end(rows: Sequence[_Row]) -> _Head:
@@ -221,7 +202,7 @@ def _end(rows: Sequence[_Row]) -> _Head:
     if not rows:
         return _Head()
     key, value = rows[-1]
-    return _Head(count=int(key) if key.isdecimal() else len(rows), seal=str((value or {}).get("seal", "")))
+    return _Head(count=int(key) if key.isdecimal() else len(rows), seal=str(value.get("seal", "")))
 
 
 def _entry(value: object) -> Entry | None:

@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -210,3 +210,19 @@ async def test_runs_are_listed_by_page_the_newest_first() -> None:
     assert [len(page) for page in pages] == [3, 2, 0]
     assert [sorted(page, reverse=True) for page in pages] == pages
     assert set(looked_at) == {*pages[0], *pages[1]} == set("01234")
+
+
+async def test_a_row_of_the_index_without_a_readable_time_keeps_nobody_from_looking() -> None:
+    async with opened(agent(asks)) as sup:
+        for thread in ("good", "bad"):
+            await sup.start("Q", thread_id=thread, plan=plan("a"))
+    with closing(sqlite3.connect("runs.db")) as file:
+        for column in ("created_at", "updated_at"):
+            file.execute(f"UPDATE store SET {column} = 'soon' WHERE prefix = 'open.bad' OR key = 'bad'")
+        file.commit()
+    async with opened(agent(asks)) as sup:
+        looks = [await sup.runs(only_open=True), await sup.runs(limit=1, offset=1) + await sup.runs(limit=1)]
+        answered = await sup.answer("bad", True)
+
+    assert [{run.thread_id for run in look} for look in looks] == [{"good", "bad"}] * 2
+    assert answered.status == "complete"
