@@ -115,6 +115,7 @@ def _blank() -> Update:
         "query": "",
         "tasks": [],
         "draft": None,
+        "advice": None,
         "mode": None,
         "iteration": 0,
         "accepted": "",

@@ -64,6 +64,8 @@ class RunState(Given, Result, total=False):
     """Frozen at intake: the run's policy, sources, model and team (see `Terms`)."""
     draft: Json | None
     """The validated plan that `tasks` were made from."""
+    advice: Json | None
+    """What earlier runs say of the request (`Advice`); absent or None where they say nothing."""
     mode: Json | None
     iteration: int
     """Review rounds made."""
