@@ -33,6 +33,7 @@ from state.text import as_unicode, counted
 
 EXTRAS = {
     "mcp": ("langchain_mcp_adapters", "tools of MCP servers"),
+    "postgres": ("psycopg", "databases on PostgreSQL"),
     "notify": ("apprise", "messages to people"),
     "server": ("langgraph_api", "`langgraph dev`"),
 }

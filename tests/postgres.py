@@ -1,7 +1,6 @@
 """A PostgreSQL server for tests: made in a folder of their own, on a socket that nobody else has, a database each."""
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -29,15 +28,14 @@ def server() -> Iterator[str]:
     bins = programs()
     assert bins, "PostgreSQL is missing: apt-get install postgresql"
     folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has to be short
-    as_user: dict[str, str] = {}
-    if os.getuid() == 0:  # initdb refuses root
-        shutil.chown(folder, "postgres")
-        as_user = {"user": "postgres", "group": pwd.getpwnam("postgres").pw_name}
+    owner = "postgres" if os.getuid() == 0 else None  # initdb refuses root
+    if owner:
+        shutil.chown(folder, owner)
     data = folder / "data"
 
     def run(program: str, *args: str) -> None:
         done = subprocess.run(
-            [str(bins / program), *args], cwd=folder, capture_output=True, text=True, check=False, **as_user
+            [str(bins / program), *args], cwd=folder, capture_output=True, text=True, check=False, user=owner
         )
         assert done.returncode == 0, done.stderr + done.stdout
 

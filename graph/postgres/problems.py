@@ -25,7 +25,8 @@ _GONE = "what was finished is kept: when the server is back, `baton resume` goes
 
 def explained(address: PostgresAddress, error: Error) -> DatabaseUnusable:
     """What the error means for somebody who uses the database."""
-    if isinstance(error, ProgrammingError) and error.sqlstate is None:  # it repeats what it cannot read of the address
+    is_unread = isinstance(error, ProgrammingError) or "connection option" in str(error)
+    if is_unread and error.sqlstate is None:  # it repeats what it cannot read of the address
         return DatabaseUnusable("the address of the database cannot be read; give postgresql://USER@HOST:PORT/NAME")
     said = " ".join(str(error).split())
     said = said.rpartition("FATAL: ")[2].strip() or said

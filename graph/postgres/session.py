@@ -19,6 +19,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
+from state.errors import LeaseLost
 from state.text import as_unicode
 
 POOL = 4
@@ -52,6 +53,13 @@ class SessionFence(Fence):
     def __init__(self, thread_id: str, session: "Session") -> None:
         super().__init__(thread_id)
         self.session = session
+
+    def error(self) -> LeaseLost:
+        """Why nothing more is written."""
+        return LeaseLost(
+            f"thread {self.thread_id} was taken over by another process while this one stood still, or the database "
+            f"has ended its connection; this one has stopped, see `baton status {self.thread_id}`"
+        )
 
 
 class Session:
@@ -183,7 +191,14 @@ async def open_server(address: PostgresAddress, *, read_only: bool) -> AsyncIter
 
     kwargs = {**_CLIENT, "application_name": "baton", "options": options}
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
-        address.uri, min_size=0, max_size=POOL, kwargs=kwargs, configure=configure, open=False, timeout=CONNECT_S
+        address.uri,
+        min_size=0,
+        max_size=POOL,
+        kwargs=kwargs,
+        configure=configure,
+        check=AsyncConnectionPool.check_connection,
+        open=False,
+        timeout=CONNECT_S,
     )
     async with pool:
         yield Server(address, pool, read_only)

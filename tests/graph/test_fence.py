@@ -241,9 +241,8 @@ class Told:
     """How many events there were after the second had ended."""
 
 
-async def zombie_story(address: str, lines: int, host: str) -> Told:
+async def zombie_story(folder: Path, address: str, lines: int, host: str) -> Told:
     """A process is stopped after so many effects, on a machine of that name; another one takes its run over."""
-    folder = Path.cwd()
     done = folder / "done"
     first = process(folder, "start", address, host)
     await until(lambda: done.exists() and len(done.read_text().splitlines()) >= lines)
@@ -276,8 +275,8 @@ def events(address: str) -> int:
 TAKEN_OVER = "thread t was taken over by another process"
 
 
-async def test_a_zombie_does_no_effect_twice_and_ends_with_one_line(address: str) -> None:
-    told = await zombie_story(address, 3, socket.gethostname())
+async def test_a_zombie_does_no_effect_twice_and_ends_with_one_line(tmp_path: Path, address: str) -> None:
+    told = await zombie_story(tmp_path, address, 3, socket.gethostname())
 
     assert (told.second, sorted(told.done), told.code, told.events_after) == ("complete", EFFECTS, 1, 0)
     assert [line.split(" while")[0] for line in told.first.splitlines()] == [TAKEN_OVER]
