@@ -64,6 +64,8 @@ answers: .venv/installed-dev
 
 bench: .venv/installed-dev
 	@$(BIN)/python benchmarks/speed/compare.py
+	@$(BIN)/python benchmarks/speed/own_costs.py
+	@$(BIN)/python benchmarks/speed/tokens.py
 
 bench-peers: .venv/installed-dev build/peers/installed
 	@$(BIN)/python benchmarks/speed/compare.py --peers build/peers/bin/python

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
@@ -27,9 +27,10 @@ from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
+from nodes.tools.pictures import pictured
 from state.channels import Terms, records_of
 from state.errors import ModelFailed, SourcesInvalid
-from state.record import Doubt, TaskRecord, Usage
+from state.record import Artifact, Doubt, TaskRecord, Usage
 from state.run import ENDS, Mode, Phase
 from state.supervisor import SupervisorState, Update
 from state.text import Json
@@ -67,9 +68,12 @@ def make_assemble(services: Services) -> Node:
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
+        pictures, files = await _pictures(run, checked)
+        checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures])))
         report = _report(services, state, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
-        return {**changed, "report": report, "doubts": kept, "phase": phase}
+        made = [file.model_dump(mode="json") for file in files]
+        return {**changed, "report": report, "doubts": kept, "artifacts": made, "phase": phase}
 
     return assemble
 
@@ -134,6 +138,15 @@ async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[Ta
         return Checked(answer, [])  # they are gone: what the tasks found when they were there still counts
     asked = "\n\n".join([goal, *(record.task.description for record in records)])
     return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
+
+
+async def _pictures(run: RunContext, answer: Checked) -> tuple[str, list[Artifact]]:
+    """Charts of the figures in the answer."""
+    try:
+        sources = await run.sources()
+    except SourcesInvalid:
+        return "", []
+    return await pictured(answer.claims, sources.tables, run.folder) if sources else ("", [])
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> _Answer:

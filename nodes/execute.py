@@ -12,11 +12,12 @@ from nodes.execution.task import TaskRunner, show_waiting
 from nodes.policy.approvals import NOBODY_ANSWERS, objection_to, open_questions_of, to_replan
 from nodes.policy.gates import is_escalated
 from nodes.policy.phases import is_executed
-from nodes.policy.quality import fingerprint
+from nodes.policy.quality import fingerprint, is_to_review
 from nodes.policy.readiness import goes_on
-from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
 from nodes.runtime.services import Services
+from nodes.runtime.story import live
 from state.channels import dumped
 from state.conversation import Turn
 from state.record import TaskRecord
@@ -39,6 +40,8 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
             return changed  # who is stopped still collects what had finished before a crash
         if run.outer:
             await show_waiting(execution)
+        else:
+            run.journal.writer = live(state, execution.records, run.journal.writer)
         tasks = TaskRunner(
             execution,
             AttemptRunner(execution, worker, Mode.model_validate(state["mode"]).name),
@@ -53,12 +56,12 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         dispatcher = Dispatcher(execution, tasks, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
-            await run.journal.flush()
             await execution.approvals.wait_notified(
                 open_questions_of(execution.records.values(), execution.signals.decisions)
             )
         finally:
             execution.approvals.cancel_notifications()
+            await run.journal.flush()  # also where it is cancelled: nothing is to be written after the end
         return await _after(execution, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute
@@ -92,15 +95,20 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     if denied := to_replan(records, execution.run.policy, state.get("replanned", [])):
         return {**update, **_replanned(denied, state)}
     if is_executed(records):
-        return {**update, "phase": _after_the_last(records, state.get("accepted", "")).value}
+        return {**update, **_after_the_last(records, execution.run, state)}
     if not goes_on(records, execution.signals.decisions) and all(record.status != "parked" for record in records):
         raise RuntimeError("tasks are left that can neither run nor end")
     return update
 
 
-def _after_the_last(records: Sequence[TaskRecord], accepted: str) -> Phase:
-    """Review; or the end, where review has let these very tasks pass and somebody had the wheel since."""
-    return Phase.assembling if fingerprint(dumped(records)) == accepted else Phase.reviewing
+def _after_the_last(records: Sequence[TaskRecord], run: RunContext, state: SupervisorState) -> Update:
+    """Review; or the end, where nothing is left to review, or review has let these very tasks pass."""
+    tasks, iteration = fingerprint(dumped(records)), state.get("iteration", 0)
+    is_last = iteration >= Mode.model_validate(state["mode"]).review_rounds
+    is_plain = iteration == 0 and not any(is_to_review(one, by_model=is_by_model(one, run)) for one in records)
+    if is_last or is_plain or tasks == state.get("accepted", ""):
+        return {"accepted": tasks, "phase": Phase.assembling.value}
+    return {"phase": Phase.reviewing.value}
 
 
 def _replanned(denied: Sequence[TaskRecord], state: SupervisorState) -> Update:

@@ -1,16 +1,21 @@
 """Finish: the end of a run, whichever it is: the final phase, what was used, and the answer as a message."""
 
-from langchain_core.messages import AIMessage
-from langgraph.runtime import Runtime
+from collections.abc import Sequence
 
+from langgraph.runtime import Runtime
+from langgraph.store.base import PutOp
+
+from nodes.policy.episodes import episode_of
 from nodes.policy.phases import ending
-from nodes.runtime.context import Node, open_context
+from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.episodes import episode_row
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
+from nodes.runtime.story import said
 from nodes.runtime.trust_store import ended_rows
 from state.channels import Terms, control_of, records_of
-from state.record import Doubt, Usage
+from state.record import Doubt, TaskRecord, Usage
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
 
@@ -39,6 +44,7 @@ def make_finish(services: Services) -> Node:
         rows = [
             run.journal.row("run", {"phase": phase.value, "at": now}),
             *await ended_rows(run, outcomes, state.get("started_at", now), now),
+            *_remembered(run, state, records, phase, used, now),
         ]
         for doubt in map(Doubt.model_validate, state.get("doubts", [])):
             await run.emit("result_doubted", task_id=doubt.task_id or None, doubt=doubt.kind, said=doubt.said)
@@ -50,9 +56,18 @@ def make_finish(services: Services) -> Node:
             "phase": phase.value,
             "error": error,
             "usage": used.model_dump(mode="json"),
-            "artifacts": [artifact.model_dump(mode="json") for artifact in artifacts],
-            "messages": [AIMessage(state.get("report") or error or "")],
+            "artifacts": [*(artifact.model_dump(mode="json") for artifact in artifacts), *state.get("artifacts", [])],
+            "messages": [said(state, "report", state.get("report") or error or "")],
             "finished_at": now,
         }
 
     return finish
+
+
+def _remembered(
+    run: RunContext, state: SupervisorState, records: Sequence[TaskRecord], phase: Phase, used: Usage, at: float
+) -> list[PutOp]:
+    """What later runs can learn from this one, unless they are not to; runs below another are part of that one."""
+    if run.policy.learning == "off" or run.outer or run.by_hand:
+        return []
+    return [episode_row(episode_of(state, records, run.thread_id, status=phase.value, used=used, at=at))]

@@ -58,12 +58,16 @@ class RunState(Given, Result, total=False):
 
     earlier: list[Json]
     """What was asked and answered on the thread before, oldest first (`Turn`); absent in runs of versions before."""
+    story: str
+    """How the ids of the run's messages begin (`nodes.runtime.story`); absent in runs of versions before."""
     goal: str
     """The request being worked on: from `query` or from `messages`."""
     terms: Json
     """Frozen at intake: the run's policy, sources, model and team (see `Terms`)."""
     draft: Json | None
     """The validated plan that `tasks` were made from."""
+    advice: Json | None
+    """What earlier runs say of the request (`Advice`); absent or None where they say nothing."""
     mode: Json | None
     iteration: int
     """Review rounds made."""

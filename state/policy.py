@@ -12,6 +12,7 @@ from state.text import Json
 Oversight = Literal["auto", "in_command", "in_the_loop", "on_the_loop"]
 Timeout = Literal["approve", "reject", "escalate"]
 OnReject = Literal["revise", "replan", "fail"]
+Learning = Literal["off", "suggest", "apply"]
 Reply = Literal["plan", "review", "answer", "worker"]
 """What models are asked for: by the supervisor, and (`worker`) by agents."""
 Share = Field(ge=0, le=1)
@@ -74,6 +75,9 @@ class Policy(BaseModel):
     max_delegation_depth: int = Field(default=2, ge=0, le=20)
     """How deep an agent's workers may have workers of their own."""
     delegation: Literal["allowed", "needs_approval", "forbidden"] = "allowed"
+    learning: Learning = "apply"
+    """Whether a plan that went well for similar requests is used again (15.7): `apply` takes it without asking a model
+    for one, `suggest` shows it to whoever plans, `off` remembers nothing and looks nothing up."""
 
     @field_validator("failure_threshold")
     @classmethod

@@ -31,6 +31,7 @@ COMMANDS = {
     "status": "graph.cli.look",
     "runs": "graph.cli.look",
     "log": "graph.cli.look",
+    "history": "graph.cli.history",
     "inbox": "graph.cli.look",
     "answer": "graph.cli.steer",
     "trust": "graph.cli.team",

@@ -39,6 +39,7 @@ def prune(
 ) -> int:
     """Forget runs that ended long ago, and give their space back; files that agents wrote stay.
 
+    What is remembered of a run for later plans stays: `baton history --forget THREAD`.
     Runs that have not ended go by when they began, and only if their status is named: waiting, paused, handed_over.
 
     Examples:

@@ -20,6 +20,11 @@ def is_decided(record: TaskRecord) -> bool:
     return record.outcome is not None and record.outcome.decided_by not in ("", POLICY)
 
 
+def is_to_review(record: TaskRecord, *, by_model: bool) -> bool:
+    """Whether there is anything to look at: what a chat model wrote, and citations of whoever did the task."""
+    return record.status == "done" and not is_decided(record) and (by_model or bool(_citations(record)))
+
+
 def faults_of(record: TaskRecord, *, sourced: bool, by_model: bool, broken: Iterable[Citation], policy: Policy) -> str:
     """What is wrong with a finished task, as feedback to its agent; empty when nothing is.
 

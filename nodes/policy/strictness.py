@@ -16,6 +16,7 @@ from state.text import Json
 _WATCHED: tuple[Oversight, ...] = ("on_the_loop", "in_the_loop", "in_command")
 _UNANSWERED: tuple[Timeout, ...] = ("approve", "escalate", "reject")
 _DELEGATING = ("allowed", "needs_approval", "forbidden")
+_LEARNING = ("apply", "suggest", "off")
 
 Choose = Callable[[Any, Any], Any]
 """From the floor's value and the client's: the one that holds."""
@@ -106,6 +107,7 @@ STRICTER: dict[str, Choose] = {
     "max_agent_iterations": _least,
     "max_delegation_depth": _least,
     "delegation": _later_in(_DELEGATING),
+    "learning": _later_in(_LEARNING),
 }
 
 

@@ -34,6 +34,7 @@ KINDS: dict[str, Lifetime] = {
     "decisions": "run",
     "delegations": "run",
     "effects": "run",
+    "episodes": "always",
     "events": "thread",
     "hand_backs": "run",
     "journal": "thread",

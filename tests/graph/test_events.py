@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from graph.testing import HeldClock
 from state.agent import Brief, Limits
 from tests.runs import Turns, agent, opened, plan, statuses
@@ -40,13 +42,19 @@ async def test_the_stream_is_what_is_recorded() -> None:
     ]
 
 
-async def test_phases_are_entered_in_their_order() -> None:
-    async with opened() as sup:
+@pytest.mark.parametrize("has_work_for_a_reviewer", [True, False])
+async def test_phases_are_entered_in_their_order_but_for_a_review_of_nothing(has_work_for_a_reviewer: bool) -> None:
+    async def cites(brief: Brief, desk: Any) -> str:
+        return "It is said so [guide.md#L1]." if has_work_for_a_reviewer else "It is so."
+
+    async with opened(agent(cites)) as sup:
         run = await sup.start("Q", plan=plan("a"))
         events = await sup.events(run.thread_id)
     phases = [event.phase for event in events if event.kind == "phase_entered"]
 
-    assert phases == ["decomposing", "routing", "executing", "reviewing", "assembling"]
+    once_or_more = list(dict.fromkeys(phases))
+    review = ["reviewing"] if has_work_for_a_reviewer else []
+    assert once_or_more == ["decomposing", "routing", "executing", *review, "assembling"]
     assert (events[-1].kind, events[-1].phase, events[-1].data["status"]) == ("run_finished", "complete", "complete")
 
 

@@ -21,8 +21,8 @@ async def ended_before(folder: Path) -> set[str]:
     ("moment", "numbers"),
     [
         ("event", range(3, 29, 2)),
-        ("before a write", range(8, 120, 16)),
-        ("after a write", range(8, 120, 16)),
+        ("before a write", range(4, 42, 6)),
+        ("after a write", range(4, 42, 6)),
         ("seconds", [0.05, 0.1, 0.15]),
     ],
 )

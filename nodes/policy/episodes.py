@@ -1,0 +1,86 @@
+"""What is remembered of a run: decided from its state at the end, whatever the end is."""
+
+from collections.abc import Sequence
+
+from state.approval import POLICY
+from state.channels import RunState
+from state.episode import Correction, Episode
+from state.record import HUMAN, TaskRecord, Usage
+from state.text import Json
+
+MOST_TASKS = 50
+"""Tasks that are kept; a plan of more is not proposed again."""
+LONGEST_REQUEST = 2_000
+LONGEST_DESCRIPTION = 1_000
+"""Characters kept; what is longer is cut, and not proposed again."""
+KEPT_EPISODES = 1_000
+"""Episodes of a database; the oldest go first."""
+
+
+def episode_of(
+    state: RunState, records: Sequence[TaskRecord], thread_id: str, *, status: str, used: Usage, at: float
+) -> Episode:
+    """The run that ends now with that status. `at`: seconds since the epoch."""
+    goal, is_follow_up = state.get("goal") or "", bool(state.get("earlier"))
+    kept = records[:MOST_TASKS]
+    cut = len(goal) > LONGEST_REQUEST or len(kept) < len(records)
+    cut |= any(len(record.task.description) > LONGEST_DESCRIPTION for record in kept)
+    refused = set(state.get("refused") or {})
+    return Episode.model_validate(
+        {
+            "thread_id": thread_id,
+            "started_at": state.get("started_at", at),
+            "finished_at": at,
+            "request": goal[:LONGEST_REQUEST],
+            "is_whole": not cut,
+            "is_follow_up": is_follow_up,
+            "status": status,
+            "mode": (state.get("mode") or {}).get("name", ""),
+            "iterations": state.get("iteration", 0),
+            "tasks": [_remembered(record, refused, is_quoting=is_follow_up) for record in kept],
+            "corrections": _corrections(state, records),
+            "advice": state.get("advice"),
+            "tokens": used.total_tokens,
+            "calls": used.calls,
+            "cost": used.cost,
+        }
+    )
+
+
+def _remembered(record: TaskRecord, refused: set[str], *, is_quoting: bool) -> Json:
+    """A task as it is kept. `is_quoting`: descriptions may repeat earlier answers."""
+    outcome, is_recruited = record.outcome, record.recruited_by is not None
+    said = "" if is_recruited or is_quoting else record.task.description[:LONGEST_DESCRIPTION]
+    kept: Json = {
+        "task": {**record.task.model_dump(mode="json", exclude_defaults=True), "description": said or "-"},
+        "agent": (outcome.agent if outcome else None) or record.agent or "",
+        "scores": [score.model_dump(mode="json") for score in record.route.scores] if record.route else [],
+        "status": record.status,
+        "is_refused": record.id in refused,
+        "is_recruited": is_recruited,
+    }
+    if outcome:
+        kept |= {
+            "tried": [*outcome.tried],
+            "attempts": outcome.attempts,
+            "failure": outcome.failure.kind if outcome.failure else None,
+            "iteration": outcome.iteration,
+            "confidence": outcome.confidence,
+            "tokens": outcome.usage.total_tokens,
+            "seconds": max(0.0, outcome.finished_at - outcome.started_at),
+        }
+    return kept
+
+
+def _corrections(state: RunState, records: Sequence[TaskRecord]) -> list[Correction]:
+    decisions = [(key, said) for key, said in (state.get("decisions") or {}).items() if said.get("by") != POLICY]
+    plans = [said.get("type") for key, said in decisions if key.startswith("plan.")]
+    others = [said.get("type") for key, said in decisions if not key.startswith("plan.")]
+    made: dict[Correction, bool] = {
+        "plan_edited": "edit" in plans,
+        "plan_rejected": "reject" in plans,
+        "result_rejected": "reject" in others or any(r.outcome is not None and r.outcome.returned for r in records),
+        "result_given": any(record.outcome and record.outcome.agent == HUMAN for record in records),
+        "took_over": bool(state.get("handed_back")),
+    }
+    return [correction for correction, is_made in made.items() if is_made]

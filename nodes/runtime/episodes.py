@@ -1,0 +1,45 @@
+"""The memory of runs: one row of the Store for each, under `episodes`, THREAD, written with what ends the run.
+
+Episodes outlive their threads: `baton prune` leaves them alone, `baton history --forget` does not.
+"""
+
+from langgraph.store.base import BaseStore, PutOp
+from pydantic import ValidationError
+
+from nodes.policy.episodes import KEPT_EPISODES
+from nodes.runtime.rows import MOST, read_all, space
+from state.episode import Episode
+
+_KIND = "episodes"
+
+
+def episode_row(episode: Episode) -> PutOp:
+    """The row of a run; the same one when it is made again."""
+    value = episode.model_dump(mode="json", exclude_defaults=True)
+    return PutOp(space(_KIND, episode.thread_id), repr(episode.started_at), value)
+
+
+async def read_episodes(store: BaseStore) -> list[Episode]:
+    """All that is remembered, newest first; what cannot be read is left out."""
+    found = []
+    for item in await store.asearch((_KIND,), limit=MOST):
+        try:
+            found.append(Episode.model_validate(item.value))
+        except ValidationError:
+            continue
+    return sorted(found, key=lambda episode: (-episode.finished_at, episode.thread_id))
+
+
+async def forget_oldest(store: BaseStore, episodes: list[Episode]) -> None:
+    """Keep the newest; writes nothing while there are no more than are kept."""
+    gone = episodes[KEPT_EPISODES:]
+    if gone:
+        await store.abatch([PutOp(space(_KIND, one.thread_id), repr(one.started_at), None) for one in gone])
+
+
+async def forget_episodes(store: BaseStore, thread_id: str) -> int:
+    """Forget the runs of a thread; how many there were."""
+    rows = await read_all(store, space(_KIND, thread_id))
+    if rows:
+        await store.abatch([PutOp(space(_KIND, thread_id), row.key, None) for row in rows])
+    return len(rows)

@@ -1,0 +1,60 @@
+"""Pictures for a report: what its figures were computed from, drawn where that helps (the extra `charts`)."""
+
+import asyncio
+from collections.abc import Sequence
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from nodes.policy.charts import MOST, Chart, alternative, as_csv, chart_of, vega_lite
+from nodes.tools.files import put_artifact
+from nodes.tools.tables import Tables
+from state.citation import Claim
+from state.errors import ToolRefused
+from state.record import Artifact
+
+FOLDER = "charts"
+"""Below the run's folder; each chart is there as a picture, with the figures behind it beside it."""
+CHARTS = 3
+"""In one report, at most."""
+
+
+async def pictured(claims: Sequence[Claim], tables: Tables, folder: Path) -> tuple[str, list[Artifact]]:
+    """Markdown with a picture of each ranking or series that the claims rest on, and the files that it shows."""
+    queries = dict.fromkeys(
+        one.quote for claim in claims for one in claim.citations if one.place == "table" and one.quote
+    )
+    return await asyncio.to_thread(_drawn, list(queries), tables, folder) if queries else ("", [])
+
+
+def _drawn(queries: Sequence[str], tables: Tables, folder: Path) -> tuple[str, list[Artifact]]:
+    shown: list[str] = []
+    files: list[Artifact] = []
+    for sql in queries:
+        if len(shown) == CHARTS:
+            break
+        try:
+            found = tables.query(sql, MOST + 1)
+            chart = chart_of(found.columns, found.rows)
+            picture = svg(chart) if chart else None
+            if chart is None or picture is None:
+                continue
+            name = f"{FOLDER}/{len(shown) + 1}"
+            files.append(put_artifact(folder, f"{name}.svg", picture, ""))
+            files.append(put_artifact(folder, f"{name}.csv", as_csv(chart).encode(), ""))
+        except ToolRefused:  # a table that has changed, a disk that is full: the words stand anyway
+            continue
+        words = alternative(chart).replace("[", "(").replace("]", ")")
+        shown.append(f"![{words}]({name}.svg)")
+    return "\n\n".join(shown), files
+
+
+def svg(chart: Chart) -> bytes | None:
+    """The chart as an SVG picture that says what it shows; None where vl-convert is not installed. Blocking."""
+    try:
+        renderer: Any = import_module("vl_convert")
+    except ModuleNotFoundError:
+        return None
+    drawn = str(renderer.vegalite_to_svg(vega_lite(chart)))
+    return drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(alternative(chart))}" ', 1).encode()

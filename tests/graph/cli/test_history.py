@@ -1,0 +1,22 @@
+"""`baton history`: what is remembered, and forgetting it."""
+
+from tests.graph.cli.conftest import Baton
+
+DB = "runs.db"
+
+
+def test_the_command_lists_what_is_remembered_and_forgets_a_thread(baton: Baton, tea: str) -> None:
+    assert (
+        baton("run", "How much caffeine has tea?", "--sources", tea, "--thread", "tea", "--db", DB, "--json").code == 0
+    )
+    assert baton("prune", "--keep-days", "0", "--db", DB).code == 0
+    said = baton("history", "--db", DB, "--json")
+    shown = baton("history", "--db", DB)
+    gone = baton("history", "--forget", "tea", "--db", DB)
+
+    assert [(one["thread_id"], one["status"]) for one in said.lines[0]] == [("tea", "complete")]
+    assert "30 mg" not in said.out
+    assert "How much caffeine has tea?" in " ".join(shown.out.split())
+    assert (gone.code, gone.err.strip()) == (0, "1 run forgotten")
+    assert baton("history", "--db", DB, "--json").lines == [[]]
+    assert "nothing is remembered of a thread 'tea'" in baton("history", "--forget", "tea", "--db", DB).err
