@@ -1,5 +1,5 @@
 # make demo   installs into .venv and runs the main job on examples/market, with no key
-# make serve  installs the server too, and serves the graph with the demo's database to Studio and chat pages
+# make serve  installs the server too, and serves the control room with a finished and a waiting run of examples/market
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
@@ -34,7 +34,17 @@ demo: .venv/installed
 
 serve: .venv/installed-server
 	@mkdir -p $(DEMO)
-	@BATON_DB=$${BATON_DB:-$(DEMO)/baton.db} $(BIN)/langgraph dev --no-browser --no-reload --n-jobs-per-worker 8
+	@test -n "$$BATON_DB" || test -f $(DEMO)/room.db || $(MAKE) --no-print-directory $(DEMO)/room.db
+	@BATON_DB=$${BATON_DB:-$(DEMO)/room.db} $(BIN)/baton serve
+
+# Two runs of the market example to look at: one that has ended, one that asks.
+$(DEMO)/room.db: | .venv/installed
+	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \
+		--oversight on_the_loop --model offline --thread market-finished --db $@.new >/dev/null 2>&1
+	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \
+		--oversight in_command --model offline --thread market-waiting --db $@.new --plan examples/market/plan.yaml \
+		</dev/null >/dev/null 2>&1 || test $$? -eq 3
+	@mv $@.new $@
 
 test: lint types imports pytest
 
@@ -64,6 +74,8 @@ answers: .venv/installed-dev
 
 bench: .venv/installed-dev
 	@$(BIN)/python benchmarks/speed/compare.py
+	@$(BIN)/python benchmarks/speed/own_costs.py
+	@$(BIN)/python benchmarks/speed/tokens.py
 
 bench-peers: .venv/installed-dev build/peers/installed
 	@$(BIN)/python benchmarks/speed/compare.py --peers build/peers/bin/python

@@ -7,6 +7,7 @@ langgraph.json is not `auth_first`. Its `http.cors` alone keeps no page out: a P
 
 import asyncio
 import re
+from base64 import b64decode
 from hmac import compare_digest
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ OF_THIS_MACHINE = rf"https?://{LOOPBACK}(:\d{{1,5}})?"
 """Origins of pages that this machine serves."""
 EXPOSED = ("x-pagination-total", "x-pagination-next", "content-location")
 """What LangGraph's server lets pages read of its answers."""
+ASK_A_PERSON = 'Basic realm="Baton: any name, and the token as the password", charset="UTF-8"'
+"""Has a browser ask whoever opens a page for the token, and send it with each request of the page."""
 IN_PROCESS = "/noauth"
 """The root path of requests that the server sends itself; none that comes over the network has one."""
 
@@ -51,7 +54,8 @@ class Gate:
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": why})
         else:
-            headers = {"WWW-Authenticate": "Bearer"} if code == 401 else None
+            is_person = Headers(scope=scope).get("sec-fetch-mode") == "navigate"
+            headers = {"WWW-Authenticate": ASK_A_PERSON if is_person else "Bearer"} if code == 401 else None
             await JSONResponse({"detail": why}, code, headers)(scope, receive, send)
 
     async def _read(self) -> "_Rules":
@@ -101,10 +105,24 @@ class _Rules:
         return 0, ""
 
     def _has_token(self, headers: Headers) -> bool:
-        """Whether the bearer is the token; chat pages and LangGraph's SDK send theirs as `x-api-key`."""
-        scheme, _, bearer = headers.get("authorization", "").partition(" ")
-        given = bearer.strip() if scheme.lower() == "bearer" else headers.get("x-api-key", "")
+        """Whether the bearer is the token; chat pages and LangGraph's SDK send theirs as `x-api-key`, browsers ask."""
+        scheme, _, told = headers.get("authorization", "").partition(" ")
+        match scheme.lower():
+            case "bearer":
+                given = told.strip()
+            case "basic":
+                given = _password(told)
+            case _:
+                given = headers.get("x-api-key", "")
         return compare_digest(given.encode(), self._token)
+
+
+def _password(told: str) -> str:
+    """What a person has typed as the password, where a browser asked for it; the name before it may be any."""
+    try:
+        return b64decode(told, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _is_from_another_page(headers: Headers) -> bool:

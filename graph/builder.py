@@ -28,6 +28,7 @@ from nodes.policy.readiness import goes_on
 from nodes.review import make_review
 from nodes.route import make_route
 from nodes.runtime.services import Services, SupervisorGraph
+from nodes.runtime.story import told
 from state.channels import control_of, is_over, records_of
 from state.record import FINAL
 from state.run import Phase
@@ -73,7 +74,8 @@ def build_graph(
     }
     graph = SupervisorGraph(services)
     for name, node in nodes.items():
-        graph.add_node(name, guard.guarded(node, is_last=name == "finish") if guard else node)
+        work = told(node)
+        graph.add_node(name, guard.guarded(work, is_last=name == "finish") if guard else work)
     graph.add_edge(START, "intake")
     for name, exits in EXITS.items():
         graph.add_conditional_edges(name, _Edge(partial(_way_out, name)), list(exits))

@@ -6,6 +6,7 @@ Where the facade drives, it holds the lease for the whole run, and the nodes are
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import wraps
+from inspect import unwrap
 from typing import Any
 from uuid import uuid4
 
@@ -47,7 +48,7 @@ class LeaseGuard:
     def guarded(self, node: Node, *, is_last: bool = False) -> Node:
         """The node, refused (ThreadBusy) where another process runs the thread. `is_last`: nothing follows."""
 
-        @wraps(node)  # LangGraph reads from the node itself which graphs it calls
+        @wraps(unwrap(node))  # LangGraph reads from the node itself which graphs it calls
         async def under_lease(state: SupervisorState, runtime: Runtime[None]) -> Any:
             if self._leases is None or isinstance(runtime.context, OuterRun):  # the outer lease covers it
                 return await node(state, runtime)

@@ -1,4 +1,4 @@
-"""What `langgraph dev` gets from us: checkpointer, Store, and an application that recovers runs while the server is up.
+"""What `langgraph dev` gets from us: checkpointer, Store, and an application: the control room, and a recovery of runs.
 
 Checkpoints and Store are the same SQLite file as the command line's. Besides serving, deadlines are applied, and the
 server's own runs that are due go on, as runs of the server, so that its record of a thread stays true. What was started
@@ -8,7 +8,7 @@ elsewhere is left to `baton watch` and to the next process that opens it; only i
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from math import inf
 from uuid import UUID
 
@@ -43,6 +43,7 @@ try:
     from starlette.middleware import Middleware
 
     from graph.access import Gate
+    from graph.web.routes import HANDLERS, ROUTES, opened_room
 except ModuleNotFoundError as missing:
     raise ExtraMissing("served runs", "server") from missing
 
@@ -246,8 +247,13 @@ def _complain(thread_id: str, error: Exception) -> None:
     _log.warning("%s", ": ".join(filter(None, [thread_id, " ".join(str(error).split())])))
 
 
-def _while_up(_: Starlette) -> AbstractAsyncContextManager[None]:
-    return recovering(get_client)  # without a URL: the server that runs this
+@asynccontextmanager
+async def _while_up(app: Starlette) -> AsyncIterator[None]:
+    settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
+    async with open_database(settings.db, settings.synchronous) as database:
+        runs = Runs(services, database, Leases(database.connection, services.clock))
+        async with opened_room(app, runs), recovering(get_client):  # without a URL: the server that runs this
+            yield
 
 
-app = Starlette(lifespan=_while_up, middleware=[Middleware(Gate)])
+app = Starlette(routes=ROUTES, exception_handlers=HANDLERS, lifespan=_while_up, middleware=[Middleware(Gate)])

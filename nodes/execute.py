@@ -17,6 +17,7 @@ from nodes.policy.readiness import goes_on
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
 from nodes.runtime.services import Services
+from nodes.runtime.story import live
 from state.channels import dumped
 from state.conversation import Turn
 from state.record import TaskRecord
@@ -39,6 +40,8 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
             return changed  # who is stopped still collects what had finished before a crash
         if run.outer:
             await show_waiting(execution)
+        else:
+            run.journal.writer = live(state, execution.records, run.journal.writer)
         tasks = TaskRunner(
             execution,
             AttemptRunner(execution, worker, Mode.model_validate(state["mode"]).name),
@@ -53,12 +56,12 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         dispatcher = Dispatcher(execution, tasks, state.get("replanned", []), worked_s=worked_s)
         try:
             await dispatcher.work()
-            await run.journal.flush()
             await execution.approvals.wait_notified(
                 open_questions_of(execution.records.values(), execution.signals.decisions)
             )
         finally:
             execution.approvals.cancel_notifications()
+            await run.journal.flush()  # also where it is cancelled: nothing is to be written after the end
         return await _after(execution, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute

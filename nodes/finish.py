@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage
 from langgraph.runtime import Runtime
 from langgraph.store.base import PutOp
 
@@ -13,6 +12,7 @@ from nodes.runtime.episodes import episode_row
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
+from nodes.runtime.story import said
 from nodes.runtime.trust_store import ended_rows
 from state.channels import Terms, control_of, records_of
 from state.record import Doubt, TaskRecord, Usage
@@ -57,7 +57,7 @@ def make_finish(services: Services) -> Node:
             "error": error,
             "usage": used.model_dump(mode="json"),
             "artifacts": [*(artifact.model_dump(mode="json") for artifact in artifacts), *state.get("artifacts", [])],
-            "messages": [AIMessage(state.get("report") or error or "")],
+            "messages": [said(state, "report", state.get("report") or error or "")],
             "finished_at": now,
         }
 

@@ -8,12 +8,18 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
+from nodes.approve import take_answers
+from nodes.policy.answers import typed_answer
+from nodes.policy.approvals import open_questions
 from nodes.policy.conversation import turns_before
 from nodes.policy.strictness import stricter
+from nodes.policy.wording import decided, title_of
 from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
+from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import clear, list_run
 from nodes.runtime.services import Services
+from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
 from nodes.tools.pages import is_address
@@ -35,11 +41,11 @@ def make_intake(services: Services) -> Node:
     async def intake(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Start a run, or take a note for the one in flight, which goes on by its phase."""
         if state.get("phase") and not is_over(state):
-            return _note(state)
+            return await _said_meanwhile(services, state, runtime)
         folder = run_folder(services.artifacts, thread_of(get_config()))
         update, left_out = await asyncio.to_thread(opened, state, services, folder)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
-        update["started_at"] = run.services.clock.now()
+        update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
         update["terms"]["audited"] = {run.thread_id: await run.audit.count()}
@@ -162,7 +168,7 @@ def last_human(messages: Sequence[AnyMessage]) -> str:
 
 def _before_last_human(messages: Sequence[AnyMessage], *, is_query: bool) -> list[tuple[str, str]]:
     """Who said what before the request, which is the last human message where it did not come as a query."""
-    said = [(str(message.type), str(message.text)) for message in messages]
+    said = [(str(message.type), str(message.text)) for message in messages if not is_story(message)]
     last = max((number for number, (who, _) in enumerate(said) if who == "human"), default=0)
     return said if is_query else said[:last]
 
@@ -187,12 +193,29 @@ def _made_before(earlier: Sequence[Turn], folder: Path) -> list[str]:
     return [str(one) for one in found if one.suffix.lower() in READABLE and one.is_relative_to(home) and one.is_file()]
 
 
-def _note(state: SupervisorState) -> Update:
-    """Keep what was said, if anything was, for agents that start from now on."""
-    text = (state.get("query") or last_human(state.get("messages") or [])).strip()
-    notes = state.get("notes", [])
-    if not text or (not state.get("query") and text in (state.get("goal"), *notes)):
+async def _said_meanwhile(services: Services, state: SupervisorState, runtime: Runtime[None]) -> Update:
+    """Take up what was said, if anything was: the answer to the one open question, or a note.
+
+    A note is for agents that start from now on. What is said last is new as long as nothing was said to it: a run may
+    come by here again.
+    """
+    messages = state.get("messages") or []
+    text = (state.get("query") or last_human(messages[-1:])).strip()
+    if not text or (not state.get("query") and text == state.get("goal")):
         return {"query": ""}
-    added = [*notes, text] if text != state.get("goal") else notes
-    answer = AIMessage("Work on this thread is still in flight; this was passed on as a note. Nothing was restarted.")
-    return {"query": "", "notes": added, "messages": [answer]}
+    questions = open_questions(state)
+    if len(questions) == 1 and (answer := typed_answer(text)):
+        execution = await resumed_execution(open_context(services, state, runtime, Phase(state["phase"])), state)
+        await take_answers(execution, questions, answer)
+        made = execution.signals.decisions[questions[0].id]
+        reply = f"Taken as the answer to “{title_of(questions[0])}” {decided(made)}."
+        return {
+            **await catch_up(execution, state),
+            "query": "",
+            "unread": "",
+            "messages": [AIMessage(reply, name=NAME)],
+        }
+    notes = state.get("notes", [])
+    added = [*notes, text] if text not in (state.get("goal"), *notes) else notes
+    reply = "Work on this thread is still in flight; this was passed on as a note. Nothing was restarted."
+    return {"query": "", "notes": added, "messages": [AIMessage(reply, name=NAME)]}

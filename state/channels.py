@@ -58,6 +58,8 @@ class RunState(Given, Result, total=False):
 
     earlier: list[Json]
     """What was asked and answered on the thread before, oldest first (`Turn`); absent in runs of versions before."""
+    story: str
+    """How the ids of the run's messages begin (`nodes.runtime.story`); absent in runs of versions before."""
     goal: str
     """The request being worked on: from `query` or from `messages`."""
     terms: Json

@@ -1,7 +1,13 @@
-"""Questions to a human at the terminal. They go to stderr: stdout is for results."""
+"""Questions to a human at the terminal. They go to stderr: stdout is for results.
 
+What was typed before a question is shown is no answer to it: it is thrown away. Reading a line holds up nothing else.
+"""
+
+import asyncio
+import io
 import json
 import sys
+import termios
 from collections.abc import Sequence
 from textwrap import indent
 
@@ -30,22 +36,31 @@ class Asker:
         self._asked: set[str] = set()
         self._is_over = False
 
-    def ask(self, questions: Sequence[Approval]) -> dict[str, JsonValue]:
-        """The answers that were given, by question; what was left open is not in it."""
-        new = [question for question in questions if question.id not in self._asked]
+    def new(self, questions: Sequence[Approval]) -> list[Approval]:
+        """Those of the questions that have not been asked yet."""
+        return [] if self._is_over else [question for question in questions if question.id not in self._asked]
+
+    async def ask(self, questions: Sequence[Approval]) -> dict[str, JsonValue]:
+        """The answers that were given, by question; what was left open is not in it.
+
+        A question at which this is cancelled counts as not asked.
+        """
+        new = self.new(questions)
         answers: dict[str, JsonValue] = {}
         for number, question in enumerate(new, 1):
             if self._is_over:
                 break
             _show(question, f"Question {number} of {len(new)}")
+            _forget_typed()
+            answer = await self._answer(question)
             self._asked.add(question.id)
-            if (answer := self._answer(question)) is not None:
+            if answer is not None:
                 answers[question.id] = answer
         return answers
 
-    def _answer(self, question: Approval) -> JsonValue:
+    async def _answer(self, question: Approval) -> JsonValue:
         try:
-            return _answer(question)
+            return await _answer(question)
         except EOFError:
             self._is_over = True
             print_err("")
@@ -70,9 +85,9 @@ def _readable(args: dict[str, JsonValue]) -> str:
     return "With:\n" + indent(text.rstrip(), "  ")
 
 
-def _answer(question: Approval) -> JsonValue:
+async def _answer(question: Approval) -> JsonValue:
     """What was said, asked for again until it can be read; None when it was nothing."""
-    while line := _line(PROMPT):
+    while line := await _line(PROMPT):
         word, _, rest = line.partition(" ")
         kind = _WORDS.get(word.lower().rstrip(":,."))
         if kind is None:
@@ -80,7 +95,7 @@ def _answer(question: Approval) -> JsonValue:
             continue
         if kind != "edit":
             return {"type": kind, "message": rest.strip()}
-        args = _arguments(rest.strip() or _line(f"new arguments for {one_line(question.action)} as JSON: "))
+        args = _arguments(rest.strip() or await _line(f"new arguments for {one_line(question.action)} as JSON: "))
         if args is None:
             continue
         args, problem = checked_edit(args, question)
@@ -102,15 +117,36 @@ def _arguments(text: str) -> dict[str, JsonValue] | None:
     return args
 
 
-def _line(prompt: str) -> str:
+async def _line(prompt: str) -> str:
     """A line from the terminal; EOFError when there is no more."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
     try:
-        line = sys.stdin.readline()
-    except KeyboardInterrupt:
+        await _typed()
+    except asyncio.CancelledError:
         print_err("")
         raise
+    line = sys.stdin.readline()
     if not line:
         raise EOFError
     return line.strip()
+
+
+async def _typed() -> None:
+    """Wait for a line; a terminal has something to read when a whole one was typed."""
+    try:
+        there = sys.stdin.fileno()
+    except io.UnsupportedOperation:  # text in memory
+        return
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(there, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(there)
+
+
+def _forget_typed() -> None:
+    """Throw away what was typed so far."""
+    if sys.stdin.isatty():
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)

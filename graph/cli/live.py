@@ -3,8 +3,9 @@
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
 
 from rich.live import Live
 from rich.text import Text
@@ -23,16 +24,26 @@ from state.text import Json
 REFRESH_S = 0.25
 
 
+@dataclass(frozen=True)
+class Watch:
+    """What shows the progress of a run."""
+
+    hear: OnEvent
+    """To be called with each event."""
+    aside: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """Nothing is drawn inside: the terminal is somebody else's."""
+
+
 @asynccontextmanager
-async def watching(sup: Supervisor, thread_id: str, *, as_json: bool) -> AsyncIterator[OnEvent]:
-    """What to call with each event."""
+async def watching(sup: Supervisor, thread_id: str, *, as_json: bool) -> AsyncIterator[Watch]:
+    """Progress as JSON lines, as a tree at a terminal, or as plain lines."""
     if as_json:
-        yield put_json
+        yield Watch(put_json)
     elif sys.stderr.isatty():
-        async with _live_tree(sup, thread_id) as hear:
-            yield hear
+        async with _live_tree(sup, thread_id) as watch:
+            yield watch
     else:
-        yield _plain_lines(thread_id)
+        yield Watch(_plain_lines(thread_id))
 
 
 def _plain_lines(thread_id: str) -> OnEvent:
@@ -47,30 +58,73 @@ def _plain_lines(thread_id: str) -> OnEvent:
 
 
 @asynccontextmanager
-async def _live_tree(sup: Supervisor, thread_id: str) -> AsyncIterator[OnEvent]:
+async def _live_tree(sup: Supervisor, thread_id: str) -> AsyncIterator[Watch]:
     """A tree that is drawn anew four times a second; new plans and routes are looked up when a phase is entered."""
-    progress = Progress(thread_id)
-    stale = asyncio.Event()
-    stale.set()
-
-    def hear(event: Json) -> None:
-        heard = Event.model_validate(event)
-        progress.hear(heard)
-        is_new = heard.kind == "phase_entered" or (heard.task_id and heard.task_id not in progress.tasks)
-        if is_new and not heard.is_nested:
-            stale.set()
-
-    live = Live(console=err(), auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
-    drawing = asyncio.create_task(_draw_on(live, sup, progress, stale))
+    tree = _LiveTree(sup, Progress(thread_id))
+    drawing = asyncio.create_task(tree.draw_on())
     try:
-        yield hear
+        yield Watch(tree.hear, tree.aside)
     finally:
         drawing.cancel()
         with suppress(asyncio.CancelledError):
             await drawing
-        stale.set()
-        await _draw(live, sup, progress, stale)
-        live.stop()
+        await tree.end()
+
+
+class _LiveTree:
+    """Draws what is known, once there is something: what is refused at the start leaves no empty tree behind."""
+
+    def __init__(self, sup: Supervisor, progress: "Progress") -> None:
+        self._sup = sup
+        self._progress = progress
+        self._is_stale = True
+        self._terminal = asyncio.Lock()
+        self._live = _live()
+
+    def hear(self, event: Json) -> None:
+        """Take over an event."""
+        heard = Event.model_validate(event)
+        self._progress.hear(heard)
+        is_new = heard.kind == "phase_entered" or (heard.task_id and heard.task_id not in self._progress.tasks)
+        self._is_stale = self._is_stale or bool(is_new and not heard.is_nested)
+
+    async def draw_on(self) -> None:
+        """Draw until cancelled."""
+        while True:
+            async with self._terminal:
+                await self._draw()
+            await asyncio.sleep(REFRESH_S)
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """Leave the tree as it is now, and go on with a new one below what is written meanwhile."""
+        async with self._terminal:
+            await self.end()
+            try:
+                yield
+            finally:
+                self._live = _live()
+
+    async def end(self) -> None:
+        """Draw how it stands, and leave it there."""
+        self._is_stale = True
+        await self._draw()
+        self._live.stop()
+
+    async def _draw(self) -> None:
+        if self._progress.started_at is None:
+            return
+        if self._is_stale:
+            self._is_stale = False
+            with suppress(BatonError):  # not there yet; the next phase is another occasion
+                self._progress.look(await self._sup.view(self._progress.thread_id))
+        self._live.start()
+        now = self._sup.services.clock.now()
+        self._live.update(draw(self._progress, now, self._live.console.height), refresh=True)
+
+
+def _live() -> Live:
+    return Live(console=err(), auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
 
 
 class Progress:
@@ -120,24 +174,6 @@ class Progress:
     def missing_inputs(self, task: TaskView) -> list[str]:
         """What a task waits for."""
         return [key for key in task.depends_on if key in self.tasks and self.tasks[key].status not in FINAL]
-
-
-async def _draw_on(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
-    while True:
-        await _draw(live, sup, progress, stale)
-        await asyncio.sleep(REFRESH_S)
-
-
-async def _draw(live: Live, sup: Supervisor, progress: Progress, stale: asyncio.Event) -> None:
-    """Draw what is known, once there is something: what is refused at the start leaves no empty tree behind."""
-    if progress.started_at is None:
-        return
-    if stale.is_set():
-        stale.clear()
-        with suppress(BatonError):  # not there yet; the next phase is another occasion
-            progress.look(await sup.view(progress.thread_id))
-    live.start()
-    live.update(draw(progress, sup.services.clock.now(), live.console.height), refresh=True)
 
 
 def _moving(task: TaskView) -> Json:

@@ -3,6 +3,7 @@
 import asyncio
 import getpass
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,12 +11,13 @@ from pydantic import JsonValue
 
 from graph.cli.ask import Asker, can_ask
 from graph.cli.launch import Launch, existing, recall, remember
-from graph.cli.live import watching
+from graph.cli.live import Watch, watching
 from graph.cli.result import report_result
 from graph.cli.screen import command, one_line, print_err
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.context import run_folder
+from state.errors import BadInput
 from state.record import HUMAN
 from state.run import Run
 from state.text import Json
@@ -56,7 +58,7 @@ class Session:
     def _carry_out(self, verb: Verb) -> int:
         run, artifacts = asyncio.run(self._go(verb))
         # Each answer opens the database anew: nothing is held while a human thinks.
-        while run.status == "waiting" and (answers := self._answers(run)):
+        while run.status == "waiting" and (answers := asyncio.run(self._answers(run))):
             run, artifacts = asyncio.run(self._go(self._answering(answers)))
         default = run_folder(artifacts, self.thread_id) / "report.md"
         report = Path(self.launch.out) if self.launch.out else default
@@ -67,19 +69,68 @@ class Session:
         team, model = self.launch.team, self.launch.model
         async with (
             open_supervisor(self.db, team=team, policy=self.policy or None, model=model) as sup,
-            watching(sup, self.thread_id, as_json=self.as_json) as on_event,
+            watching(sup, self.thread_id, as_json=self.as_json) as watch,
         ):
-            run = await verb(sup, on_event)
+            run = await self._driven(sup, verb, watch)
             if self.is_launch_new and not run.missing_agents and sup.graph.store:
                 await remember(sup.graph.store, self.thread_id, self.launch)
             return run, sup.services.artifacts
 
-    def _answers(self, run: Run) -> dict[str, JsonValue]:
+    async def _driven(self, sup: Supervisor, verb: Verb, watch: Watch) -> Run:
+        """The run after `verb`; whoever sits at the terminal is asked as soon as there is a question."""
+        if not self._can_ask():
+            return await verb(sup, watch.hear)
+        news, giving = asyncio.Event(), asyncio.Lock()
+
+        def hear(event: Json) -> None:
+            watch.hear(event)
+            if event["kind"] in ("approval_requested", "task_parked", "task_started"):
+                news.set()
+
+        async def ask_on() -> None:
+            while await news.wait():
+                news.clear()
+                while answers := await self._asked_meanwhile(sup, watch):
+                    async with giving:
+                        await self._given(sup, answers, hear)
+
+        asking = asyncio.create_task(ask_on())
+        try:
+            run = await verb(sup, hear)
+            async with giving:  # it may have been the last thing that was waited for
+                asking.cancel()
+        finally:
+            asking.cancel()
+            with suppress(asyncio.CancelledError):
+                await asking
+        return run if run.has_ended else await sup.view(self.thread_id)
+
+    async def _asked_meanwhile(self, sup: Supervisor, watch: Watch) -> dict[str, JsonValue]:
+        """The answers to what is asked while the rest of the run is at work; what waits alone is asked at its end."""
+        while True:
+            run = await sup.view(self.thread_id)
+            new = self.asker.new(run.approvals)
+            if not new or not any(task.status == "running" for task in run.tasks):
+                return {}
+            async with watch.aside():
+                if answers := await self.asker.ask(new[:1]):
+                    return answers
+
+    async def _given(self, sup: Supervisor, answers: dict[str, JsonValue], on_event: OnEvent) -> None:
+        try:
+            await sup.answer(self.thread_id, answers, by=who(None), door=TERMINAL, on_event=on_event)
+        except BadInput as error:
+            print_err(f"your answer came second: {one_line(str(error))}")
+
+    def _can_ask(self) -> bool:
+        return not self.yes and not self.as_json and can_ask()
+
+    async def _answers(self, run: Run) -> dict[str, JsonValue]:
         if self.yes:
             return {
                 question.id: {"type": "approve", "message": "given in advance (--yes)"} for question in run.approvals
             }
-        return self.asker.ask(run.approvals) if can_ask() and not self.as_json else {}
+        return await self.asker.ask(run.approvals) if self._can_ask() else {}
 
     def _answering(self, answers: dict[str, JsonValue]) -> Verb:
         """Give the answers; of those to questions that were decided in the meantime, say so."""

@@ -12,6 +12,7 @@ from functools import partial
 from inspect import CO_COROUTINE, currentframe
 from typing import Any, cast
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import run_in_executor, var_child_runnable_config
@@ -90,6 +91,22 @@ def within(config: RunnableConfig) -> Iterator[None]:
         yield
     finally:
         var_child_runnable_config.reset(token)
+
+
+def unheard(config: RunnableConfig) -> RunnableConfig:
+    """`config` without LangGraph's own callback handlers: what agents' models and graphs say is not the run's answer.
+
+    Tried instead: the tag `nostream`. It keeps a model's tokens back; the same text comes as the output of the node
+    that asked, as soon as a page streams subgraphs.
+    """
+    told = config.get("callbacks")
+    if not isinstance(told, BaseCallbackManager):
+        return config
+    quiet = told.copy()
+    for handler in {id(one): one for one in (*told.handlers, *told.inheritable_handlers)}.values():
+        if type(handler).__module__.partition(".")[0] == "langgraph":
+            quiet.remove_handler(handler)
+    return cast(RunnableConfig, {**config, "callbacks": quiet})
 
 
 def _nowhere(_: object) -> None:

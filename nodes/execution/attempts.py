@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+from langgraph.config import get_config
 from pydantic import JsonValue
 
 from nodes.agents.callables import run_function, run_runnable
 from nodes.agents.delegation import Delegations
 from nodes.agents.graph import run_graph
+from nodes.agents.internals import unheard, within
 from nodes.agents.invocation import AgentKind, Invocation, kind_of
 from nodes.agents.remote import run_remote
 from nodes.agents.results import is_quick, stored
@@ -232,7 +234,8 @@ class AttemptRunner:
         A worker that an agent delegates to is run the same way.
         """
         delegations = Delegations(invocation, self.run_agent)
-        outcome = await run_contained(invocation, partial(self._by_kind, delegations))
+        with within(unheard(get_config())):
+            outcome = await run_contained(invocation, partial(self._by_kind, delegations))
         if kind_of(invocation.spec.run) == "supervisor":
             await leave_board(invocation, outcome)
         if not invocation.spec.workers and not delegations.has_begun:

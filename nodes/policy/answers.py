@@ -7,6 +7,7 @@ as 3, `"true"` as true, `"[1, 2]"` or `"a, b"` as a list.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -31,6 +32,8 @@ WORDS: dict[str, Answer] = {
     **dict.fromkeys(("edit", "edited", "modify", "change"), "edit"),
 }
 """What people and pages say, in small letters, and what it means."""
+_NOT_TYPED = frozenset({"response", "ignore", "true", "false", "go", "y", "n"})
+"""What programs say, or is too short or too common to be an answer in a conversation."""
 _BOOLEANS = {**dict.fromkeys((*_YES, "on"), True), **dict.fromkeys((*_NO, "off"), False)}
 
 
@@ -46,7 +49,7 @@ def read_answers(
     pairs, problems = _pairs(raw, open_approvals)
     decisions: dict[str, Decision] = {}
     for approval, answer in pairs:
-        decision, problem = _decision(_free(answer) if approval.takes_anything else answer, by, approval.args)
+        decision, problem = _decision(_free(answer) if approval.takes_anything else answer, by, approval)
         if decision:
             decision, problem = checked(decision, approval)
         if decision:
@@ -89,6 +92,22 @@ def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, st
     return decision.model_copy(update={"args": args}), ""
 
 
+_TYPED = re.compile(r"(\w+)\s*(?:[,.:;!–—-]+\s*(.*)|\s(because\b.*))?", re.DOTALL)
+
+
+def typed_answer(text: str) -> Json | None:
+    """The answer that a message typed into a conversation is, if it is one: a bare yes, or a no with its reason.
+
+    A no without a comma in between may be the beginning of any sentence: “no need to hurry” is a note.
+    """
+    found = _TYPED.fullmatch(text.strip())
+    word, reason = (found[1].lower(), (found[2] or found[3] or "").strip()) if found else ("", "")
+    kind = WORDS.get(word) if word not in _NOT_TYPED else None
+    if kind == "approve" and not reason:
+        return {"type": kind}
+    return {"type": kind, "message": reason} if kind == "reject" else None
+
+
 def _unwrapped(text: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text)
@@ -106,6 +125,8 @@ def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Ap
             given, still = counted(len(raw), "answer"), counted(len(approvals), "open question")
             return [], [f"{given}, but {still}: look again, or answer by id"]
         return list(zip(approvals, raw, strict=False)), []
+    if raw == {}:
+        return [], ["{} says nothing; say approve, reject or edit"]
     if isinstance(raw, dict) and "type" not in raw and "approved" not in raw:
         by_id = {approval.id: approval for approval in approvals}
         unknown = [f"no open question is called {key!r}" for key in raw if key not in by_id]
@@ -115,7 +136,7 @@ def _pairs(raw: JsonValue, approvals: Sequence[Approval]) -> tuple[list[tuple[Ap
     return [(approval, raw) for approval in approvals], []
 
 
-def _decision(answer: JsonValue, by: str, asked: dict[str, JsonValue]) -> tuple[Decision | None, str]:
+def _decision(answer: JsonValue, by: str, approval: Approval) -> tuple[Decision | None, str]:
     if isinstance(answer, bool):
         answer = "approve" if answer else "reject"
     if isinstance(answer, str):
@@ -132,8 +153,10 @@ def _decision(answer: JsonValue, by: str, asked: dict[str, JsonValue]) -> tuple[
     message = _message(answer)
     who = str(answer.get("by") or answer.get("approver") or by or "human")
     who = "human" if who == POLICY else who  # that name is the policy's own
-    args = _edited(answer)
-    if kind == "approve" and args is not None and args != asked:
+    args, tool = _edited(answer)
+    if tool and tool != approval.action:
+        return None, f"it names {tool[:80]!r}, but {approval.action!r} is asked about: only its arguments can change"
+    if kind == "approve" and args is not None and args != approval.args:
         return None, "an approval takes no other arguments; say edit"
     if kind != "edit":
         return Decision(type=kind, message=message, by=who), ""
@@ -159,13 +182,13 @@ def _message(answer: dict[str, JsonValue]) -> str:
     return ""
 
 
-def _edited(answer: dict[str, JsonValue]) -> dict[str, JsonValue] | None:
-    """The new arguments, in any of the dialects."""
-    holder = answer.get("edited_action", answer)
-    args = holder.get("args") if isinstance(holder, dict) else None
+def _edited(answer: dict[str, JsonValue]) -> tuple[dict[str, JsonValue] | None, str]:
+    """The new arguments, in any of the dialects, and the tool that they are said to be for, if one is named."""
+    holder = answer.get("edited_action")
+    args, tool = (holder.get("args"), holder.get("name")) if isinstance(holder, dict) else (answer.get("args"), None)
     if isinstance(args, dict) and isinstance(args.get("args"), dict) and "action" in args:
-        args = args["args"]
-    return args if isinstance(args, dict) else None
+        tool, args = args["action"], args["args"]
+    return args if isinstance(args, dict) else None, tool if isinstance(tool, str) else ""
 
 
 def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:

@@ -10,6 +10,7 @@ from typing import get_args
 
 from pydantic import JsonValue
 
+from nodes.policy.wording import asked
 from state.approval import POLICY, PRIORITIES, Approval, Decision, FiredTrigger, Risk
 from state.channels import RunState, records_of
 from state.plan import Plan
@@ -70,13 +71,13 @@ def plan_question(plan: Plan, number: int) -> Approval:
 
 def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonValue]:
     """The interrupt's value: read alike by Studio, Agent Chat UI, Agent Inbox and code."""
-    asked: dict[str, JsonValue] = {
+    value: dict[str, JsonValue] = {
         "action_requests": [
             {
                 "name": q.action,
                 "args": q.args,
                 "arguments": q.args,
-                "description": f"{q.description}\n\nRisk: {q.risk}. Why: {q.reason}.",
+                "description": "\n\n".join(filter(None, [asked(q), q.description])),
             }
             for q in questions
         ],
@@ -90,7 +91,7 @@ def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonVa
         ],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
-    return {**asked, "error": f"The last answer could not be read: {unread}"} if unread else asked
+    return {**value, "error": f"The last answer could not be read: {unread}"} if unread else value
 
 
 DOOR = "deadline"

@@ -4,13 +4,12 @@ North and south are looked into by two workers, each of whom leaves a note outsi
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import BaseMessage, ToolMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 from langgraph.store.base import Op, PutOp, Result
 from pydantic import PrivateAttr
@@ -38,9 +37,9 @@ class Thinker(ScriptedModel):
         super().__init__({lambda text: True: _reply})
         self._somebody = somebody
 
-    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+    async def _awaited(self, messages: list[BaseMessage], kwargs: Mapping[str, Any]) -> AIMessage:
         await self._somebody.may_speak(_phase(messages))
-        return await super()._agenerate(messages, *args, **kwargs)
+        return await super()._awaited(messages, kwargs)
 
     @property
     def asked(self) -> Counter[str]:

@@ -195,7 +195,8 @@ async def test_an_edit_has_to_fit_what_the_functions_parameters_say_that_were_no
         ("in_the_loop", "count", None, False),
         ("in_the_loop", "publish", "low", True),
         ("on_the_loop", "publish", None, False),
-        ("in_the_loop", "count", "high", False),
+        ("in_the_loop", "count", "medium", False),
+        ("in_the_loop", "count", "high", True),
         *((mode, "count", "critical", True) for mode in ("in_command", "in_the_loop", "on_the_loop")),
     ],
 )

@@ -65,7 +65,7 @@ async def test_a_worker_killed_between_any_two_writes_repeats_at_most_what_was_i
         repeated = made(folder, "asked") - Counter(CALLS)
         assert repeated.total() <= 2, f"killed after write {number}: {repeated}"  # one for each worker
 
-    await in_turns(story, range(8, 64, 7))
+    await in_turns(story, range(6, 46, 5))
     assert sum(killed) >= len(killed) - 1
 
 

@@ -52,7 +52,7 @@ class Workers:
 TEAM = ("researcher", "analyst", "writer")
 
 
-async def run_of(work: Workers, request: str, thread: str, *drafts: dict[str, JsonValue], **policy: JsonValue) -> Run:
+async def run_of(work: Workers, request: str, thread: str, *drafts: dict[str, JsonValue], **policy: Any) -> Run:
     """A run in a process of its own, as far as the database can tell; its model has these drafts and no more."""
     model = ScriptedModel([*drafts])
     team = [agent(work, name=f"{role}-1", role=role) for role in TEAM]
@@ -64,7 +64,7 @@ async def run_of(work: Workers, request: str, thread: str, *drafts: dict[str, Js
     return run
 
 
-async def market_analysed(work: Workers, times: int = 3, **policy: JsonValue) -> None:
+async def market_analysed(work: Workers, times: int = 3, **policy: Any) -> None:
     for n in range(times):
         assert (await run_of(work, "Analyze the AI Agent market", f"ai {n}", DRAFT, **policy)).status == "complete"
     work.said.clear()

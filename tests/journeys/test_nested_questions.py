@@ -129,7 +129,7 @@ async def test_questions_of_all_levels_are_answered_in_any_order_before_and_afte
 
 
 def by_position(asked: list[str]) -> JsonValue:
-    edit: JsonValue = {"type": "edit", "edited_action": {"name": "send", "args": {"to": "bob"}}}
+    edit: JsonValue = {"type": "edit", "edited_action": {"name": "send two", "args": {"to": "bob"}}}
     said: dict[str, JsonValue] = {"two": edit, "one": {"type": "approve"}, "top": {"type": "reject", "message": "no"}}
     return {"decisions": [said[next(task for task, name in IDS.items() if name == one)] for one in asked]}
 
@@ -183,7 +183,8 @@ async def test_whoever_comes_second_is_told_who_said_what_while_others_work_and_
             with pytest.raises(BadInput, match=first):
                 await sup.answer(THREAD, {IDS["two"]: False}, by="bob")
             late = Decide(approval=IDS["two"], decision=Decision(type="reject", by="cyd"))
-            await sup.signal(THREAD, late)
+            with pytest.raises(BadInput, match=first):
+                await sup.signal(THREAD, late)
             await logged(sup, 2)
             levels.let_go.set()
         with pytest.raises(BadInput, match=first):

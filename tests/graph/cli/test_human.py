@@ -98,15 +98,15 @@ def test_an_answer_that_cannot_be_read_is_refused_and_the_question_stays_open(
 def test_what_is_typed_is_an_answer(monkeypatch: pytest.MonkeyPatch, typed: str, answer: object) -> None:
     typing(monkeypatch, typed)
 
-    assert Asker().ask([question()]) == {"q1": answer}
+    assert asyncio.run(Asker().ask([question()])) == {"q1": answer}
 
 
 def test_an_empty_line_leaves_a_question_open_and_it_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     typing(monkeypatch, "\napprove\napprove\n")
     asker = Asker()
 
-    assert asker.ask([question("q1"), question("q2")]) == {"q2": {"type": "approve", "message": ""}}
-    assert asker.ask([question("q1")]) == {}
+    assert asyncio.run(asker.ask([question("q1"), question("q2")])) == {"q2": {"type": "approve", "message": ""}}
+    assert asyncio.run(asker.ask([question("q1")])) == {}
 
 
 def test_after_the_end_of_input_nothing_more_is_asked(
@@ -114,7 +114,7 @@ def test_after_the_end_of_input_nothing_more_is_asked(
 ) -> None:
     typing(monkeypatch, "")
 
-    assert Asker().ask([question("q1"), question("q2")]) == {}
+    assert asyncio.run(Asker().ask([question("q1"), question("q2")])) == {}
     assert "Question 2" not in capsys.readouterr().err
 
 
@@ -124,7 +124,7 @@ def test_a_question_cannot_steer_the_terminal(
     typing(monkeypatch, "")
     sly = question().model_copy(update={"args": {"name": "\x1b[2Jclean"}, "description": "\x1b]0;title\x07 [bold]x"})
 
-    Asker().ask([sly])
+    asyncio.run(Asker().ask([sly]))
 
     shown = capsys.readouterr().err
     assert "\x1b" not in shown
@@ -138,7 +138,7 @@ def test_new_arguments_that_the_tool_cannot_take_are_asked_for_again(
     strict = question().model_copy(update={"args_schema": {**schema, "required": ["count"]}})
     typing(monkeypatch, 'edit {"name": "b"}\nedit {"count": "many"}\nedit {"count": "3"}\n')
 
-    assert Asker().ask([strict]) == {"q1": {"type": "edit", "args": {"count": 3}}}
+    assert asyncio.run(Asker().ask([strict])) == {"q1": {"type": "edit", "args": {"count": 3}}}
     said = capsys.readouterr().err
     assert said.count("these arguments cannot be used") == 2
     assert "'count' is a required property" in said

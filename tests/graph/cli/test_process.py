@@ -141,6 +141,68 @@ def test_at_a_terminal_an_empty_answer_leaves_the_question_open(tea: str, publis
     assert "baton answer t " in terminal.shown
 
 
+AT_WORK = """
+import asyncio
+from pathlib import Path
+
+async def until(name):
+    while not Path(name).exists():
+        await asyncio.sleep(0.01)
+
+async def asks(brief, desk):
+    await until("ready")
+    said = await desk.ask("launch", risk="medium")
+    Path("answered").touch()
+    return f"the answer was {said.type}: {said.message}"
+
+async def works(brief, desk):
+    await until("answered")
+    return "worked until the answer came"
+"""
+
+
+@pytest.fixture
+def at_work(tmp_path: Path) -> list[str]:
+    """The command of a run in which one task asks, and another works until the answer is there."""
+    (tmp_path / "at_work.py").write_text(AT_WORK)
+    agents = "".join(f"  - {{name: {name}, role: {name}, run: 'at_work:{name}'}}\n" for name in ("asks", "works"))
+    (tmp_path / "team.yaml").write_text(f"agents:\n{agents}")
+    tasks = "".join(f"- {{id: {name}, description: Do it., role: {name}}}\n" for name in ("asks", "works"))
+    (tmp_path / "plan.yaml").write_text(f"tasks:\n{tasks}")
+    return ["run", "Do it.", "--team", "team.yaml", "--plan", "plan.yaml", "--thread", "t"]
+
+
+def test_who_sits_at_the_terminal_is_asked_while_the_rest_goes_on_and_nothing_typed_before_is_an_answer(
+    baton: Baton, at_work: list[str], tmp_path: Path
+) -> None:
+    terminal = Terminal(*at_work)
+    terminal.type("approve typed before there was a question")
+    (tmp_path / "ready").touch()
+    terminal.until("approve, reject or edit?")  # the other task waits for what comes of the answer
+    terminal.type("reject not today")
+
+    assert terminal.end() == 0, terminal.shown
+    results = {task["id"]: task["result"] for task in baton("status", "t", "--json").lines[0]["tasks"]}
+    assert results == {"asks": "the answer was reject: not today", "works": "worked until the answer came"}
+    assert terminal.shown.count("approve, reject or edit?") == 1
+
+
+def test_a_question_at_the_terminal_that_outlasts_the_rest_of_the_run_is_asked_again_and_answered(
+    baton: Baton, at_work: list[str], tmp_path: Path
+) -> None:
+    terminal = Terminal(*at_work)
+    (tmp_path / "ready").touch()
+    terminal.until("approve, reject or edit?")
+    (tmp_path / "answered").touch()
+    terminal.shown = ""
+    terminal.until("approve, reject or edit?")
+    terminal.type("approve at last")
+
+    assert terminal.end() == 0, terminal.shown
+    results = {task["id"]: task["result"] for task in baton("status", "t", "--json").lines[0]["tasks"]}
+    assert results["asks"] == "the answer was approve: at last"
+
+
 def test_a_plan_comes_from_stdin(tea: str, publishing: str) -> None:
     words = [*BATON, "run", ASK, "--sources", tea, "--plan", "-", "--yes", "--thread", "t"]
 

@@ -187,7 +187,8 @@ async def test_who_calls_the_same_tool_for_ever_is_told_so_and_then_stopped(name
     assert statuses(run) == {"x": "done", "bad": "skipped", "y": "done"}
     assert len(model.calls) == STOPPED_FROM
     why = f"it was stopped: it called {name} {STOPPED_FROM} times with the same arguments"
-    assert (run.tasks[1].error, ended(events)["reason"]) == (why, why)
+    assert run.tasks[1].error == ended(events)["reason"]
+    assert str(run.tasks[1].error).startswith(why)
     last = str(model.calls[-1].messages[-1].text)
     assert last.startswith(f"you have called {name} {STOPPED_FROM - 1} times with the same arguments")
 

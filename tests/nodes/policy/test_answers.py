@@ -91,6 +91,12 @@ def test_every_dialect_is_read(raw: object, expected: tuple[str, str, JsonValue]
         ("", "a: '' is not an answer"),
         (None, "a: null is not an answer"),
         (3, "a: 3 is not an answer"),
+        ({}, "{} says nothing; say approve, reject or edit"),
+        (
+            {"decisions": [{"type": "edit", "edited_action": {"name": "delete", "args": {"name": "y"}}}]},
+            "a: it names 'delete', but 'publish' is asked about",
+        ),
+        ([{"type": "edit", "args": {"action": "delete", "args": {"name": "y"}}}], "a: it names 'delete'"),
         ({"type": "edit"}, "a: an edit needs the new arguments"),
         ({"type": "edit", "args": "name=y"}, "a: an edit needs the new arguments"),
         ({"decisions": [{"type": "shrug"}]}, "a: 'shrug' is not an answer"),

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langgraph.store.base import Op, Result
+from langgraph.store.base import Op, PutOp, Result
 from langgraph.store.memory import InMemoryStore
 
 from graph.testing import HeldClock
@@ -55,6 +55,47 @@ async def test_events_at_the_same_time_get_different_numbers() -> None:
 
     assert [event["seq"] for event in heard] == list(range(1, 21))
     assert [event.model_dump(mode="json") for event in await read_events(store, "t")] == heard
+
+
+async def test_what_can_wait_is_written_with_the_next_event_in_one_transaction_or_when_it_is_flushed() -> None:
+    store = InMemoryStore()
+    journal = Journal(store, "t", HeldClock())
+    heard: list[Json] = []
+    journal.writer = heard.append
+    await journal.emit("task_started", phase="executing", task_id="a", data={"iteration": 0})
+    assert (await read_events(store, "t"), heard) == ([], [])
+
+    await journal.emit("task_parked", phase="executing", task_id="a")
+    assert [(event.seq, event.kind) for event in await read_events(store, "t")] == [
+        (1, "task_started"),
+        (2, "task_parked"),
+    ]
+    await journal.emit("task_started", phase="executing", task_id="b", data={"iteration": 0})
+    await journal.flush()
+    assert [event["task_id"] for event in heard] == ["a", "a", "b"]
+
+
+class FailingStore(InMemoryStore):
+    """Fails to write, as long as it is full."""
+
+    is_full = True
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        listed = list(ops)
+        if self.is_full and any(isinstance(op, PutOp) for op in listed):
+            raise OSError("disk full")
+        return await super().abatch(listed)
+
+
+async def test_whoever_tells_what_cannot_be_written_is_told_so_and_no_number_is_lost() -> None:
+    store = FailingStore()
+    journal = Journal(store, "t", HeldClock())
+    told = [journal.emit("task_parked", phase="executing", task_id=f"t{n}") for n in range(3)]
+    failed = await asyncio.gather(*told, return_exceptions=True)
+    assert [str(error) for error in failed] == ["disk full"] * 3
+
+    store.is_full = False
+    assert (await journal.emit("task_parked", phase="executing")).seq == 1
 
 
 async def test_more_events_than_a_page_are_read() -> None:

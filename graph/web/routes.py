@@ -1,0 +1,173 @@
+"""The control room's routes: the page, and below `/api` its runs, their events and the verbs of the facade.
+
+Who may reach them is decided before (`graph.access`). What can be sent and what comes back is in `/api/openapi.json`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from sse_starlette.sse import EventSourceResponse
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ExceptionHandler
+
+from graph.runs import Runs
+from graph.supervisor import Supervisor
+from graph.web.openapi import document
+from graph.web.page import HEADERS, PAGE_FILES, read_file
+from graph.web.problems import Problem, in_one_line, on_error, on_problem, read_body
+from graph.web.verbs import VERBS, Driving, StartBody, Verb
+from graph.web.views import in_full, in_short, needs_human
+from state.errors import BatonError, ThreadDamaged
+
+Body = TypeVar("Body", bound=BaseModel)
+MOST = 200
+"""Runs on a page at most."""
+LOOK_EVERY_S = 0.25
+"""Seconds between two looks for new events of a run: another process may write them."""
+NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class Room:
+    """What the routes work with while the application is up."""
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = runs
+        self.sup = Supervisor(runs)
+        self.driving = Driving(self.sup)
+
+
+@asynccontextmanager
+async def opened_room(app: Starlette, runs: Runs) -> AsyncIterator[None]:
+    """While inside, the application's routes show and drive these runs."""
+    app.state.room = Room(runs)
+    try:
+        yield
+    finally:
+        await app.state.room.driving.close()
+
+
+def _room(request: Request) -> Room:
+    room: Room = request.app.state.room
+    return room
+
+
+async def _list(request: Request) -> Response:
+    """All runs that are open, those that need a human first, and a page of the last ones that have ended."""
+    limit, offset = _number(request, "limit", 50), _number(request, "offset", 0)
+    sup, damaged = _room(request).sup, list[ThreadDamaged]()
+    going = await sup.runs(only_open=True, on_damaged=damaged.append)
+    page = await sup.runs(limit=min(limit, MOST), offset=offset, on_damaged=damaged.append) if limit else []
+    told = {
+        "needs_you": [in_short(run) for run in going if needs_human(run)],
+        "running": [in_short(run) for run in going if not needs_human(run)],
+        "ended": [in_short(run) for run in page if run.has_ended],
+        "next": offset + min(limit, MOST) if limit and len(page) == min(limit, MOST) else None,
+        "damaged": sorted({str(error) for error in damaged}),
+        "now": _room(request).runs.clock.now(),
+    }
+    return JSONResponse(told, headers=NOT_KEPT)
+
+
+async def _show(request: Request) -> Response:
+    room = _room(request)
+    run = await room.sup.view(request.path_params["thread"])
+    return JSONResponse(await in_full(room.runs, run), headers=NOT_KEPT)
+
+
+async def _team(request: Request) -> Response:
+    sup = _room(request).sup
+    members, trust = await sup.team(request.path_params["thread"]), await sup.trust()
+    told = [
+        {
+            **member.model_dump(mode="json"),
+            "trust": trust[member.agent].model_dump(mode="json") if member.agent in trust else None,
+        }
+        for member in members
+    ]
+    return JSONResponse({"team": told}, headers=NOT_KEPT)
+
+
+async def _plan(request: Request) -> Response:
+    return JSONResponse(await _room(request).sup.plan(request.path_params["thread"]), headers=NOT_KEPT)
+
+
+async def _events(request: Request) -> Response:
+    """Events after the last one that the client has, and then as they happen."""
+    room, thread_id = _room(request), request.path_params["thread"]
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else _number(request, "after", 0)
+    await room.runs.position(thread_id)  # refuses a thread that is not there
+
+    async def told() -> AsyncIterator[dict[str, str]]:
+        seq = after
+        while True:
+            for event in await room.runs.events(thread_id, seq):
+                seq = event.seq
+                yield {"id": str(seq), "data": event.model_dump_json()}
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    return EventSourceResponse(told(), headers=NOT_KEPT, ping=15)
+
+
+async def _start(request: Request) -> Response:
+    thread_id = await _room(request).driving.start(_fitted(StartBody, await read_body(request)))
+    return JSONResponse({"thread_id": thread_id}, 202, headers=NOT_KEPT)
+
+
+def _does(verb: Verb) -> Callable[[Request], Awaitable[Response]]:
+    async def do(request: Request) -> Response:
+        room, thread_id = _room(request), request.path_params["thread"]
+        await room.driving.do(verb, thread_id, _fitted(verb.body, await read_body(request)))
+        return JSONResponse({"thread_id": thread_id}, 202, headers=NOT_KEPT)
+
+    return do
+
+
+def _fitted(model: type[Body], given: object) -> Body:
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise Problem(422, in_one_line(error)) from error
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    given = request.query_params.get(name, str(default))
+    if not (given.isascii() and given.isdigit() and len(given) < 11):
+        raise Problem(422, f"{name} is {given[:40]!r}; give a whole number, 0 or more")
+    return int(given)
+
+
+async def _document(_: Request) -> Response:
+    return JSONResponse(document(version("baton")), headers=NOT_KEPT)
+
+
+def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def file(_: Request) -> Response:
+        media, text = PAGE_FILES[name], await asyncio.to_thread(read_file, name)
+        return Response(text, media_type=media, headers=HEADERS)
+
+    return file
+
+
+ROUTES = [
+    Route("/", _file("index.html")),
+    *(Route(f"/room/{name}", _file(name)) for name in PAGE_FILES if name != "index.html"),
+    Route("/api/openapi.json", _document),
+    Route("/api/runs", _list),
+    Route("/api/runs", _start, methods=["POST"]),
+    Route("/api/runs/{thread}", _show),
+    Route("/api/runs/{thread}/team", _team),
+    Route("/api/runs/{thread}/plan", _plan),
+    Route("/api/runs/{thread}/events", _events),
+    *(Route(f"/api/runs/{{thread}}/{name}", _does(verb), methods=["POST"]) for name, verb in VERBS.items()),
+]
+HANDLERS: dict[type[Exception], ExceptionHandler] = {HTTPException: on_problem, BatonError: on_error}
+"""What becomes of errors, for `exception_handlers` of the application."""

@@ -1,0 +1,104 @@
+"""What is said in a thread about a run, in plain words: the plan, how far it is, what is asked, what was decided."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from state.approval import POLICY, Approval, Decision
+from state.record import FINAL, TaskRecord
+from state.text import counted
+
+LONGEST_TITLE = 90
+"""Characters of a title or of a task in a line."""
+MOST_LISTED = 40
+"""Tasks of a plan that are listed."""
+OBJECTS = ("name", "path", "file", "filename", "title", "to", "recipient", "subject", "url", "query")
+"""Arguments that say best what an action is done to, the first that there is."""
+HOW_TO_ANSWER = "Answer with “yes”, or with “no, because …”."
+HOW_TO_ANSWER_EACH = "Answer each where your page shows it, or by `baton answer`."
+_DECIDED = {"approve": "Approved", "reject": "Rejected", "edit": "Approved with changes"}
+
+
+def title_of(question: Approval) -> str:
+    """What is asked, as somebody would ask it: `Publish launch.md?`."""
+    match question.subject:
+        case "plan":
+            tasks = question.args.get("tasks")
+            return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
+        case "task":
+            return f"Let {question.agent} begin: {shortened(str(question.args.get('description', question.task_id)))}?"
+        case "result":
+            return f"Does what {question.agent} delivered for {question.task_id} count?"
+        case "escalation":
+            return f"{question.agent} could not finish {question.task_id}: what shall become of it?"
+        case "action":
+            return f"{_spoken(question.action)}{_object(question.args)}?"
+
+
+def asked(question: Approval) -> str:
+    """What is asked, why, how risky that is and until when it can be answered, in two plain lines."""
+    until = f" Until {at(question.expires_at)}." if question.expires_at else ""
+    return f"{title_of(question)}\nWhy: {question.reason.rstrip('.')}. Risk: {question.risk}.{until}"
+
+
+def questions_text(questions: Sequence[Approval]) -> str:
+    """Every open question, and how to answer."""
+    parts = ["\n\n".join(filter(None, [asked(one), one.description])) for one in questions]
+    how = HOW_TO_ANSWER if len(questions) == 1 else HOW_TO_ANSWER_EACH
+    return "\n\n".join([*parts, how])
+
+
+def decided(decision: Decision) -> str:
+    """Who decided what."""
+    who = "the policy" if decision.by == POLICY else decision.by
+    said = f": {decision.message}" if decision.message else ""
+    return f"{_DECIDED[decision.type]} by {who}{said}"
+
+
+def plan_list(records: Sequence[TaskRecord]) -> str:
+    """The plan as a numbered list, with who does what where that is known."""
+    lines = [
+        f"{number}. {shortened(record.task.description)}" + (f" ({record.agent})" if record.agent else "")
+        for number, record in enumerate(records[:MOST_LISTED], 1)
+    ]
+    more = [f"… and {len(records) - MOST_LISTED} more"] if len(records) > MOST_LISTED else []
+    return "\n".join(["The plan:", "", *lines, *more])
+
+
+def progress(records: Sequence[TaskRecord], waits_for: Sequence[Approval] = ()) -> str:
+    """How far it is, in a line."""
+    ended = [record.id for record in records if record.status in FINAL]
+    waits = f" · waits for you: {counted(len(waits_for), 'open question')}" if waits_for else ""
+    return progress_line({record.id: record for record in records}, ended, ()) + waits
+
+
+def progress_line(records: Mapping[str, TaskRecord], ended: Collection[str], at_work: Collection[str]) -> str:
+    """How many tasks of how many have ended, and who is at what."""
+    doing = [f"{records[one].agent}: {shortened(records[one].task.description)}" for one in at_work if one in records]
+    return " · ".join([f"{len(ended)} of {len(records)} done", *doing[:2]])
+
+
+def shortened(text: str) -> str:
+    """The text as one line, its beginning where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+def at(moment: float) -> str:
+    """A time in seconds since the epoch, as people write it."""
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _spoken(action: str) -> str:
+    words = " ".join(action.replace("_", " ").replace("-", " ").split())
+    return words[:1].upper() + words[1:]
+
+
+def _object(args: Mapping[str, JsonValue]) -> str:
+    named = [args[key] for key in OBJECTS if key in args]
+    short = [
+        one for one in (*named, *args.values()) if isinstance(one, str | int | float) and not isinstance(one, bool)
+    ]
+    lines = [str(one) for one in short if str(one).strip() and "\n" not in str(one) and len(str(one)) <= LONGEST_TITLE]
+    return f" {lines[0]}" if lines else ""

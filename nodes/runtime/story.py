@@ -1,0 +1,139 @@
+"""The story of a run in its thread: a few short AI messages with stable ids, each replaced in place as things change.
+
+What the thread is to say follows from the state alone (`nodes.policy.wording`), so it is told after every node, and a
+fork, an edit or a thread of a version before is told alike. A question is an AI message with a tool call in front of
+the interrupt, of the same name and arguments: pages that draw questions on tool calls show it; its answer closes the
+call. While tasks are at work nothing of the state can change: then lines are added to the message that tells how far
+it is (`live`), for whoever streams messages; at the end of the step one line stands in their place.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from functools import wraps
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolCall, ToolMessage
+from langgraph.graph.message import push_message
+from langgraph.runtime import Runtime
+
+from nodes.policy.approvals import open_questions
+from nodes.policy.wording import decided, plan_list, progress, progress_line, questions_text
+from nodes.runtime.context import Node
+from nodes.runtime.nesting import OuterRun
+from state.approval import Approval, Decision
+from state.channels import RunState, is_over, records_of
+from state.record import FINAL, TaskRecord
+from state.supervisor import SupervisorState, Update
+
+NAME = "baton"
+"""The name of the messages."""
+
+
+def said(state: RunState, part: str, text: str, **more: Any) -> AIMessage:
+    """A message of the run's story; `part` tells it from the others."""
+    return AIMessage(text, id=f"{state.get('story') or NAME}-{part}", name=NAME, **more)
+
+
+def is_story(message: AnyMessage) -> bool:
+    """Whether a message only tells of a run on its way: it is neither a request nor what came of one."""
+    return message.type == "tool" or (message.name == NAME and not str(message.id).endswith("-report"))
+
+
+def told(node: Node) -> Node:
+    """The node, and after it what has changed in the story. A supervisor that works for another has none."""
+
+    @wraps(node)
+    async def telling(state: SupervisorState, runtime: Runtime[None]) -> Any:
+        update = await node(state, runtime)
+        if isinstance(cast(object, runtime.context), OuterRun):
+            return update
+        return {**update, "messages": _with_story(state, update)}
+
+    return telling
+
+
+def _with_story(state: SupervisorState, update: Update) -> list[AnyMessage]:
+    """The messages of the update, with those of the story that are new or changed."""
+    added: list[AnyMessage] = list(update.get("messages") or [])
+    after: SupervisorState = {**state, **update}  # type: ignore[typeddict-item]
+    now = [*(state.get("messages") or []), *added]
+    records = records_of(after)
+    if not after.get("goal"):
+        return added
+    questions = [] if is_over(after) else open_questions(after)
+    parts = _questions(after, now, questions)
+    if len(records) > 1:
+        parts = [
+            said(after, "plan", plan_list(records)),
+            *([said(after, "progress", progress(records, questions))] if after.get("phase") != "decomposing" else []),
+            *parts,
+        ]
+    known = {message.id: message for message in now}
+    changed = [one for one in parts if not _is_same(one, known.get(one.id))]
+    report = [one for one in added if one.id == f"{after.get('story') or NAME}-report"]
+    return [*(one for one in added if one not in report), *changed, *report]
+
+
+def _is_same(one: AnyMessage, other: AnyMessage | None) -> bool:
+    return other is not None and one.content == other.content and _calls(one) == _calls(other)
+
+
+def _calls(message: AnyMessage) -> list[str]:
+    return [str(call["id"]) for call in message.tool_calls] if isinstance(message, AIMessage) else []
+
+
+def _questions(state: SupervisorState, now: Sequence[AnyMessage], questions: Sequence[Approval]) -> list[AnyMessage]:
+    """What closes the tool calls of questions that were answered, and the message with those that are open.
+
+    That one is the last of the thread, as pages expect: behind a note, everything that is open is asked again.
+    """
+    ask = f"{state.get('story') or NAME}-ask-"
+    closed = {message.tool_call_id for message in now if isinstance(message, ToolMessage)}
+    asking = [one for one in now if isinstance(one, AIMessage) and str(one.id).startswith(ask)]
+    is_open, parts, waiting = {one.id for one in questions}, list[AnyMessage](), list[ToolCall]()
+    for call in (call for message in asking for call in message.tool_calls if call["id"] not in closed):
+        decision = (state.get("decisions") or {}).get(_question(call))
+        if decision:
+            parts.append(_closing(call, decided(Decision.model_validate(decision))))
+        elif _question(call) in is_open:
+            waiting.append(call)
+        else:
+            parts.append(_closing(call, "It is not asked any more."))
+    has_note = bool(asking) and any(one.type == "human" for one in now[list(now).index(asking[-1]) + 1 :])
+    if not questions or (not has_note and sorted(is_open) == sorted(map(_question, waiting))):
+        return parts
+    number = len(asking)
+    calls = [{"name": one.action, "args": one.args, "id": f"{ask}{number}/{one.id}"} for one in questions]
+    again = [_closing(call, "It is asked again below.") for call in waiting]
+    return [*parts, *again, said(state, f"ask-{number}", questions_text(questions), tool_calls=calls)]
+
+
+def _question(call: ToolCall) -> str:
+    """The id of the question that a call shows."""
+    return str(call["id"]).partition("/")[2]
+
+
+def _closing(call: ToolCall, text: str) -> ToolMessage:
+    return ToolMessage(text, tool_call_id=str(call["id"]), name=call["name"], id=f"{call['id']}-answer")
+
+
+def live(state: RunState, records: Mapping[str, TaskRecord], writer: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The writer of a node's events, which also tells whoever streams messages what is being done."""
+    context, key = copy_context(), f"{state.get('story') or NAME}-progress"
+    at_work: list[str] = []
+    ended = {one for one, record in records.items() if record.status in FINAL}
+
+    def write(event: Any) -> None:
+        writer(event)
+        kind, task = event.get("kind"), str(event.get("task_id") or "")
+        if kind not in ("task_started", "task_finished") or len(records) < 2:
+            return
+        if kind == "task_started":
+            at_work.append(task)
+        else:
+            at_work[:] = [one for one in at_work if one != task]
+            ended.add(task)
+        line = f"\n\n{progress_line(records, ended, at_work)}"
+        context.run(push_message, AIMessageChunk(content=line, id=key, name=NAME), state_key=None)
+
+    return write

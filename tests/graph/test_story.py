@@ -1,0 +1,132 @@
+"""What the thread of a run tells: the plan, how far it is, what is asked and what was decided, then the report."""
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.types import Command
+
+from nodes.llm.scripted import ScriptedModel
+from state.agent import AgentSpec, Brief
+from tests.graph.test_app import THREAD, asks, graph_of, invoke
+from tests.runs import agent, plan
+
+
+async def publishes(brief: Brief, desk: Any) -> str:
+    said = await desk.ask("publish", {"name": "launch.md", "body": "# Launch\n\nOn Monday."}, risk="high")
+    return f"{said.type}: {said.message}"
+
+
+def story(messages: list[AnyMessage]) -> list[str]:
+    """The part that each message of a run is, by its id."""
+    return [str(one.id).rpartition("-")[2] if one.name == "baton" else one.type for one in messages]
+
+
+async def test_a_run_tells_its_plan_how_far_it_is_what_it_asks_who_decided_and_its_report() -> None:
+    graph = graph_of(agent(), agent(publishes, name="bo", role="writer"))
+    asked = await invoke(graph, {"query": "Q", "plan": plan("a", {"id": "b", "role": "writer"})})
+    _, told, line, question = asked["messages"]
+    ended = await invoke(graph, Command(resume={"type": "approve", "by": "ana"}))
+
+    assert told.text.splitlines()[2:] == ["1. Do a. (ada)", "2. Do b. (bo)"]
+    assert line.text == "1 of 2 done · waits for you: 1 open question"
+    assert question.text.startswith("Publish launch.md?\nWhy: bo asks before it does this. Risk: high. Until 20")
+    assert question.text.endswith("Answer with “yes”, or with “no, because …”.")
+    (call,), (request,) = question.tool_calls, asked["__interrupt__"][0].value["action_requests"]
+    assert (call["name"], call["args"]) == (request["name"], request["args"])
+    assert request["description"].startswith("Publish launch.md?")
+    assert story(ended["messages"]) == ["human", "plan", "progress", "0", "tool", "report"]
+    assert [one.id for one in ended["messages"][:4]] == [one.id for one in asked["messages"]]
+    assert ended["messages"][2].text == "2 of 2 done"
+    closing = ended["messages"][4]
+    assert isinstance(closing, ToolMessage)
+    assert (closing.tool_call_id, closing.text) == (call["id"], "Approved by ana")
+    assert ended["messages"][-1].text == ended["report"]
+
+
+async def test_the_next_run_on_the_thread_tells_a_story_of_its_own() -> None:
+    graph = graph_of()
+    await invoke(graph, {"query": "One", "plan": plan("a", "b")})
+    out = await invoke(graph, {"query": "Two", "plan": plan("c", "d")})
+
+    assert story(out["messages"]) == ["human", "plan", "progress", "report"] * 2
+    assert len({one.id for one in out["messages"]}) == len(out["messages"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "result"),
+    [
+        ("yes", "approve: "),
+        ("Approve!", "approve: "),
+        ("No, because it is not finished", "reject: because it is not finished"),
+        ("no because of Monday", "reject: because of Monday"),
+    ],
+)
+async def test_a_typed_yes_or_no_answers_the_one_open_question_and_says_so(typed: str, result: str) -> None:
+    graph = graph_of(agent(publishes))
+    await invoke(graph, {"query": "Q", "plan": plan("a")})
+    out = await invoke(graph, {"messages": [HumanMessage(typed)]})
+
+    assert out["phase"] == "complete"
+    assert out["tasks"][0]["outcome"]["result"] == result
+    texts = [one.text for one in out["messages"]]
+    said = "Approved" if result.startswith("approve") else "Rejected"
+    assert [text for text in texts if text.startswith(f"Taken as the answer to “Publish launch.md?” {said} by human")]
+
+
+@pytest.mark.parametrize("typed", ["no need to hurry", "yes but change the title", "go", "mind the budget"])
+async def test_anything_else_is_a_note_and_what_is_open_is_asked_again(typed: str) -> None:
+    graph = graph_of(agent(publishes))
+    first = await invoke(graph, {"query": "Q", "plan": plan("a")})
+    handled = ToolMessage("Successfully handled tool call.", tool_call_id=first["messages"][-1].tool_calls[0]["id"])
+    out = await invoke(graph, {"messages": [handled, HumanMessage(typed)]})  # as Agent Chat UI sends it
+    values = (await graph.aget_state(THREAD)).values
+
+    assert values["notes"] == [typed]
+    assert [one for one in out["messages"] if "passed on as a note" in one.text]
+    assert out["messages"][-1].text.startswith("Publish launch.md?")
+    calls = [call["id"] for one in out["messages"] if isinstance(one, AIMessage) for call in one.tool_calls]
+    closed = [one.tool_call_id for one in out["messages"] if isinstance(one, ToolMessage)]
+    assert closed == calls[:-1]
+    again = await invoke(graph, {"messages": [HumanMessage("yes")]})
+    assert again["phase"] == "complete"
+
+
+async def test_a_typed_yes_answers_none_of_two_questions_and_not_the_next_one_later() -> None:
+    graph = graph_of(agent(asks))
+    await invoke(graph, {"query": "Q", "plan": plan("a", "b")})
+    out = await invoke(graph, {"messages": [HumanMessage("yes")]})
+    assert [one["outcome"]["status"] for one in out["tasks"]] == ["parked", "parked"]
+    (waiting,) = out["__interrupt__"]
+    out = await invoke(graph, Command(resume={waiting.value["approvals"][0]["id"]: "yes"}))
+
+    assert [one["status"] for one in out["tasks"]] == ["done", "parked"]
+    assert len(out["__interrupt__"][0].value["approvals"]) == 1
+
+
+async def test_who_streams_messages_hears_who_is_at_work_and_no_agent_for_the_assistant() -> None:
+    async def speak(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [await ScriptedModel(["The graph's own words."]).ainvoke(state["messages"])]}
+
+    inner: Any = StateGraph(MessagesState).add_node(speak).add_edge(START, "speak").add_edge("speak", END).compile()
+    team = [
+        AgentSpec(name="ada", role="generalist"),
+        AgentSpec(name="gus", role="graph", run=inner),
+    ]
+    graph = graph_of(*team, model=ScriptedModel(["The worker's own words."]))
+    config: RunnableConfig = THREAD
+    given: Any = {"query": "Q", "plan": plan("a", {"id": "b", "role": "graph"})}
+    streamed = [
+        part[0]
+        async for _, part in graph.astream(given, config, stream_mode="messages", subgraphs=True)
+        if isinstance(part[0], AIMessage)
+    ]
+    told = (await graph.aget_state(config)).values
+
+    assert {one.name for one in streamed} == {"baton"}
+    lines = "".join(one.text for one in streamed if str(one.id).endswith("-progress"))
+    assert "0 of 2 done · ada: Do a." in lines
+    assert "2 of 2 done" in lines
+    assert told["messages"][-1].text == told["report"]

@@ -1,0 +1,244 @@
+"""The control room over HTTP: runs, their events, and every verb, in process on real databases."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from graph.supervisor import Supervisor
+from graph.web.problems import MOST_BYTES
+from graph.web.routes import HANDLERS, ROUTES, opened_room
+from graph.web.verbs import VERBS
+from nodes.policy.timeline import Timeline
+from nodes.runtime.clock import SystemClock
+from state.agent import AgentSpec, Brief
+from state.run import Run
+from tests.runs import agent, opened, plan
+
+Client = httpx.AsyncClient
+
+
+@asynccontextmanager
+async def room(*team: AgentSpec, **policy: Any) -> AsyncIterator[tuple[Client, Supervisor]]:
+    """A client of the room, and the facade on the same runs."""
+    async with opened(*team, clock=SystemClock(), **policy) as sup:
+        app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
+        async with opened_room(app, sup._runs):
+            transport = httpx.ASGITransport(app=app)
+            async with Client(transport=transport, base_url="http://127.0.0.1") as client:
+                yield client, sup
+
+
+async def told(client: Client, path: str, code: int = 200) -> Any:
+    done = await client.get(f"/api/{path}")
+    assert done.status_code == code, done.text
+    return done.json()
+
+
+async def does(client: Client, path: str, code: int = 202, **body: Any) -> Any:
+    done = await client.post(f"/api/{path}", json=body)
+    assert done.status_code == code, done.text
+    return done.json()
+
+
+async def until(client: Client, thread: str, status: str) -> dict[str, Any]:
+    """The run once it stands so; it is driven behind the requests."""
+    for _ in range(600):
+        view = await told(client, f"runs/{thread}")
+        if view["run"]["status"] == status:
+            return dict(view)
+        await asyncio.sleep(0.01)
+    pytest.fail(f"it is {view['run']['status']}, not {status}: {view['run']}")
+
+
+async def asks(brief: Brief, desk: Any) -> str:
+    if brief.task.id == "a":
+        answer = await desk.ask("launch", {"name": "one"}, risk="high")
+        return f"{answer.type} {(answer.args or {}).get('name', '')}"
+    return f"{brief.task.id} is done"
+
+
+async def test_a_run_is_started_answered_with_an_edit_and_read_over_http() -> None:
+    async with room(agent(asks)) as (client, _):
+        thread = (await does(client, "runs", query="Q", plan=plan("a", "b <- a")))["thread_id"]
+        waiting = await until(client, thread, "waiting")
+        listed = await told(client, "runs")
+        (question,) = waiting["run"]["approvals"]
+        answers = {question["id"]: {"type": "edit", "args": {"name": "two"}}}
+        await does(client, f"runs/{thread}/answer", answers=answers, by="ana")
+        done = await until(client, thread, "complete")
+        after = await told(client, "runs")
+        again = await does(client, f"runs/{thread}/answer", 422, answers=answers)
+
+    assert [one["thread_id"] for one in listed["needs_you"]] == [thread]
+    assert (listed["needs_you"][0]["questions"][0]["action"], listed["ended"]) == ("launch", [])
+    assert [one["thread_id"] for one in after["ended"]] == [thread]
+    assert after["needs_you"] == after["running"] == []
+    assert [task["result"] for task in done["run"]["tasks"]] == ["edit two", "b is done"]
+    answered = next(entry for entry in done["audit"]["entries"] if entry["kind"] == "answered")
+    assert (answered["by"], answered["door"], done["audit"]["broken"]) == ("ana", "server", "")
+    assert again["detail"] == "a.0.q1 was answered before: ana said edit; the first answer stands"
+    line = Timeline.model_validate(done["timeline"]).tasks
+    assert [part.kind for part in line["a"].segments if part.kind in ("work", "park")] == ["work", "park", "work"]
+    assert line["b"].segments[0].kind == "wait"
+
+
+async def test_a_run_is_paused_taken_over_handed_back_with_a_result_and_a_plan_and_gets_a_recruit() -> None:
+    began, free = asyncio.Event(), asyncio.Event()
+
+    async def works(brief: Brief, desk: Any) -> str:
+        if brief.task.id == "a":
+            began.set()
+            while not free.is_set():
+                await desk.pause_point()
+                await asyncio.sleep(0.01)
+        return f"{brief.task.id} is done"
+
+    async with room(agent(works)) as (client, _):
+        thread = (await does(client, "runs", query="Q", plan=plan("a", "b <- a")))["thread_id"]
+        await began.wait()
+        await does(client, f"runs/{thread}/mail", to="ada", text="Look twice.", by="ana")
+        await does(client, f"runs/{thread}/pause", reason="wait", by="ana")
+        await until(client, thread, "paused")
+        await does(client, f"runs/{thread}/takeover", by="ana")
+        held = await until(client, thread, "handed_over")
+        refused = await does(client, f"runs/{thread}/hand-back", 422, results={"nobody": "x"})
+        free.set()
+        new = plan("a", "b <- a", "c <- b")
+        await does(client, f"runs/{thread}/hand-back", results={"a": "By hand."}, plan=new, by="ana")
+        done = await until(client, thread, "complete")
+
+    assert "nobody" in refused["detail"]
+    assert held["run"]["hint"] == ["hand-back", "cancel"]
+    assert [task["result"] for task in done["run"]["tasks"]] == ["By hand.", "b is done", "c is done"]
+    steered = [entry["action"] for entry in done["audit"]["entries"] if entry["kind"] == "steered"]
+    assert steered == ["mail", "pause", "takeover", "hand_back"]
+    assert "hold" in [part["kind"] for part in done["timeline"]["tasks"]["a"]["segments"]]
+
+
+async def test_a_run_that_is_cancelled_says_so() -> None:
+    async with room(agent(asks)) as (client, sup):
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        await does(client, "runs/t/cancel", reason="enough", rollback=True, by="ana")
+        done = await until(client, "t", "cancelled")
+        refused = await does(client, "runs/t/pause", 422)
+
+    assert done["run"]["hint"] == []
+    assert refused["detail"] == "thread t has ended (cancelled); nothing can be changed any more"
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "code"),
+    [
+        ("runs/nobody/pause", b"{}", 404),
+        ("runs/nobody/start", b"{}", 404),
+        ("runs", b"{", 400),
+        ("runs", b"[]", 422),
+        ("runs", b'{"query": NaN}', 400),
+        ("runs", b"[" * 100_000, 400),
+        ("runs", b'{"query": ""}', 422),
+        ("runs", b'{"query": "Q", "door": "x"}', 422),
+        ("runs", b'{"query": "Q", "plan": {"tasks": []}}', 422),
+        ("runs", b'{"query": "Q", "sources": ["nowhere.md"]}', 422),
+        ("runs", b" " * (MOST_BYTES + 1), 413),
+    ],
+    ids=range(11),
+)
+async def test_what_cannot_be_used_is_a_problem_in_one_line_and_starts_nothing(
+    path: str, sent: bytes, code: int
+) -> None:
+    async with room() as (client, sup):
+        done = await client.post(f"/api/{path}", content=sent, headers={"Content-Type": "application/json"})
+        left = await sup.runs()
+
+    assert (done.status_code, left) == (code, [])
+    assert done.headers["content-type"] == "application/problem+json"
+    assert done.json()["status"] == code
+    assert "\n" not in done.json()["detail"]
+
+
+async def test_what_a_form_of_another_page_can_send_is_refused() -> None:
+    async with room() as (client, sup):
+        codes = [
+            (await client.post("/api/runs", content=b'{"query": "Q"}', headers={"Content-Type": kind})).status_code
+            for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "")
+        ]
+        left = await sup.runs()
+
+    assert (codes, left) == ([415] * 4, [])
+
+
+async def test_runs_that_have_ended_come_by_page() -> None:
+    async with room() as (client, sup):
+        for name in "abc":
+            await sup.start("Q", thread_id=name, plan=plan("a"))
+        first = await told(client, "runs?limit=2")
+        rest = await told(client, f"runs?limit=2&offset={first['next']}")
+        wrong = await told(client, "runs?limit=-1", 422)
+
+    pages = [[one["thread_id"] for one in page["ended"]] for page in (first, rest)]
+    assert ([len(page) for page in pages], sorted([*pages[0], *pages[1]])) == ([2, 1], ["a", "b", "c"])
+    assert (rest["next"], wrong["status"]) == (None, 422)
+
+
+async def test_events_go_on_after_the_last_one_that_the_client_has() -> None:
+    async def lines(path: str, wanted: int, **headers: str) -> list[dict[str, Any]]:
+        """The first events of a stream; the client then leaves."""
+        found: list[dict[str, Any]] = []
+        sent: list[bytes] = []
+        enough = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            if not sent:
+                sent.append(b"")
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await enough.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent_lines = message.get("body", b"").decode().splitlines()
+            found.extend(json.loads(line.removeprefix("data: ")) for line in sent_lines if line.startswith("data: "))
+            if len(found) >= wanted:
+                enough.set()
+
+        raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+        path, _, query = path.partition("?")
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": raw}
+        await app(scope, receive, send)
+        return found
+
+    async with opened() as sup:
+        run: Run = await sup.start("Q", thread_id="t", plan=plan("a"))
+        app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
+        async with opened_room(app, sup._runs):
+            everything = [event.seq for event in await sup.events("t")]
+            whole = await lines("/api/runs/t/events", len(everything))
+            rest = await lines("/api/runs/t/events?after=1", len(everything) - 3, last_event_id="3")
+
+    assert run.status == "complete"
+    assert [event["seq"] for event in whole] == everything
+    assert [event["seq"] for event in rest] == everything[3:]
+
+
+async def test_the_document_names_every_route_and_the_page_comes_with_a_strict_policy() -> None:
+    async with room() as (client, _):
+        document = await told(client, "openapi.json")
+        page = await client.get("/")
+
+    served = {
+        (path, method.lower())
+        for route in ROUTES
+        if (path := route.path).startswith("/api/runs")
+        for method in (route.methods or ())
+    }
+    named = {(path, method) for path, methods in document["paths"].items() for method in methods}
+    assert named == {one for one in served if one[1] != "head"}
+    assert {f"/api/runs/{{thread}}/{verb}" for verb in VERBS} <= document["paths"].keys()
+    assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+    assert "<script>" not in page.text
+    assert "style=" not in page.text
