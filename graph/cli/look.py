@@ -142,6 +142,8 @@ def _show(run: Run, db: Address | None) -> None:
     console.print(Text(f"request: {one_line(run.query, 300)}"))
     mode = f", mode {run.mode.name}: {one_line(run.mode.reason)}" if run.mode else ""
     console.print(Text(f"phase: {run.phase}, round {run.iteration + 1}, model {run.model or 'unknown'}{mode}"))
+    if run.advice:
+        console.print(Text(f"learned: {one_line(run.advice.said, 400)}"))
     if run.error:
         console.print(Text(f"error: {one_line(run.error)}", style="red"))
     if run.waits_for != "model" and (why := why_it_stands(run)):  # that one is the error above
