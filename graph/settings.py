@@ -54,6 +54,8 @@ class Settings(BaseSettings):
     """Pages that may use the server besides Studio's and this machine's, as `https://name:port`, and by these names."""
     source_roots: Annotated[list[Path], NoDecode] = [Path()]
     """Folders that clients of the server may name sources in, between spaces or commas: by default the working one."""
+    sources: Annotated[list[Path], NoDecode] = []
+    """What the server's runs may read where a client names no sources, in its folders for them (`source_roots`)."""
     audit_key: SecretStr | None = None
     """Seals the audit log: nobody without it can write the log anew. Keep it where the database is not."""
     audit_head: SecretStr = SecretStr("")
@@ -70,7 +72,7 @@ class Settings(BaseSettings):
             raise ValueError(f"{wrong[0]!r} is not an origin; give it as https://name or http://name:port")
         return value
 
-    @field_validator("notify", "notify_next", "origins", "source_roots", mode="before")
+    @field_validator("notify", "notify_next", "origins", "source_roots", "sources", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return [url for url in re.split(r"[\s,]+", value) if url] if isinstance(value, str) else value
