@@ -182,7 +182,9 @@ async def test_a_follow_up_is_no_new_request_of_its_kind() -> None:
 async def test_work_moves_away_from_an_agent_that_keeps_failing_at_its_kind_and_the_scores_say_why() -> None:
     broken, sound, clock = Workers(), Workers(), HeldClock()
     broken.is_broken = True
-    task = {"tasks": [{"id": "a", "description": "Count it.", "role": "nobody", "kind": "analysis"}]}
+    task: dict[str, JsonValue] = {
+        "tasks": [{"id": "a", "description": "Count it.", "role": "nobody", "kind": "analysis"}]
+    }
     team = [
         agent(broken, name="weak", role="one", skills={"kinds": {"analysis": 0.9}}),
         agent(sound, name="next", role="two", skills={"kinds": {"analysis": 0.8}}),
