@@ -6,6 +6,7 @@ from nodes.policy import routing
 from nodes.policy.phases import is_routed
 from nodes.policy.routing import marks_of
 from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.episodes import earned
 from nodes.runtime.services import Services
 from state.channels import dumped, records_of
 from state.errors import TeamInvalid
@@ -25,7 +26,7 @@ def make_route(services: Services) -> Node:
         records = records_of(state)
         todo = [record.task for record in records if not record.route]
         members = {record.agent for record in records if record.agent}
-        found = iter(routing.routes(todo, team, members, run.policy.max_team_size))
+        found = iter(routing.routes(todo, team, members, run.policy.max_team_size, await earned(run)))
         routed = [record if record.route else marked(record, next(found), services, run) for record in records]
         if not is_routed(routed):
             raise TeamInvalid("a task has nobody to do it; give a team with at least one agent")

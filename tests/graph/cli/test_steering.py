@@ -1,5 +1,7 @@
 """Steering a run from the command line, and reading its log."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.graph.cli.conftest import Baton, Said
@@ -51,6 +53,26 @@ def test_a_recruit_of_a_human_is_done_and_its_result_is_reported(baton: Baton) -
     assert "95 mg" in tasks["ana.r1"]["result"]
     members = {member["name"]: member for member in baton("team", "t", "--json").lines[0]}
     assert members["researcher"]["tasks"] == ["find", "ana.r1"]
+
+
+def test_a_task_waits_for_the_recruit_that_a_human_asks_for_it(baton: Baton, tea: str, tmp_path: Path) -> None:
+    plan = tmp_path / "later.yaml"
+    plan.write_text(
+        "tasks:\n- {id: find, description: Find the caffeine of green tea, role: researcher, kind: research}\n"
+        "- {id: tell, description: Publish it, role: publisher, kind: action, action: publish, depends_on: [find]}\n"
+        "- {id: after, description: Put the results together, role: writer, kind: writing, depends_on: [tell]}\n"
+    )
+    baton("run", "How much caffeine?", "--sources", tea, "--plan", str(plan), "--thread", "t")
+    wanted = ("recruit", "t", "--role", "researcher", "--task", "Find the caffeine of coffee", "--by", "ana", "--for")
+
+    assert "there is no task 'nowhere' to wait for it; there are find, tell, after" in baton(*wanted, "nowhere").err
+    assert "task tell has begun, and cannot wait for it any more" in baton(*wanted, "tell").err
+    assert baton(*wanted, "after").code == 3
+    [asked] = baton("inbox", "t", "--json").lines[0]
+    baton("answer", "t", asked["id"], "approve")
+    results = {task["id"]: task["result"] for task in baton("status", "t", "--json").lines[-1]["tasks"]}
+    assert "95 mg" in results["ana.r1"]
+    assert "95 mg" in results["after"]
 
 
 @pytest.mark.usefixtures("waiting")
