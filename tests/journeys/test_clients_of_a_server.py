@@ -259,15 +259,13 @@ async def test_what_an_assistant_sets_holds_for_its_runs_within_the_servers_poli
     await client.runs.wait(thread_id, made, input={"query": "How much caffeine has tea?"})
     terms = (await client.threads.get_state(thread_id))["values"]["terms"]  # type: ignore[call-overload]
     schema: Any = (await client.assistants.get_schemas(made))["context_schema"]
-    wrong = (await client.assistants.create("supervisor", context={"oversigt": "auto"}))["assistant_id"]
-    other = (await client.threads.create())["thread_id"]
-    parts = [part async for part in client.runs.stream(other, wrong, input={"query": "Tea?"})]
-    errors = [part.data["message"] for part in parts if part.event == "error"]
-    assert errors, parts
+    wrong = await refused(client.assistants.create("supervisor", context={"oversigt": "auto"}))
+    changed = await refused(client.assistants.update(made, context={"max_parallel": 0}))
 
     assert [one["id"] for one in (await asked(client, thread_id))["approvals"]] == ["plan.0"]
     assert (terms["policy"]["oversight"], terms["policy"]["token_budget"]) == ("in_command", 5000)
     assert terms["policy"]["max_parallel"] == 10
     assert [source.rpartition("/")[2] for source in terms["sources"]] == ["notes.md"]
     assert schema["properties"]["oversight"]["description"] == "How closely a human watches."
-    assert errors[0].startswith("an assistant cannot set 'oversigt'; it can set oversight, ")
+    assert "an assistant cannot set 'oversigt'; it can set oversight, " in wrong
+    assert "max_parallel: Input should be greater than or equal to 1" in changed
