@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from graph.sqlite.database import SqliteDatabase
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
@@ -161,9 +162,11 @@ async def test_with_learning_off_nothing_is_remembered_and_nothing_looked_up() -
     await market_analysed(work)
     asked: list[str] = []
     async with opened(agent(work), model=ScriptedModel([OTHER]), db=DB, learning="off") as sup:
-        sup._runs.database.connection.sqlite.set_trace_callback(asked.append)
+        database = sup._runs.database
+        assert isinstance(database, SqliteDatabase)
+        database.connection.sqlite.set_trace_callback(asked.append)
         run = await sup.start("Analyze the RPA market")
-        sup._runs.database.connection.sqlite.set_trace_callback(None)
+        database.connection.sqlite.set_trace_callback(None)
 
     assert run.advice is None
     assert not [statement for statement in asked if "episodes" in statement]
