@@ -157,7 +157,7 @@ async def _writes_to_the_store(ctx: Auth.types.AuthContext, value: Any) -> None:
         _refuse(f"the namespace {'.'.join(namespace) or '()'} is Baton's own: clients may read it, not write it")
 
 
-@auth.on.assistants.create
+@auth.on.assistants.create  # type: ignore[arg-type] # one handler for both
 @auth.on.assistants.update
 async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG001
     """May set what there is to set; the server would drop anything else without a word."""
