@@ -34,6 +34,7 @@ async def test_tokens_cost_what_the_policy_says_by_task_and_by_agent(way: str) -
     assert (task.cost, task.model, task.provider) == (pytest.approx(cost), "writer", "writer")
     assert (run.usage.cost, run.used_by["ada"].cost) == (pytest.approx(cost), pytest.approx(cost))
     assert (run.usage.unpriced, run.warnings) == (0, [])
+    assert "not those of raw clients" in str(run.report)
     assert f"- Used for tasks: `a` 1 call, {model.used} tokens, ${cost:.2f}, by writer (writer)" in str(run.report)
 
 
@@ -92,8 +93,7 @@ async def test_what_a_reply_has_used_that_broke_off_is_counted() -> None:
     word = {"id": "1", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "wor "}}]}
     said: list[Any] = [*[word] * 30, {"error": {"message": "no more"}}]
     cut = [b"data: " + json.dumps(one).encode() + b"\n\n" for one in said]
-    replies = iter([Events(cut), Say("Done.", usage=(20, 2))])
-    with OpenAIStub(lambda request: next(replies)) as server:
+    with OpenAIStub([Events(cut), Say("Done.", usage=(20, 2))]) as server:
         model = make_models(api_key=SecretStr("k"), base_url=server.url, model="stub").default
         spec = AgentSpec(name="ada", role="generalist")
         async with supervisor(spec, model=model, max_iterations=0) as sup:
