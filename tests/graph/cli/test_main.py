@@ -152,6 +152,7 @@ def test_the_overview_and_the_version_import_nothing_of_weight(words: list[str])
 
     assert names & HEAVY == set()
     assert {name for name in names if name.startswith("graph.")} == {
+        "graph.address",
         "graph.cli",
         "graph.cli.main",
         "graph.cli.options",
