@@ -25,6 +25,8 @@ class Score(BaseModel):
     self_assessment: float
     keywords: float
     total: float
+    learned: float = 0.0
+    """What its record with this kind of task has added to its self-assessment, at most 0.15 up or down."""
 
 
 class Route(BaseModel):

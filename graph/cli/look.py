@@ -164,12 +164,12 @@ def _show(run: Run, db: Address | None) -> None:
 
 
 def _show_routes(run: Run) -> None:
-    """Every score with its parts: 60 % the agent's own assessment, 40 % keywords."""
-    listed = table("task", "agent", "score", "self-assessment", "keywords", "chosen because")
+    """Every score with its parts: 60 % the agent's own assessment, moved by its record, 40 % keywords."""
+    listed = table("task", "agent", "score", "self-assessment", "record", "keywords", "chosen because")
     for task in run.tasks:
         for score in task.scores:
             why = one_line(task.route_reason) if score.agent == task.agent else ""
-            parts = (score.total, score.self_assessment, score.keywords)
+            parts = (score.total, score.self_assessment, score.learned, score.keywords)
             listed.add_row(task.id, score.agent, *(f"{part:.2f}" for part in parts), why)
     out().print(listed)
 

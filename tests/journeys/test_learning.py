@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from graph.sqlite.database import SqliteDatabase
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
@@ -161,9 +162,11 @@ async def test_with_learning_off_nothing_is_remembered_and_nothing_looked_up() -
     await market_analysed(work)
     asked: list[str] = []
     async with opened(agent(work), model=ScriptedModel([OTHER]), db=DB, learning="off") as sup:
-        sup._runs.database.connection.sqlite.set_trace_callback(asked.append)
+        database = sup._runs.database
+        assert isinstance(database, SqliteDatabase)
+        database.connection.sqlite.set_trace_callback(asked.append)
         run = await sup.start("Analyze the RPA market")
-        sup._runs.database.connection.sqlite.set_trace_callback(None)
+        database.connection.sqlite.set_trace_callback(None)
 
     assert run.advice is None
     assert not [statement for statement in asked if "episodes" in statement]
@@ -177,3 +180,26 @@ async def test_a_follow_up_is_no_new_request_of_its_kind() -> None:
     run = await run_of(work, "Analyze the RPA market", "talk", OTHER)
 
     assert run.advice is None
+
+
+async def test_work_moves_away_from_an_agent_that_keeps_failing_at_its_kind_and_the_scores_say_why() -> None:
+    broken, sound, clock = Workers(), Workers(), HeldClock()
+    broken.is_broken = True
+    task: dict[str, JsonValue] = {
+        "tasks": [{"id": "a", "description": "Count it.", "role": "nobody", "kind": "analysis"}]
+    }
+    team = [
+        agent(broken, name="weak", role="one", skills={"kinds": {"analysis": 0.9}}),
+        agent(sound, name="next", role="two", skills={"kinds": {"analysis": 0.8}}),
+    ]
+    chosen = []
+    async with opened(*team, db=DB, clock=clock, max_attempts=1) as sup:
+        for _ in range(12):
+            clock.time += 60
+            run = await sup.start("Q", plan=task)
+            chosen.append(run.tasks[0].scores[0].agent)
+        still = await sup.start("Q", plan=task, policy={"learning": "suggest"})
+
+    assert (chosen[0], chosen[-1], run.status) == ("weak", "next", "complete")
+    assert -0.15 <= min(score.learned for score in run.tasks[0].scores) < 0 < run.tasks[0].scores[0].learned <= 0.15
+    assert still.tasks[0].scores[0].agent == "weak"
