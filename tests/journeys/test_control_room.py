@@ -107,6 +107,7 @@ def test_a_question_is_answered_with_an_edit_by_keys_alone_and_what_was_typed_ou
     page.get_by_label("name").fill("two.md")
     expect(page.locator("del")).to_have_text("- one.md")
     page.reload()
+    expect(page.get_by_role("button", name="Approve")).to_be_visible()
     page.keyboard.press("e")
     expect(page.get_by_label("name")).to_have_value("two.md")
     page.keyboard.press("a")
@@ -148,6 +149,7 @@ def test_a_run_is_cancelled_and_a_server_that_is_gone_is_said_and_loses_nothing_
     with serving(port) as url:
         thread = start(url, "ask")
         page.goto(f"{url}/#{thread}")
+        expect(page.get_by_role("button", name="Approve")).to_be_visible()
         page.keyboard.press("r")
         page.get_by_label("Why not?").fill("Too early.")
     expect(page.get_by_text("Server gone, trying again")).to_be_visible(timeout=15_000)

@@ -54,6 +54,7 @@ export async function open(thread: string): Promise<void> {
   store.trouble.value = "";
   await loadRun();
   store.panel.value = store.question.value ? "question" : "report";
+  store.tab.value = store.question.value ? "sel" : "plan";
   listen();
 }
 

@@ -41,8 +41,7 @@ function RunLine({ run, asks }: { run: Short; asks: boolean }) {
 
 function go(thread: string): void {
   history.replaceState(null, "", `#${encodeURIComponent(thread)}`);
-  store.tab.value = "plan";
-  void open(thread).then(() => (store.tab.value = store.question.value ? "sel" : "plan"));
+  void open(thread);
 }
 
 export function Runs() {

@@ -116,7 +116,10 @@ export const WORD: Record<Status, string> = {
   end: "Not done",
 };
 
-/** What is true of a task at a time. */
+const records = computed(() => new Map((view.value?.run.tasks ?? []).map((task) => [task.id, task.status])));
+const ENDS: Record<string, Status> = { done: "done", failed: "fail", skipped: "end", cancelled: "end" };
+
+/** What is true of a task at a time. A result that a human gave ends a task without an event: then its record says so. */
 export function stateOf(id: string, when: number): { status: Status; worked: number; parked: number; known: boolean } {
   const line = timeline.value.tasks[id];
   const begun = (line?.segments ?? []).filter((part) => part.start <= when);
@@ -127,8 +130,9 @@ export function stateOf(id: string, when: number): { status: Status; worked: num
   if (last) {
     const isLast = last === line?.segments.at(-1);
     const over = isLast && last.end !== null && last.end <= when && (line?.status || timeline.value.end !== null);
-    status = !over ? last.kind : line?.status === "done" ? "done" : line?.status === "failed" ? "fail" : "end";
-  } else if (line?.status && timeline.value.end !== null && when >= timeline.value.end) status = line.status === "done" ? "done" : "end";
+    status = over ? (ENDS[line?.status ?? ""] ?? "end") : last.kind;
+  }
+  if (!line?.status && past.value === null) status = ENDS[records.value.get(id) ?? ""] ?? status;
   const known = !line?.recruited || begun.length > 0 || line.segments.length === 0;
   return { status, worked: sum("work"), parked: sum("park"), known };
 }
