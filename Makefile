@@ -62,8 +62,8 @@ imports: .venv/installed-dev
 pytest: .venv/installed-dev
 	@$(PYTEST)
 
-# Two workers: half of the suite waits for disks and processes. A file's tests share servers, so they stay together.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Three workers for two cores: half of the suite waits for disks and processes. A file's tests share servers, so they stay together.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # 5: nothing is marked so.
 test-services: .venv/installed-dev

@@ -6,6 +6,7 @@ langgraph.json is not `auth_first`. Its `http.cors` alone keeps no page out: a P
 """
 
 import asyncio
+import json
 import re
 from base64 import b64decode
 from hmac import compare_digest
@@ -162,10 +163,12 @@ async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG00
     goto = command.get("goto") or []
     if command.get("update") or any(place != "__end__" for place in (goto if isinstance(goto, list) else [goto])):
         _refuse("a command may resume a run, or go to __end__; edit a state by POST /threads/{thread_id}/state")
+    if "resume" in command and command["resume"] in (None, {}) and not goto:
+        _refuse(f"{json.dumps(command['resume'])} is not an answer; say approve, reject or edit", 422)
     configurable = (given.get("config") or {}).get("configurable") or {}
     if inner := [key for key in configurable if key.startswith("__pregel")]:
         _refuse(f"a run's config may not have {', '.join(inner)}")
 
 
-def _refuse(why: str) -> None:
-    raise Auth.exceptions.HTTPException(status_code=403, detail=why)
+def _refuse(why: str, code: int = 403) -> None:
+    raise Auth.exceptions.HTTPException(status_code=code, detail=why)

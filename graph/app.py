@@ -61,7 +61,7 @@ def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
     settings = read_settings()
     roots = (*settings.source_roots, beside(settings.db, UPLOADS))
-    return replace(compose(settings), door=SERVER, source_roots=roots)
+    return replace(compose(settings), door=SERVER, source_roots=roots, sources=tuple(map(str, settings.sources)))
 
 
 class _Deferred:

@@ -1,63 +1,85 @@
-"""Opening the database: one SQLite file for LangGraph's checkpoints and its Store."""
+"""Opening the database of runs, whatever it is: an SQLite file, or PostgreSQL."""
 
-import asyncio
-import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from importlib import import_module
 from pathlib import Path
+from typing import Protocol, overload
 
-from graph.settings import read_settings
-from graph.sqlite.connection import Connection, _check, _connected, connected_read_only, explained, open_connection
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
+
+from graph.address import Address
+from graph.lease import Leases
+from graph.sqlite.database import SqliteDatabase, open_file
 from graph.sqlite.saver import Saver
-from graph.sqlite.serializer import Serializer
-from graph.sqlite.store import Store
-
-SETUP_TRIES = 20
-_MADE_BY_ANOTHER = ("UNIQUE constraint failed: store_migrations", "duplicate column", "already exists", "locked")
+from nodes.runtime.clock import Clock
+from nodes.runtime.rows import Namespace
+from state.errors import ExtraMissing
 
 
-@dataclass(frozen=True)
-class Database:
+class Database(Protocol):
     """An open database."""
 
-    path: Path
-    connection: Connection
-    checkpointer: Saver
-    store: Store
+    @property
+    def address(self) -> Address:
+        """Where it is."""
+
+    @property
+    def checkpointer(self) -> BaseCheckpointSaver[str]:
+        """Its checkpoints."""
+
+    @property
+    def store(self) -> BaseStore:
+        """Its rows."""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether only looking is possible."""
+
+    def leases(self, clock: Clock) -> Leases:
+        """The leases of its threads: one process runs each at a time, and who lost it writes nothing more."""
+
+    async def forget_steps(self, thread_id: str, places: Sequence[Namespace]) -> None:
+        """Keep of a thread only its last checkpoint; `places`: where the Store has what its steps have noted down."""
+
+    async def forget_thread(
+        self, thread_id: str, places: Sequence[Namespace], keys: Sequence[tuple[Namespace, str]]
+    ) -> None:
+        """Forget a thread: its checkpoints, what is below these `places` of the Store, and these single rows."""
+
+    async def size(self) -> int:
+        """Bytes of what it keeps."""
+
+    async def give_space_back(self) -> bool:
+        """Make it as small as what is in it; false where that can't be done now."""
 
 
-@asynccontextmanager
-async def open_database(
-    path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
-) -> AsyncIterator[Database]:
-    """Open or create the file; WAL, so that others can read while one writes. `read_only`: nothing is made or written.
+@overload
+def open_database(
+    address: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
+) -> AbstractAsyncContextManager[SqliteDatabase]: ...
+@overload
+def open_database(
+    address: Address, synchronous: str = "NORMAL", *, read_only: bool = False
+) -> AbstractAsyncContextManager[Database]: ...
+def open_database(
+    address: Address, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
+) -> AbstractAsyncContextManager[Database]:
+    """Open the database, and make what is missing in it. `synchronous` and `saver` are for files alone.
+
+    `read_only`: nothing is made or written.
 
     Raises:
-        DatabaseUnusable: it is something else, its folder is missing or read-only, or the disk is full.
-        SettingsInvalid: the key that encrypts checkpoints is none.
+        DatabaseUnusable: it cannot be opened, or is something else; says what to do.
+        ExtraMissing: it is PostgreSQL, and its libraries are not installed.
+        SettingsInvalid: the key that encrypts checkpoints is none, or cannot be used there.
     """
-    await asyncio.to_thread(_check, path)
-    serializer = await asyncio.to_thread(lambda: Serializer(read_settings().aes_key.get_secret_value()))
-    with explained(path):
-        async with open_connection(
-            lambda: connected_read_only(path) if read_only else _connected(path, synchronous)
-        ) as own:
-            database = Database(path, own, saver(own, serializer), Store(own))
-            if not read_only:
-                await _set_up(database, own)
-            yield database
-
-
-async def _set_up(database: Database, own: Connection) -> None:
-    """Make the tables. LangGraph takes no lock for it: who makes them at the same moment as another tries again."""
-    for left in reversed(range(SETUP_TRIES)):
-        try:
-            await own.do(database.checkpointer.setup)
-            await own.do(database.store.setup)
-        except sqlite3.Error as error:
-            if not left or not any(sign in str(error) for sign in _MADE_BY_ANOTHER):
-                raise
-            await asyncio.sleep(0.05)
-        else:
-            return
+    if isinstance(address, Path):
+        return open_file(address, synchronous, saver, read_only=read_only)
+    try:
+        opening = import_module("graph.postgres.database").open_postgres
+    except ModuleNotFoundError as missing:
+        raise ExtraMissing("databases on PostgreSQL", "postgres") from missing
+    opened: AbstractAsyncContextManager[Database] = opening(address, read_only=read_only)
+    return opened

@@ -20,7 +20,7 @@ from urllib.request import Request, urlopen
 
 from graph.database import open_database
 from graph.reading import Reading
-from graph.settings import Settings
+from graph.settings import Settings, beside
 from graph.sqlite.connection import connected_read_only, is_writable
 from graph.sqlite.lease import Leases
 from graph.sqlite.salvage import Saved, faults_of, save, threads_in
@@ -33,6 +33,7 @@ from state.text import as_unicode, counted
 
 EXTRAS = {
     "mcp": ("langchain_mcp_adapters", "tools of MCP servers"),
+    "postgres": ("psycopg", "databases on PostgreSQL"),
     "notify": ("apprise", "messages to people"),
     "server": ("langgraph_api", "`langgraph dev`"),
 }
@@ -146,7 +147,7 @@ async def check_setup(settings: Settings) -> AsyncIterator[Finding]:
             yield await asyncio.to_thread(_reached, settings, models.name)
         else:
             yield Finding("model", True, f"{models.name}; whether it can be reached is not looked at")
-    folder = settings.db.absolute().parent
+    folder = beside(settings.db, Path())
     is_there = folder.is_dir() and os.access(folder, os.W_OK)
     yield Finding("folder", is_there, f"{folder} can {'' if is_there else 'not '}be written to")
     for extra, (package, purpose) in EXTRAS.items():

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from graph.reading import OnDamaged, Reading
-from graph.sqlite.pruning import forget_thread
 from nodes.runtime.rows import Listed, listed_at, places_of, read_ended
 from state.errors import ThreadBusy, ThreadUnknown
 from state.run import RunStatus
@@ -58,7 +57,7 @@ async def prune(reading: Reading, runs: Collection[Old], *, with_audit: bool) ->
                 if is_gone := await _is_still(reading, old):
                     places = places_of(old.thread_id, with_audit=with_audit)
                     keys = listed_at(Listed(old.thread_id, old.started_at, ""))
-                    await forget_thread(reading.database.connection, old.thread_id, places, keys)
+                    await reading.database.forget_thread(old.thread_id, places, keys)
         yield old, is_gone
 
 

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 
 from graph.database import Database
+from graph.lease import Leases
 from graph.sqlite.connection import explained, is_damage
-from graph.sqlite.lease import Leases
 from graph.views import Position, Rows, missing_agents, read_position, view_of
 from nodes.policy.approvals import is_expired
 from nodes.runtime.audit import Seals, decided, read_audit
@@ -77,7 +77,7 @@ class Reading:
             ThreadDamaged: what there is of it cannot be read.
         """
         store = self.database.store
-        with explained(self.database.path), readable(thread_id):
+        with explained(self.database.address), readable(thread_id):
             before = await self.leases.holder(thread_id)
             position = await self.position(thread_id)
             rows = Rows(
@@ -127,19 +127,19 @@ class Reading:
 
     async def open_rows(self) -> list[Listed]:
         """The threads with a run whose end nobody has seen, newest first."""
-        with explained(self.database.path):
+        with explained(self.database.address):
             return await read_open(self.database.store)
 
     async def listed(self, limit: int | None = None, offset: int = 0) -> list[Listed]:
         """The threads that have a run, newest first; a page of them."""
-        with explained(self.database.path):
+        with explained(self.database.address):
             return await read_index(self.database.store, MOST if limit is None else limit, offset)
 
     async def note_end(self, run: Run) -> None:
         """Keep that a run is over, if it is."""
         if run.has_ended and run.started_at is not None:
             finished_at = run.finished_at or self.clock.now()
-            with explained(self.database.path):
+            with explained(self.database.address):
                 await note_end(self.database.store, run.thread_id, run.started_at, run.status, finished_at)
 
     async def plan(self, thread_id: str) -> Json:

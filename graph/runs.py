@@ -12,11 +12,10 @@ from pydantic import JsonValue
 
 from graph.builder import build_graph, facts_of
 from graph.database import Database
+from graph.fence import forget_left
+from graph.lease import Leases
 from graph.reading import Reading
 from graph.sqlite.connection import explained
-from graph.sqlite.fence import forget_left
-from graph.sqlite.lease import Leases
-from graph.sqlite.pruning import forget_steps
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.approvals import open_questions
 from nodes.policy.phases import next_node
@@ -69,7 +68,7 @@ class Runs(Reading):
             DatabaseUnusable: the database failed; what was finished is kept.
             LeaseLost: another process has taken the thread over while this one stood still.
         """
-        with explained(self.database.path):
+        with explained(self.database.address):
             async with aclosing(self._driven(thread_id, given, check)) as events:
                 async for event in events:
                     yield event
@@ -106,7 +105,7 @@ class Runs(Reading):
             except ModelFailed:
                 return  # kept in the checkpoint; the view says so, and `resume` goes on from there
             if not self.services.keep_history and (await self.position(thread_id)).has_ended:
-                await forget_steps(self.database.connection, thread_id, places_of_steps(thread_id))
+                await self.database.forget_steps(thread_id, places_of_steps(thread_id))
 
     async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""
@@ -131,7 +130,7 @@ class Runs(Reading):
         """Put a signal into the log, and wake the run if it is executed by this process; its key in the log."""
         forget_left()
         signal = signal if signal.door else signal.model_copy(update={"door": PYTHON})
-        with explained(self.database.path):
+        with explained(self.database.address):
             key = await send(self.database.store, thread_id, signal, self.services.clock)
         self.services.wake_ups.wake(thread_id)
         return key

@@ -19,6 +19,7 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from langgraph_sdk.schema import Command, Thread
 
+from graph.address import file_at
 from graph.app import guard, served
 from graph.database import open_database
 from graph.recovery import Recovery
@@ -48,6 +49,7 @@ except ModuleNotFoundError as missing:
     raise ExtraMissing("served runs", "server") from missing
 
 
+SERVING = "the server needs"
 SETTLED = ("terms", "decisions", "asked", "control", "handed_back", "spent", "worked_s", "started_at")
 """Channels that no client edits: what a run works under, what it has used, and what humans have said."""
 WITH_THE_PLAN = ("tasks", "draft")
@@ -111,7 +113,7 @@ async def checkpointer() -> AsyncIterator[Saver]:
     """The checkpointer, for `checkpointer.path`."""
     settings = await asyncio.to_thread(read_settings)
     services = await asyncio.to_thread(served)
-    async with open_database(settings.db, settings.synchronous, ServedSaver) as database:
+    async with open_database(file_at(settings.db, SERVING), settings.synchronous, ServedSaver) as database:
         with guard.leasing(Leases(database.connection, services.clock)):
             yield database.checkpointer
 
@@ -120,7 +122,7 @@ async def checkpointer() -> AsyncIterator[Saver]:
 async def store() -> AsyncIterator[Store]:
     """The Store, for `store.path`."""
     settings = await asyncio.to_thread(read_settings)
-    async with open_database(settings.db, settings.synchronous) as database:
+    async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
         yield database.store
 
 
@@ -140,7 +142,7 @@ async def recovering(open_client: Callable[[], LangGraphClient]) -> AsyncIterato
         yield
         return
     services = await asyncio.to_thread(served)
-    async with open_database(settings.db, settings.synchronous) as database:
+    async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
         runs = Runs(services, database, Leases(database.connection, services.clock))
         keeping = asyncio.create_task(ServerRecovery(runs, open_client()).keep(settings.watch_every_s))
         try:
@@ -250,8 +252,8 @@ def _complain(thread_id: str, error: Exception) -> None:
 @asynccontextmanager
 async def _while_up(app: Starlette) -> AsyncIterator[None]:
     settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
-    async with open_database(settings.db, settings.synchronous) as database:
-        runs = Runs(services, database, Leases(database.connection, services.clock))
+    async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
+        runs = Runs(services, database, database.leases(services.clock))
         async with opened_room(app, runs), recovering(get_client):  # without a URL: the server that runs this
             yield
 

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, PlainValidator, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from graph.address import Address, address_of
 from state.errors import SettingsInvalid
 
 UPLOADS = Path("uploads")
@@ -18,8 +19,8 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="BATON_", env_file=".env", extra="ignore", frozen=True)
 
-    db: Path = Path("baton.db")
-    """The SQLite file that holds everything."""
+    db: Annotated[Address, PlainValidator(address_of)] = Path("baton.db")
+    """What holds everything: an SQLite file, or `postgresql://USER@HOST/NAME`."""
     artifacts: Path = Path("artifacts")
     """Folder for what agents write and for reports, next to the database; each thread has its own below it."""
     team: Path | None = None
@@ -54,6 +55,8 @@ class Settings(BaseSettings):
     """Pages that may use the server besides Studio's and this machine's, as `https://name:port`, and by these names."""
     source_roots: Annotated[list[Path], NoDecode] = [Path()]
     """Folders that clients of the server may name sources in, between spaces or commas: by default the working one."""
+    sources: Annotated[list[Path], NoDecode] = []
+    """What the server's runs may read where a client names no sources, in its folders for them (`source_roots`)."""
     audit_key: SecretStr | None = None
     """Seals the audit log: nobody without it can write the log anew. Keep it where the database is not."""
     audit_head: SecretStr = SecretStr("")
@@ -70,7 +73,7 @@ class Settings(BaseSettings):
             raise ValueError(f"{wrong[0]!r} is not an origin; give it as https://name or http://name:port")
         return value
 
-    @field_validator("notify", "notify_next", "origins", "source_roots", mode="before")
+    @field_validator("notify", "notify_next", "origins", "source_roots", "sources", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return [url for url in re.split(r"[\s,]+", value) if url] if isinstance(value, str) else value
@@ -89,9 +92,9 @@ def read_settings() -> Settings:
         raise SettingsInvalid(f"the environment cannot be understood: {wrong}") from error
 
 
-def beside(db: Path, folder: Path) -> Path:
-    """The folder next to the database, unless it is absolute."""
-    return folder if folder.is_absolute() else db.absolute().parent / folder
+def beside(db: Address, folder: Path) -> Path:
+    """The folder next to the database, unless it is absolute; in the working folder where that is on a server."""
+    return folder if folder.is_absolute() else (db.absolute().parent if isinstance(db, Path) else Path.cwd()) / folder
 
 
 def _variable(loc: tuple[int | str, ...]) -> str:

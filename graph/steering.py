@@ -15,8 +15,8 @@ from typing import Any
 from langgraph.types import Command
 from pydantic import JsonValue
 
+from graph.lease import PATIENCE_S
 from graph.runs import PYTHON, Runs
-from graph.sqlite.lease import PATIENCE_S
 from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import open_questions

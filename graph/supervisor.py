@@ -9,6 +9,7 @@ from uuid import uuid4
 from pydantic import JsonValue
 
 from graph import steering
+from graph.address import Address, address_of
 from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
@@ -16,7 +17,6 @@ from graph.database import open_database
 from graph.reading import OnDamaged, tell_damaged
 from graph.runs import PYTHON, SERVER, SERVER_LEASE, Runs
 from graph.settings import beside, read_settings
-from graph.sqlite.lease import Leases
 from graph.steering import Answers, OnEvent, last
 from graph.views import is_due
 from nodes.intake import checked_goal
@@ -49,7 +49,7 @@ class Supervisor:
 
     @staticmethod
     def open(
-        db: str | Path | None = None,
+        db: str | Address | None = None,
         team: TeamLike = None,
         policy: PolicyLike = None,
         model: ModelLike = None,
@@ -299,7 +299,7 @@ class Supervisor:
 
 @asynccontextmanager
 async def open_supervisor(
-    db: str | Path | None = None,
+    db: str | Address | None = None,
     team: TeamLike = None,
     policy: PolicyLike = None,
     model: ModelLike = None,
@@ -308,19 +308,21 @@ async def open_supervisor(
     artifacts: str | Path | None = None,
     notifier: Notifier | None = None,
 ) -> AsyncIterator[Supervisor]:
-    """A supervisor on a database file; what is not given comes from the environment (`BATON_…`, `OPENAI_…`).
+    """A supervisor on a database, a file or `postgresql://…`.
+
+    What is not given comes from the environment (`BATON_…`, `OPENAI_…`).
 
     Raises:
         BadInput: a setting, team, policy, model or database that cannot be used.
     """
     settings = read_settings()
-    path = Path(db) if db is not None else settings.db
-    folder = Path(artifacts) if artifacts is not None else beside(path, settings.artifacts)
+    address = address_of(db) if db is not None else settings.db
+    folder = Path(artifacts) if artifacts is not None else beside(address, settings.artifacts)
     services = compose(
         settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
     )
-    async with open_database(path, settings.synchronous) as database:
-        yield Supervisor(Runs(services, database, Leases(database.connection, services.clock)))
+    async with open_database(address, settings.synchronous) as database:
+        yield Supervisor(Runs(services, database, database.leases(services.clock)))
 
 
 def new_thread() -> str:

@@ -21,6 +21,7 @@ from nodes.runtime.rows import RUN, used_by
 from state.approval import Approval
 from state.channels import RunState, Terms
 from state.delegation import Delegation
+from state.episode import Advice
 from state.errors import ThreadUnknown
 from state.record import Artifact, Doubt, TaskRecord, Usage
 from state.run import ENDS, DelegationView, Mode, Phase, Run, RunStatus, TaskView, WaitsFor
@@ -137,6 +138,7 @@ def view_of(
         usage=Usage.model_validate(state.get("spent") or {}) + rows.ledger.get(RUN, Usage()),
         used_by=used_by(rows.ledger),
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
+        advice=Advice.model_validate(state["advice"]) if state.get("advice") else None,
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
         error=error if position.has_ended or status == "failed" else None,

@@ -29,6 +29,7 @@ from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resum
 from nodes.runtime.services import Services
 from nodes.tools.pictures import pictured
 from state.channels import Terms, records_of
+from state.episode import Advice
 from state.errors import ModelFailed, SourcesInvalid
 from state.record import Artifact, Doubt, TaskRecord, Usage
 from state.run import ENDS, Mode, Phase
@@ -127,6 +128,7 @@ def _report(
         undone=undone,
         used=used,
         unseen=unseen,
+        learned=Advice.model_validate(state["advice"]).said if state.get("advice") else "",
     )
 
 

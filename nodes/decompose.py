@@ -9,6 +9,7 @@ from nodes.agents.prompts import earlier_section
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for, shape_text
 from nodes.llm.tokens import prompt_tokens
+from nodes.policy.advice import Proposal
 from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import choose_mode, complaints, for_strangers, parse_plan, repair
@@ -19,6 +20,7 @@ from nodes.runtime.budget import Budget, open_meter
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.durable import own_calls, recorded_step
+from nodes.runtime.episodes import advised
 from nodes.runtime.execution import catch_up, forget, resumed_execution
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
@@ -26,6 +28,7 @@ from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec
 from state.channels import dumped, records_of
 from state.conversation import Turn
+from state.episode import Advice
 from state.errors import BudgetUsedUp, PlanInvalid
 from state.plan import Plan
 from state.record import TaskRecord
@@ -46,6 +49,10 @@ Sections `earlier` hold what was asked and answered before in this conversation,
 it ("shorter", "as a table", "which of these?", "why?"). Plan what the request asks for now, not again what was done,
 and say in each description what it refers to."""
 
+LEARNED = """
+Section `plan-before` holds the plan by which a similar request was done well, more than once. Use its shape, for the
+subject of this request, as far as it fits."""
+
 
 def make_decompose(services: Services) -> Node:
     """The node."""
@@ -55,7 +62,7 @@ def make_decompose(services: Services) -> Node:
         run = open_context(services, state, runtime, Phase.decomposing)
         budget = await open_meter(run, state)
         try:
-            plan, notes = await _plan(state, run, budget)
+            plan, notes, advice = await _plan(state, run, budget)
         except Parked:
             return await catch_up(await resumed_execution(run, state), state)
         except BudgetUsedUp as error:  # going on would change nothing
@@ -66,6 +73,7 @@ def make_decompose(services: Services) -> Node:
         records = await _records(state, run, plan)
         update: Update = {
             "draft": plan.model_dump(mode="json"),
+            "advice": advice.model_dump(mode="json") if advice else None,
             "plan": None,
             "mode": mode.model_dump(mode="json"),
             "tasks": dumped(records),
@@ -91,17 +99,25 @@ async def _waits(plan: Plan, run: RunContext) -> bool:
     return "in_command" in [await mode_of(run, doer) for doer in sorted(doers)]
 
 
-async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tuple[Plan, list[str]]:
-    """The plan, and what was repaired in it."""
+async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tuple[Plan, list[str], Advice | None]:
+    """The plan, what was repaired in it, and what earlier runs have to do with it."""
+    known = Advice.model_validate(state["advice"]) if state.get("advice") else None
     if state.get("plan"):
         plan = parse_plan(state["plan"])
         if why := for_strangers(plan, run.services.team.names):
             raise PlanInvalid(f"the plan cannot be used: {why}")
-        return plan, []
+        return plan, [], None
     if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
-        return parse_plan(state["draft"]), []
-    request = await _request(state, run)
-    planner = PLANNER + (FOLLOW_UP if state.get("earlier") else "")
+        return parse_plan(state["draft"]), [], known
+    if known and state.get("objections"):
+        known = known.model_copy(update={"is_rejected": known.is_applied})
+    proposal = await _proposed(state, run)
+    if proposal and proposal.plan and run.policy.learning == "apply":
+        return proposal.plan, [], await _told(run, proposal.advice.model_copy(update={"is_applied": True}))
+    if proposal:
+        known = await _told(run, proposal.advice)
+    request = await _request(state, run, proposal)
+    planner = PLANNER + (FOLLOW_UP if state.get("earlier") else "") + (LEARNED if proposal else "")
     size = prompt_tokens([planner, request, shape_text(PlanDraft)])
 
     async def ask() -> Json:
@@ -115,7 +131,25 @@ async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tupl
         return draft.model_dump(mode="json")
 
     draft = PlanDraft.model_validate(await recorded_step(f"plan:{len(state.get('objections', []))}", ask))
-    return repair(draft, roles_of(run.services.team))
+    return *repair(draft, roles_of(run.services.team)), known
+
+
+async def _proposed(state: SupervisorState, run: RunContext) -> Proposal | None:
+    """What earlier runs say of a request that stands alone; nothing once a human has rejected a plan for it."""
+    is_apart = run.outer or run.by_hand or state.get("earlier") or state.get("objections")
+    if run.policy.learning == "off" or is_apart:
+        return None
+    proposal = await advised(run.store, state["goal"])
+    if proposal is None or for_strangers(proposal.before, run.services.team.names):
+        return None
+    return proposal
+
+
+async def _told(run: RunContext, advice: Advice) -> Advice:
+    """The advice, once it is said."""
+    said = advice.model_dump(include={"threads", "confidence", "success_rate", "similarity"})
+    await run.emit("plan_advised", applied=advice.is_applied, **said)
+    return advice
 
 
 async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[TaskRecord]:
@@ -128,7 +162,7 @@ async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[
     return records
 
 
-async def _request(state: SupervisorState, run: RunContext) -> str:
+async def _request(state: SupervisorState, run: RunContext, proposal: Proposal | None) -> str:
     sources = await run.sources()
     described = await asyncio.to_thread(sources.describe) if sources else []
     sections = [
@@ -136,10 +170,16 @@ async def _request(state: SupervisorState, run: RunContext) -> str:
         Section("request", state["goal"]),
         Section("team", "\n".join(introduce(agent) for agent in run.services.team)),
         Section("sources", "\n".join(described)),
+        Section("plan-before", _as_text(proposal.before, proposal.earlier) if proposal else ""),
         Section("notes", "\n".join(state.get("notes", []))),
         *(Section("objection", said) for said in state.get("objections", [])),
     ]
     return render(section for section in sections if section.body)
+
+
+def _as_text(plan: Plan, request: str) -> str:
+    tasks = [task.model_dump_json(exclude_defaults=True) for task in plan.tasks]
+    return "\n".join([f"For: {request}", *tasks])
 
 
 def introduce(agent: AgentSpec) -> str:

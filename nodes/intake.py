@@ -24,6 +24,7 @@ from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
 from nodes.tools.pages import is_address
 from nodes.tools.readers.table import READABLE
+from nodes.tools.uploads import kept_uploads
 from state.channels import Terms, is_over
 from state.conversation import Turn
 from state.errors import BadInput, SourcesInvalid, ToolRefused
@@ -77,10 +78,14 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         policy, kept = stricter(services.policy, state.get("policy"))
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
+    said_last = messages[-1].content if messages and not state.get("query") else ""
+    uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
+    if not (given or uploads or any(map(is_address, state.get("sources") or []))):
+        given = list(services.sources)
     terms = Terms(
         policy=policy,
-        sources=list(dict.fromkeys([*confined(given, services.source_roots), *_made_before(earlier, folder)])),
+        sources=[*dict.fromkeys([*confined(given, services.source_roots), *uploads, *_made_before(earlier, folder)])],
         model=services.models.name,
         team=[agent.name for agent in services.team],
     )

@@ -84,7 +84,7 @@ class _Found:
     refused: dict[str, str] = field(default_factory=dict)
     """What a model does not accept of the rest, but for what functions did; empty where it does not say why."""
     unreviewed: str = ""
-    """Why there is no such opinion."""
+    """Why there is no such opinion, of all or of some."""
 
 
 async def _found(run: RunContext, goal: str, records: Sequence[TaskRecord], iteration: int, budget: Budget) -> _Found:
@@ -116,10 +116,12 @@ async def _found(run: RunContext, goal: str, records: Sequence[TaskRecord], iter
     try:
         opinion = Review.model_validate(await recorded_step(f"review:{iteration}", ask))
     except ModelFailed as error:
-        found.unreviewed = str(error)
+        found.unreviewed = f"the results were not reviewed: {error}"
         return found
-    ids = {record.id for record in shown}
+    ids = [record.id for record in shown]
     found.refused = {v.task_id: v.feedback.strip() for v in opinion.verdicts if not v.accept and v.task_id in ids}
+    if passed_over := [one for one in ids if one not in {verdict.task_id for verdict in opinion.verdicts}]:
+        found.unreviewed = f"the reviewer gave no verdict on {', '.join(passed_over)}"
     return found
 
 

@@ -42,7 +42,8 @@ class Limits(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1)
     """Tokens of one reply; None: that of its model, or the policy's for workers."""
     timeout_s: float = Field(default=600, gt=0)
-    """Seconds for one try."""
+    """Seconds for one try. What runs out of them is not tried again by the same agent, nor by another model of the same
+    server; a graph goes on where it stood."""
 
 
 class ModelAt(BaseModel):

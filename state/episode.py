@@ -61,10 +61,17 @@ class Advice(BaseModel):
     is_applied: bool = False
     """Whether the plan was taken from it; else it was only shown, to people and to whoever plans."""
 
+    is_rejected: bool = False
+    """Whether a human has rejected the plan that was taken from it."""
+
     @property
     def said(self) -> str:
         """One line for people."""
-        how = "the plan was taken from" if self.is_applied else "a similar plan is suggested by"
+        how = "a plan was suggested by"
+        if self.is_applied:
+            how = "the plan was taken from"
+        if self.is_rejected:
+            how = "a human has rejected the plan of"
         shown = ", ".join(self.threads[:5]) + (" …" if len(self.threads) > 5 else "")
         return (
             f"{how} earlier runs ({shown}): {self.successes} of {self.runs} went well, "
@@ -92,6 +99,10 @@ class Episode(BaseModel):
     iterations: int = Field(default=0, ge=0)
     """Review rounds made."""
     tasks: list[EpisodeTask] = []
+    complexity: float | None = None
+    dynamic: bool = False
+    communicates: bool = False
+    """As the plan said."""
     corrections: list[Correction] = []
     advice: Advice | None = None
     """What it was advised."""

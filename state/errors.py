@@ -86,7 +86,7 @@ class EditRefused(BadInput):
 
 
 class DatabaseUnusable(BadInput):
-    """Not a database, read-only, locked or full."""
+    """Not a database, read-only, locked or full; or one on a server that is gone or refuses."""
 
 
 class ThreadDamaged(BadInput):

@@ -10,6 +10,7 @@ from state.signal import Control
 
 EventKind = Literal[
     "phase_entered",
+    "plan_advised",
     "task_started",
     "task_retried",
     "task_finished",
@@ -35,6 +36,7 @@ OPTIONAL = "?"
 
 FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "phase_entered": (),
+    "plan_advised": ("threads", "confidence", "success_rate", "similarity", "applied"),
     "task_started": ("iteration",),
     "task_retried": ("attempt", "reason", "delay_s"),
     "task_finished": ("status", "attempts", "tokens", "reason?", "limited?"),

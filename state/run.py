@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
 from state.approval import Approval
+from state.episode import Advice
 from state.record import Artifact, Doubt, Score, Usage
 
 RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"]
@@ -112,6 +113,8 @@ class Run(BaseModel):
     used_by: dict[str, Usage] = {}
     """The same by agent, and by `supervisor` for its own calls (plan, review, editor)."""
     mode: Mode | None = None
+    advice: Advice | None = None
+    """What earlier runs say of the request, where they do, and whether the plan was taken from them."""
     model: str = ""
     """The model that thinks for this run."""
     iteration: int = 0

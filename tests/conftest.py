@@ -2,12 +2,14 @@
 
 import os
 import signal
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests import postgres
 from tests.guard import sitecustomize as guard
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,3 +63,24 @@ def no_network() -> Iterator[None]:
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A `.env` or a database in the checkout can't reach a test, and a test leaves nothing there."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A PostgreSQL server, for all tests of this process."""
+    if postgres.programs() is None and not os.environ.get("CI"):
+        pytest.skip("PostgreSQL is missing: apt-get install postgresql")
+    with postgres.server() as address:
+        yield address
+
+
+@pytest.fixture
+def on_postgres(postgres_server: str) -> str:
+    """The address of an empty database on it."""
+    return postgres.new_database(postgres_server, f"test{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.services)])
+def address(request: pytest.FixtureRequest) -> str:
+    """Where runs are kept: the same has to hold for both."""
+    return "runs.db" if request.param == "file" else str(request.getfixturevalue("on_postgres"))

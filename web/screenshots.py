@@ -25,7 +25,7 @@ def main(url: str, *threads: str) -> None:
         for name, thread, width, height, scheme in STATES:
             page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             page.goto(f"{url}/#{threads[thread]}")
-            page.locator(".card, .foot").first.wait_for()
+            page.locator(".card:visible, .bs:visible").first.wait_for()
             page.screenshot(path=DOCS / f"control-room-{name}.png")
         browser.close()
 

@@ -3,12 +3,11 @@
 import asyncio
 import time
 from pathlib import Path
-from typing import Any
 
 import plans
 
 from graph import AgentSpec, Plan, Task, open_supervisor
-from graph.testing import ScriptedModel
+from nodes.llm.scripted import Delay, ScriptedModel
 from nodes.runtime.desk import Desk
 from state.agent import Brief
 from state.replies import PlanDraft, TaskDraft
@@ -30,13 +29,10 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:
         await asyncio.sleep(left)
         return f"finding of {step.id}"
 
-    async def draft(*_: Any) -> PlanDraft:
-        await asyncio.sleep(latency_s)
-        return PlanDraft(tasks=[TaskDraft(id=s.id, description=f"Do {s.id}.", depends_on=s.after) for s in planned])
-
+    drafted = PlanDraft(tasks=[TaskDraft(id=s.id, description=f"Do {s.id}.", depends_on=s.after) for s in planned])
     given = Plan(tasks=[Task(id=s.id, description=f"Do {s.id}.", depends_on=list(s.after)) for s in planned])
     team = [AgentSpec(name="ada", role="generalist", run=work), AgentSpec(name="ida", role="recruit", run=work)]
-    model = ScriptedModel({"You are the supervisor": draft})
+    model = ScriptedModel({"You are the supervisor": Delay(latency_s, drafted)})
     async with open_supervisor(folder / "runs.db", team, {"max_parallel": 1000}, model) as sup:
         begun = time.perf_counter()
         made = await sup.start("Measure.", plan=None if latency_s else given)

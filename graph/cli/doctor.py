@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from graph.address import Address, file_at
 from graph.cli.console import out, table
 from graph.cli.options import COMPLETE, FAILED, AsJson, Db
 from graph.cli.screen import one_line, print_err, put_json
@@ -22,6 +23,7 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="COPY", help="Copy 
 Config = Annotated[Path, typer.Option("--config", metavar="FILE", help="The configuration of LangGraph's server")]
 
 LANGGRAPH_JSON = Path("langgraph.json")
+LOOKS = "`baton doctor` needs"
 
 
 def doctor(save: Save = None, config: Config = LANGGRAPH_JSON, db: Db = None, as_json: AsJson = False) -> int:
@@ -42,18 +44,18 @@ def doctor(save: Save = None, config: Config = LANGGRAPH_JSON, db: Db = None, as
             listed.add_row("ok" if one.is_well else "WRONG", one_line(one.about), one_line(one.says))
         out().print(listed)
     if save is not None:
-        _tell_saved(asyncio.run(save_copy(db or read_settings().db, save)), save)
+        _tell_saved(asyncio.run(save_copy(file_at(db or read_settings().db, LOOKS), save)), save)
     return COMPLETE if all(one.is_well for one in found) else FAILED
 
 
-async def _findings(db: Path | None) -> list[Finding]:
+async def _findings(db: Address | None) -> list[Finding]:
     try:
         settings = read_settings()
     except SettingsInvalid as error:
         found = [Finding("environment", False, str(error))]
-        return found + ([one async for one in check_database(db, SystemClock(), Seals())] if db else [])
+        return found + ([one async for one in check_database(file_at(db, LOOKS), SystemClock(), Seals())] if db else [])
     found = [Finding("environment", True, "understood")]
-    found += [one async for one in check_database(db or settings.db, SystemClock(), seals_of(settings))]
+    found += [one async for one in check_database(file_at(db or settings.db, LOOKS), SystemClock(), seals_of(settings))]
     return found + [one async for one in check_setup(settings)]
 
 

@@ -11,6 +11,7 @@ import yaml
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel, ConfigDict
 
+from graph.address import Address
 from graph.database import open_database
 from graph.settings import read_settings
 from nodes.runtime.rows import space
@@ -38,7 +39,7 @@ async def remember(store: BaseStore, thread_id: str, launch: Launch) -> None:
     await store.aput(space("launches", thread_id), _KEY, launch.model_dump(mode="json"))
 
 
-async def recall(db: Path, thread_id: str) -> Launch:
+async def recall(db: Address, thread_id: str) -> Launch:
     """What was kept; empty for a run that was not started on the command line."""
     async with open_database(db, read_settings().synchronous) as database:
         return await recalled(database.store, thread_id)
@@ -50,16 +51,16 @@ async def recalled(store: BaseStore, thread_id: str) -> Launch:
     return Launch.model_validate(item.value) if item else Launch()
 
 
-def existing(db: Path | None) -> Path:
+def existing(db: Address | None) -> Address:
     """The database to look into.
 
     Raises:
         BadInput: there is none; looking does not make one.
     """
-    path = db or read_settings().db
-    if not path.exists():
-        raise BadInput(f"there is no database {path}; `baton run` makes one, or give another with --db")
-    return path
+    address = db or read_settings().db
+    if isinstance(address, Path) and not address.exists():
+        raise BadInput(f"there is no database {address}; `baton run` makes one, or give another with --db")
+    return address
 
 
 def agents_in(team: Path | None) -> list[str]:

@@ -13,6 +13,7 @@ import typer
 from pydantic import JsonValue
 from rich.text import Text
 
+from graph.address import Address
 from graph.cli.console import out, table
 from graph.cli.launch import agents_in, existing, recalled
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
@@ -34,7 +35,6 @@ from graph.database import open_database
 from graph.reading import Reading
 from graph.settings import read_settings
 from graph.sqlite.connection import is_writable
-from graph.sqlite.lease import Leases
 from graph.witness import seals_of
 from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
@@ -48,7 +48,7 @@ PAGE = 100
 """Runs on a page, unless another number is asked for."""
 
 
-def look(db: Path | None, question: Callable[[Reading], Awaitable[T]]) -> T:
+def look(db: Address | None, question: Callable[[Reading], Awaitable[T]]) -> T:
     """What `question` finds out.
 
     Raises:
@@ -63,19 +63,20 @@ def look(db: Path | None, question: Callable[[Reading], Awaitable[T]]) -> T:
 
 
 @asynccontextmanager
-async def opened(db: Path, *, for_writing: bool = False) -> AsyncIterator[Reading]:
+async def opened(db: Address, *, for_writing: bool = False) -> AsyncIterator[Reading]:
     """The runs of a database, to look at, for whoever has the team of the settings."""
     settings, clock = read_settings(), SystemClock()
     names = agents_in(settings.team)
-    async with open_database(db, settings.synchronous, read_only=not (for_writing or is_writable(db))) as database:
-        yield Reading(database, Leases(database.connection, clock), clock, names, seals_of(settings))
+    is_to_read = not for_writing and isinstance(db, Path) and not is_writable(db)
+    async with open_database(db, settings.synchronous, read_only=is_to_read) as database:
+        yield Reading(database, database.leases(clock), clock, names, seals_of(settings))
 
 
 async def seen(reading: Reading, thread_id: str) -> Run:
     """The run as it is for whoever goes on with it: with the team that is kept with it, and what is late decided."""
     run = await reading.view(thread_id)
-    if reading.is_late(run) and not reading.database.connection.is_read_only:
-        await _decide_what_is_late(reading.database.path, thread_id)
+    if reading.is_late(run) and not reading.database.is_read_only:
+        await _decide_what_is_late(reading.database.address, thread_id)
         run = await reading.view(thread_id)
     if run.missing_agents:
         launch = await recalled(reading.database.store, thread_id)
@@ -84,7 +85,7 @@ async def seen(reading: Reading, thread_id: str) -> Run:
     return run
 
 
-async def _decide_what_is_late(db: Path, thread_id: str) -> None:
+async def _decide_what_is_late(db: Address, thread_id: str) -> None:
     """Let the policy decide: the way of an answer, for which everything is loaded."""
     from graph.supervisor import open_supervisor  # noqa: PLC0415 # whoever only looks needs none of it
 
@@ -135,12 +136,14 @@ def _report(run: Run, *, as_json: bool) -> None:
         show_markdown(run.report)
 
 
-def _show(run: Run, db: Path | None) -> None:
+def _show(run: Run, db: Address | None) -> None:
     console = out()
     console.print(Text(summary(run), style="bold"))
     console.print(Text(f"request: {one_line(run.query, 300)}"))
     mode = f", mode {run.mode.name}: {one_line(run.mode.reason)}" if run.mode else ""
     console.print(Text(f"phase: {run.phase}, round {run.iteration + 1}, model {run.model or 'unknown'}{mode}"))
+    if run.advice:
+        console.print(Text(f"learned: {one_line(run.advice.said, 400)}"))
     if run.error:
         console.print(Text(f"error: {one_line(run.error)}", style="red"))
     if run.waits_for != "model" and (why := why_it_stands(run)):  # that one is the error above
@@ -180,7 +183,7 @@ def _row(task: TaskView) -> list[str]:
     return [task.id, task.status, task.agent or "", took, tokens, after, one_line(about, 160)]
 
 
-def _next_steps(run: Run, db: Path | None) -> list[str]:
+def _next_steps(run: Run, db: Address | None) -> list[str]:
     """What can be done now, as commands."""
     if run.has_ended and run.report:
         return [f"report: {command('status', run.thread_id, '--report', db=db)}", *filter(None, [onward(run, db)])]
@@ -296,7 +299,7 @@ def log(
     return 0
 
 
-def _print_approvals(db: Path | None, thread: str, *, verify: bool, as_json: bool) -> int:
+def _print_approvals(db: Address | None, thread: str, *, verify: bool, as_json: bool) -> int:
     """Who asked and who decided what, when, through which door; with `verify`, 1 where the chain is broken."""
     entries, broken = look(db, lambda reading: reading.audit(thread))
     for entry in entries:
@@ -334,7 +337,7 @@ def _args(args: dict[str, JsonValue]) -> str:
     return one_line(json.dumps(args, ensure_ascii=False), SHOWN)
 
 
-async def _print(db: Path, thread: str, first: int, *, follow: bool, as_json: bool) -> None:
+async def _print(db: Address, thread: str, first: int, *, follow: bool, as_json: bool) -> None:
     after = first - 1
     async with opened(db) as reading:
         while True:

@@ -41,6 +41,7 @@ COMMANDS = {
     "hand-back": "graph.cli.steer",
     "cancel": "graph.cli.steer",
     "team": "graph.cli.team",
+    "tools": "graph.cli.tools",
     "recruit": "graph.cli.steer",
     "retire": "graph.cli.steer",
     "mail": "graph.cli.steer",

@@ -4,9 +4,11 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from graph.address import address_of
 
 _THREADS = "SELECT key FROM store WHERE prefix = 'runs' ORDER BY json_extract(value, '$.started_at') DESC"
 """The index of runs (`nodes.runtime.rows`), read without the libraries that write it: a shell waits for this."""
@@ -14,7 +16,9 @@ _THREADS = "SELECT key FROM store WHERE prefix = 'runs' ORDER BY json_extract(va
 
 def threads(ctx: typer.Context, incomplete: str) -> list[str]:
     """The threads of the database whose names begin so, newest first; for the shell, so nothing is made or said."""
-    path = ctx.params.get("db") or Path(os.environ.get("BATON_DB", "baton.db"))
+    path = ctx.params.get("db") or address_of(os.environ.get("BATON_DB", "baton.db"))
+    if not isinstance(path, Path):  # a server is not asked while somebody types
+        return []
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
             rows = database.execute(_THREADS).fetchall()
@@ -23,7 +27,10 @@ def threads(ctx: typer.Context, incomplete: str) -> list[str]:
     return [thread for (thread,) in rows if thread.startswith(incomplete)]
 
 
-Db = Annotated[Path | None, typer.Option("--db", metavar="FILE", help="The database [default: baton.db]")]
+Db = Annotated[
+    Any,  # `Address | None`, but Typer takes no unions
+    typer.Option("--db", parser=address_of, metavar="FILE", help="The database, or postgresql://… [default: baton.db]"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON on stdout, for programs")]
 Thread = Annotated[
     str, typer.Argument(metavar="THREAD", help="The run's thread, see `baton runs`", autocompletion=threads)

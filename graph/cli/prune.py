@@ -2,12 +2,12 @@
 
 import asyncio
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import JsonValue
 
+from graph.address import Address
 from graph.cli.console import out, table
 from graph.cli.launch import existing
 from graph.cli.look import opened, tell
@@ -16,7 +16,6 @@ from graph.cli.screen import one_line, print_err, put_json
 from graph.pruning import DAY_S, ENDS, Old, find_old
 from graph.pruning import prune as forget
 from graph.sqlite.connection import explained
-from graph.sqlite.pruning import give_space_back, size
 from state.errors import BadInput
 from state.run import RunStatus
 from state.text import counted
@@ -69,20 +68,20 @@ def prune(
 
 
 async def _prune(
-    db: Path, keep_days: float, wanted: list[RunStatus], *, with_audit: bool, dry_run: bool
+    db: Address, keep_days: float, wanted: list[RunStatus], *, with_audit: bool, dry_run: bool
 ) -> tuple[list[Old], list[Old], int]:
     """The runs that are gone (or would be), those that were taken up meanwhile, and how many bytes were given back."""
     async with opened(db, for_writing=not dry_run) as reading:
         old = await find_old(reading, reading.clock.now() - keep_days * DAY_S, wanted, tell)
         if dry_run:
             return old, [], 0
-        connection = reading.database.connection
+        database = reading.database
         with explained(db):
-            before = await size(connection)
+            before = await database.size()
             done = [pair async for pair in forget(reading, old, with_audit=with_audit)]
-            if not await give_space_back(connection):
+            if not await database.give_space_back():
                 print_err("the file is in use and keeps its size for now; prune again when no run is at work")
-            freed = before - await size(connection)
+            freed = before - await database.size()
     return [one for one, is_gone in done if is_gone], [one for one, is_gone in done if not is_gone], freed
 
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 from rich.markdown import Markdown
 
+from graph.address import Address
 from graph.cli.console import out
 from graph.cli.options import CANCELLED, COMPLETE, FAILED, HANDED_OVER, PARTIAL, WAITING
 from graph.cli.screen import (
@@ -36,7 +37,7 @@ OF_RUN: dict[RunStatus, int] = {
 }
 
 
-def report_result(run: Run, report: Path, *, db: Path | None, as_json: bool) -> int:
+def report_result(run: Run, report: Path, *, db: Address | None, as_json: bool) -> int:
     """Say how the run stands, and write its report if it has one; the exit code."""
     for warning in run.warnings:
         print_err(f"warning: {one_line(warning)}")
@@ -134,7 +135,7 @@ def why_it_stands(run: Run) -> str:
     return ""
 
 
-def onward(run: Run, db: Path | None) -> str:
+def onward(run: Run, db: Address | None) -> str:
     """The way on for a run that lies still or was not successful, with its command; empty where there is none."""
     if "resume" in run.hint:
         other = f", or with another model: {command('resume', run.thread_id, '--model', 'NAME', db=db)}"
@@ -149,7 +150,7 @@ def onward(run: Run, db: Path | None) -> str:
     return ""
 
 
-def open_questions(run: Run, db: Path | None) -> list[str]:
+def open_questions(run: Run, db: Address | None) -> list[str]:
     """A line for each open question, with the command that answers it."""
     ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
     return [
@@ -158,13 +159,13 @@ def open_questions(run: Run, db: Path | None) -> list[str]:
     ]
 
 
-def to_hand_back(run: Run, db: Path | None) -> str:
+def to_hand_back(run: Run, db: Address | None) -> str:
     """How whoever holds a run gives it back or ends it."""
     back, cancel = (command(verb, run.thread_id, db=db) for verb in ("hand-back", "cancel"))
     return f"give it back: {back} [--results FILE] [--plan FILE], or end it: {cancel} [--rollback]"
 
 
-def _explained(run: Run, db: Path | None) -> int:
+def _explained(run: Run, db: Address | None) -> int:
     """The exit code, after a line about what to do where there is something to do."""
     code = OF_RUN[run.status]
     if run.status == "running":
@@ -187,7 +188,7 @@ def _explained(run: Run, db: Path | None) -> int:
     return code
 
 
-def _show_handover(run: Run, db: Path | None) -> None:
+def _show_handover(run: Run, db: Address | None) -> None:
     """What a human has in hand who took the wheel, and how to give it back."""
     context = run.handover or {}
     said = one_line(str(context.get("reason") or ""), 300)

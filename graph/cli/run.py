@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from graph.address import Address
 from graph.cli.launch import Launch, recall, remember
 from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
@@ -75,10 +76,11 @@ def _starting(query: str, sources: list[str], session: Session, plan: Plan | Non
     return start
 
 
-def _before(db: Path | None, thread: str | None) -> Launch:
+def _before(db: Address | None, thread: str | None) -> Launch:
     """What the thread was launched with before, for a follow-up on it."""
-    path = db or read_settings().db
-    return asyncio.run(recall(path, thread)) if thread is not None and path.exists() else Launch()
+    address = db or read_settings().db
+    is_new = isinstance(address, Path) and not address.exists()
+    return Launch() if thread is None or is_new else asyncio.run(recall(address, thread))
 
 
 async def _is_free(sup: Supervisor, thread_id: str) -> bool:

@@ -5,12 +5,12 @@ import re
 import shlex
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `baton --help` has a line to say as well, and needs none of these
     from pydantic import JsonValue
 
+    from graph.address import Address
     from state.approval import Approval
     from state.event import Event
     from state.run import Run
@@ -88,7 +88,7 @@ def seconds(duration: float) -> str:
     return f"{int(duration // 60)}m {int(duration % 60):02d}s"
 
 
-def command(verb: str, *words: str, db: Path | None) -> str:
+def command(verb: str, *words: str, db: "Address | None") -> str:
     """A command to type, such as `baton resume THREAD`, on the database that is in use now."""
     rest = [shlex.quote(word) for word in words]
     return " ".join(["baton", verb, *rest, *(["--db", shlex.quote(str(db))] if db else [])])

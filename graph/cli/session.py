@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from graph.address import Address
 from graph.cli.ask import Asker, can_ask
 from graph.cli.launch import Launch, existing, recall, remember
 from graph.cli.live import Watch, watching
@@ -37,7 +38,7 @@ class Session:
     """One thread, driven from the command line."""
 
     thread_id: str
-    db: Path | None
+    db: Address | None
     launch: Launch
     as_json: bool = False
     yes: bool = False
@@ -159,7 +160,7 @@ def who(by: str | None) -> str:
 
 
 def going_on(
-    thread_id: str, db: Path | None, team: Path | None = None, model: str | None = None, *, as_json: bool
+    thread_id: str, db: Address | None, team: Path | None = None, model: str | None = None, *, as_json: bool
 ) -> Session:
     """The session of a thread that was started before, with what it was started with, or with another team or model.
 

@@ -6,12 +6,12 @@ the signal takes effect now.
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from pydantic import JsonValue, ValidationError
 
+from graph.address import Address
 from graph.cli.options import COMPLETE, FAILED, AsJson, By, Db, TeamFile, Thread
 from graph.cli.plan_file import STDIN, read_plan, read_results
 from graph.cli.session import DOOR, going_on, who
@@ -109,13 +109,13 @@ def mail(
     return _send(thread, db, as_json=as_json, signal=_usable(lambda: SendMail(by=who(by), door=DOOR, to=to, text=text)))
 
 
-def _send(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
+def _send(thread: str, db: Address | None, *, as_json: bool, signal: Signal) -> int:
     """Send the signal; the exit code is the run's."""
     session = going_on(thread, db, as_json=as_json)
     return session.carry_out(lambda sup, on_event: sup.signal(thread, signal, on_event=on_event))
 
 
-def _control(thread: str, db: Path | None, *, as_json: bool, signal: Signal) -> int:
+def _control(thread: str, db: Address | None, *, as_json: bool, signal: Signal) -> int:
     """Send the signal; 0 when the run does what it was told, also where that is to stop."""
     code = _send(thread, db, as_json=as_json, signal=signal)
     return code if code == FAILED else COMPLETE

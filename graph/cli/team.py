@@ -9,6 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 from pydantic import JsonValue
 
+from graph.address import Address
 from graph.cli.console import out, table
 from graph.cli.launch import existing, recall
 from graph.cli.options import AsJson, Db, MaybeThread
@@ -53,7 +54,7 @@ def team(thread: MaybeThread = None, check: Checked = None, db: Db = None, as_js
     return 0
 
 
-def _found(db: Path | None, question: Callable[[Supervisor], Awaitable[T]], team: str | None = None) -> T:
+def _found(db: Address | None, question: Callable[[Supervisor], Awaitable[T]], team: str | None = None) -> T:
     """What `question` finds out about the agents of `team`, by default the one of the settings."""
     path = existing(db)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from graph.address import Address
 from graph.cli.launch import existing, recall
 from graph.cli.options import AsJson, Db, TeamFile
 from graph.cli.screen import one_line, print_err, put_json, run_as_json
@@ -32,7 +33,7 @@ def watch(
     return 0
 
 
-async def _watch(db: Path, team: Path | None, every: float, *, once: bool, as_json: bool) -> None:
+async def _watch(db: Address, team: Path | None, every: float, *, once: bool, as_json: bool) -> None:
     async def due() -> list[str]:
         async with open_supervisor(db) as sup:
             return await sup.due()
@@ -49,7 +50,7 @@ async def _watch(db: Path, team: Path | None, every: float, *, once: bool, as_js
         await watchman.watch(every)
 
 
-async def _take_up(db: Path, thread: str, team: Path | None, *, as_json: bool) -> None:
+async def _take_up(db: Address, thread: str, team: Path | None, *, as_json: bool) -> None:
     """Go on with a run, with what it was started with; `team` where nothing is kept of its team."""
     launch = await recall(db, thread)
     async with open_supervisor(db, team=launch.team or team, model=launch.model) as sup:

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from graph.address import Address
 from graph.sqlite.fence import check_fences
 from state.errors import DatabaseUnusable
 
@@ -74,7 +75,7 @@ def is_writable(path: Path) -> bool:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Address) -> Iterator[None]:
     """SQLite's errors in words that say what to do."""
     try:
         yield

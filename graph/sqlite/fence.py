@@ -1,17 +1,11 @@
-"""Fencing tokens: what is written under a lease is refused, in its own transaction, once the lease is somebody else's.
+"""Fences of an SQLite file: the transaction that writes looks whether the row of the lease still has its owner.
 
-A process that was stopped (SIGSTOP, a laptop's lid, a stalled disk) wakes up without knowing how long it slept, and no
-clock tells whether it still holds what it held. So the token of a lease, its owner's name, which is used once, goes
-with the work in a context variable, and the transaction that writes looks whether the row of the lease still has it.
+The token is the owner's name, which is used once.
 """
 
-import asyncio
 import sqlite3
-from contextvars import ContextVar
 
-from state.errors import LeaseLost
-
-_FENCES: ContextVar[tuple["Fence", ...]] = ContextVar("baton_fences", default=())
+from graph.fence import Fence, fences
 
 _CHECK = """
 SELECT 1 FROM store WHERE prefix = ? AND key = 'lease' AND (
@@ -20,52 +14,14 @@ SELECT 1 FROM store WHERE prefix = ? AND key = 'lease' AND (
 """
 
 
-class Fence:
-    """One lease as the work sees it that is done under it."""
+class RowFence(Fence):
+    """A lease that is a row of the file."""
 
     def __init__(self, thread_id: str, prefix: str, owner: str, connection: sqlite3.Connection) -> None:
-        self.thread_id = thread_id
-        self.is_lost = False
+        super().__init__(thread_id)
         self._prefix = prefix
         self._owner = owner
         self._connection = connection
-        self._loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[object] | None = None
-        self.is_left = False
-        self._was_cancelled = False
-
-    def enter(self) -> None:
-        """What this task does from now on is done under the lease; again where a generator goes on in another task."""
-        self._task = asyncio.current_task()
-        forget_left()
-        if self not in _FENCES.get():
-            _FENCES.set((*_FENCES.get(), self))
-
-    def leave(self) -> None:
-        """The lease's work is over.
-
-        Raises:
-            LeaseLost: somebody has taken the thread over meanwhile, whatever has become of the work.
-        """
-        self.is_left = True
-        _FENCES.set(tuple(fence for fence in _FENCES.get() if fence is not self))
-        if self.is_lost:
-            if self._was_cancelled and self._task and self._task.uncancel():
-                return  # somebody else cancels it, too
-            raise self.error()
-
-    def lose(self) -> None:
-        """The lease is another's: cancel the work. From any thread."""
-        if not self.is_lost:
-            self.is_lost = True
-            self._loop.call_soon_threadsafe(self._cancel)
-
-    def error(self) -> LeaseLost:
-        """Why nothing more is written."""
-        return LeaseLost(
-            f"thread {self.thread_id} was taken over by another process while this one stood still; "
-            f"this one has stopped, see `baton status {self.thread_id}`"
-        )
 
     def check(self, cursor: sqlite3.Cursor) -> None:
         """Look whether the lease is still held, in the transaction that is about to write.
@@ -79,16 +35,6 @@ class Fence:
             self.lose()
             raise self.error()
 
-    def _cancel(self) -> None:
-        if self._task and not self.is_left:
-            self._was_cancelled = True
-            self._task.cancel()
-
-
-def forget_left() -> None:
-    """What this task does from now on is not the work of leases that were given back: that only has begun it."""
-    _FENCES.set(tuple(fence for fence in _FENCES.get() if not fence.is_left))
-
 
 def check_fences(cursor: sqlite3.Cursor) -> None:
     """Refuse to write under a lease that is not held any more.
@@ -96,5 +42,6 @@ def check_fences(cursor: sqlite3.Cursor) -> None:
     Raises:
         LeaseLost: another process has taken the thread over.
     """
-    for fence in _FENCES.get():
-        fence.check(cursor)
+    for fence in fences():
+        if isinstance(fence, RowFence):
+            fence.check(cursor)

@@ -13,30 +13,15 @@ import socket
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
+from graph.lease import FREE, HEARTBEAT_S, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, Holder, born, busy, is_gone
 from graph.sqlite.connection import Connection
-from graph.sqlite.fence import Fence
+from graph.sqlite.fence import RowFence
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import space
-from state.errors import ThreadBusy
 
-LEASE_S = 15.0
-"""Seconds a lease holds without a heartbeat."""
-HEARTBEAT_S = 5.0
-LATEST_S = 600.0
-"""Seconds that a living process on this machine may be late with a heartbeat before its lease is another's to take."""
 STEP_S = 5.0
 """Seconds a lease holds between two steps of a run, or counts as just given back after the last one."""
-PATIENCE_S = 1.0
-"""Seconds to wait for a lease: whoever only applies a deadline has it for a moment."""
-RETRY_S = 0.05
-ENDED = ("Z", "X")
-"""States of a process that has ended and that nobody has asked about yet (proc(5))."""
-FREE = ""
-"""The owner of a lease that was given back, by a process that has yet to write down where the run stands."""
 
 _TAKE = """
 INSERT INTO store (prefix, key, value, created_at, updated_at)
@@ -52,31 +37,14 @@ _LOOK = "SELECT value FROM store WHERE prefix = :prefix AND key = 'lease'"
 _DROP = "DELETE FROM store WHERE prefix = :prefix AND key = 'lease' AND json_extract(value, '$.owner') = :owner"
 
 
-class Holder(BaseModel):
-    """Who holds a lease, until when."""
+class Row(Holder):
+    """The row of a lease."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    owner: str
-    host: str
-    pid: int
-    born: str
-    """When the process started, as far as the system tells: process numbers are used again."""
     until: float
     beats: bool = True
     """Whether somebody renews it: then it ends with its process, however late the next renewal is."""
     was: str = ""
     """Who gave it back, where it is `FREE`: what that one did last is still on its way to the file."""
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the thread is held; where it is not, it was given back a moment ago."""
-        return self.owner != FREE
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is a process of this machine."""
-        return self.host == socket.gethostname()
 
 
 class Leases:
@@ -89,7 +57,7 @@ class Leases:
         """By thread: the lease of another machine as it was seen first, and when."""
 
     @asynccontextmanager
-    async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[Fence]:
+    async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[RowFence]:
         """Hold the lease of a thread while inside. Not reentrant: a second run of it is refused here as well.
 
         Raises:
@@ -137,22 +105,22 @@ class Leases:
         if holder and holder.is_running and holder.owner != owner:
             raise busy(thread_id, holder)
 
-    async def holder(self, thread_id: str) -> Holder | None:
+    async def holder(self, thread_id: str) -> Row | None:
         """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
         _, holder = await self._found(thread_id)
-        if holder is None or await asyncio.to_thread(_is_gone, holder):
+        if holder is None or await asyncio.to_thread(is_gone, holder):
             return None
         return holder if holder.until >= self._clock.now() or _is_late(holder, self._clock.now()) else None
 
     @asynccontextmanager
-    async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[Fence]:
+    async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[RowFence]:
         """Take the lease, and renew it while inside."""
         start = self._clock.now()
         while not await self._take(thread_id, owner):
             if self._clock.now() >= start + await self._patience(thread_id, patience_s):
                 raise busy(thread_id, (await self._found(thread_id))[1])
             await self._clock.sleep(RETRY_S)
-        fence = Fence(thread_id, _prefix(thread_id), owner, self._connection.sqlite)
+        fence = RowFence(thread_id, _prefix(thread_id), owner, self._connection.sqlite)
         beat = asyncio.create_task(self._beat(thread_id, owner, fence))
         fence.enter()
         try:
@@ -176,7 +144,7 @@ class Leases:
             self._watched.pop(thread_id, None)
         return changed == 1
 
-    async def _is_over(self, thread_id: str, seen: str | bytes, other: Holder) -> bool:
+    async def _is_over(self, thread_id: str, seen: str | bytes, other: Row) -> bool:
         """Whether a lease has run out, or was its process's and that has ended."""
         now = self._clock.now()
         if not other.is_here:
@@ -184,7 +152,7 @@ class Leases:
             if first != seen:
                 self._watched[thread_id] = (seen, at := now)
             return now >= at + (LEASE_S if other.beats else STEP_S)
-        if await asyncio.to_thread(_is_gone, other):
+        if await asyncio.to_thread(is_gone, other):
             return True
         return other.until < now and not _is_late(other, now)
 
@@ -196,10 +164,10 @@ class Leases:
         left = other.until - self._clock.now()
         return patience_s if 0 <= left <= LEASE_S else LEASE_S + patience_s
 
-    async def _found(self, thread_id: str) -> tuple[str | bytes, Holder | None]:
+    async def _found(self, thread_id: str) -> tuple[str | bytes, Row | None]:
         """The row of a lease as it is, and who holds it."""
         row, _ = await self._connection.one(_LOOK, {"prefix": _prefix(thread_id)})
-        return (row[0], Holder.model_validate_json(row[0])) if row else (b"", None)
+        return (row[0], Row.model_validate_json(row[0])) if row else (b"", None)
 
     async def _renew(self, thread_id: str, owner: str, next_owner: str, seconds: float) -> bool:
         """Write the lease for the next `seconds`, if it is still the `owner`'s."""
@@ -208,18 +176,18 @@ class Leases:
         return changed == 1
 
     def _row(self, owner: str, seconds: float, was: str = "") -> str:
-        me = Holder(
+        me = Row(
             owner=owner,
             host=socket.gethostname(),
             pid=os.getpid(),
-            born=_born(os.getpid()),
+            born=born(os.getpid()),
             until=self._clock.now() + seconds,
             beats=seconds == LEASE_S,
             was=was,
         )
         return json.dumps(me.model_dump())
 
-    async def _beat(self, thread_id: str, owner: str, fence: Fence) -> None:
+    async def _beat(self, thread_id: str, owner: str, fence: RowFence) -> None:
         """Renew the lease, until it is lost."""
         while True:
             await asyncio.sleep(HEARTBEAT_S)
@@ -228,38 +196,10 @@ class Leases:
                 return
 
 
-def busy(thread_id: str, holder: Holder | None) -> ThreadBusy:
-    """The refusal of a thread that somebody holds."""
-    who = f"process {holder.pid} on {holder.host}" if holder else "another process"
-    return ThreadBusy(f"thread {thread_id} is being run by {who}; wait for it, or steer it from here by signals")
-
-
 def _prefix(thread_id: str) -> str:
     return ".".join(space("leases", thread_id))
 
 
-def _is_late(holder: Holder, now: float) -> bool:
+def _is_late(holder: Row, now: float) -> bool:
     """Whether the holder, a living process on this machine, may only be late: an agent may block its event loop."""
     return holder.beats and holder.is_running and holder.is_here and now < holder.until + LATEST_S
-
-
-def _is_gone(holder: Holder) -> bool:
-    """Whether the process is known to be dead: it was on this machine, and is not there, or is another one by now."""
-    if not holder.is_here:
-        return False
-    try:
-        os.kill(holder.pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return _born(holder.pid) != holder.born
-
-
-def _born(pid: int) -> str:
-    """When a process started, in the kernel's own unit; empty where it has ended, or the system does not tell."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return fields[19] if len(fields) > 19 and fields[0] not in ENDED else ""

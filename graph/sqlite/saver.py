@@ -3,9 +3,6 @@
 What is done to a thread is done to the threads below it, too: those of graphs that are agents of its run.
 
 Each call is one transaction, done whole or not at all: half of what a node returned would lose where the run goes next.
-
-Checkpoint ids sort by time, and the last one of a thread is where it goes on. A process whose clock is behind that of
-the one before would write checkpoints that nobody ever reads: so ids made here are above those that were read here.
 """
 
 import sqlite3
@@ -21,11 +18,11 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
 )
-from langgraph.checkpoint.base import id as ids
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from graph.checkpoint_ids import keep_ids_above
+from graph.serializer import Serializer
 from graph.sqlite.connection import Connection
-from graph.sqlite.serializer import Serializer
 
 Pruning = Literal["keep_latest", "delete", "delete_all"]
 """LangGraph's base class says `delete`, its server `delete_all`; both mean the whole thread."""
@@ -73,25 +70,6 @@ DELETE FROM {{table}} WHERE {THREADS_OF.format(":thread")} AND checkpoint_id < (
 _LAST = "SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ?"
 _DELETE = f"DELETE FROM {{table}} WHERE {THREADS_OF.format(':thread')}"
 _TABLES = ("writes", "checkpoints")
-
-
-FARTHEST = 1 << 59
-"""Time of an id, in 100 ns since 1582: the year 3409. One beyond comes from no clock, and would spoil all others'."""
-
-
-def keep_ids_above(checkpoint_id: str) -> None:
-    """Make no id in this process, from now on, that sorts below this one.
-
-    The last time that LangGraph has made an id of is private to it. Tried instead: giving a checkpoint another id when
-    it is put; but LangGraph has named what is pending on it by then, and derives the ids of its tasks from it.
-    """
-    try:
-        seen = ids.UUID(checkpoint_id)
-    except ValueError:
-        return
-    if seen.version == 6 and seen.time < FARTHEST:
-        last = vars(ids)["_last_v6_timestamp"]
-        vars(ids)["_last_v6_timestamp"] = max(last or 0, seen.time)
 
 
 class Saver(SqliteSaver):

@@ -24,7 +24,7 @@ from nodes.agents.supervisor import leave_board, run_nested
 from nodes.agents.worker.run import WorkerGraph, run_worker
 from nodes.execution.containment import run_contained
 from nodes.llm.server import address_of
-from nodes.policy.failures import RETRIED, retry_delay, time_for_try
+from nodes.policy.failures import RETRIED, is_retried, retry_delay, time_for_try
 from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
@@ -155,12 +155,14 @@ class AttemptRunner:
 
     def _again(self, outcome: Outcome, number: int) -> bool:
         kind = outcome.failure.kind if outcome.failure else "permanent"
-        return kind in RETRIED and number < self.run.policy.max_attempts
+        return is_retried(kind, goes_on=bool(outcome.conversation)) and number < self.run.policy.max_attempts
 
     async def _is_hopeless(self, outcome: Outcome, substitute: str) -> bool:
         """Whether `substitute` would fail the same way: by the same model, on the same server."""
         kind = outcome.failure.kind if outcome.failure else None
-        if kind not in ("rejected", "server") or not (self._is_model(outcome.agent) and self._is_model(substitute)):
+        if kind not in ("rejected", "server", "timeout") or not (
+            self._is_model(outcome.agent) and self._is_model(substitute)
+        ):
             return False
         team, models = self.run.services.team, self.run.services.models
         mine, other = team.agent(outcome.agent).model, team.agent(substitute).model

@@ -25,6 +25,7 @@ def episode_of(
     kept = records[:MOST_TASKS]
     cut = len(goal) > LONGEST_REQUEST or len(kept) < len(records)
     cut |= any(len(record.task.description) > LONGEST_DESCRIPTION for record in kept)
+    draft = state.get("draft") or {}
     refused = set(state.get("refused") or {})
     return Episode.model_validate(
         {
@@ -38,6 +39,7 @@ def episode_of(
             "mode": (state.get("mode") or {}).get("name", ""),
             "iterations": state.get("iteration", 0),
             "tasks": [_remembered(record, refused, is_quoting=is_follow_up) for record in kept],
+            **{name: draft[name] for name in ("complexity", "dynamic", "communicates") if name in draft},
             "corrections": _corrections(state, records),
             "advice": state.get("advice"),
             "tokens": used.total_tokens,

@@ -14,8 +14,13 @@ def time_for_try(own_s: float, policy: Policy) -> float:
     return own_s if policy.decision_timeout_s is None else min(own_s, policy.decision_timeout_s)
 
 
-RETRIED: frozenset[FailureClass] = frozenset({"transient", "timeout", "declared", "invalid"})
+RETRIED: frozenset[FailureClass] = frozenset({"transient", "declared", "invalid"})
 """Classes that another try may cure. `permanent` is not, `limit` is not, `server` is not for now."""
+
+
+def is_retried(kind: FailureClass, *, goes_on: bool) -> bool:
+    """Whether the same agent tries again. What ran out of time would again, unless it `goes_on` where it stood."""
+    return kind in RETRIED or (kind == "timeout" and goes_on)
 
 
 def failure_of(error: ModelFailed) -> FailureClass:

@@ -83,8 +83,8 @@ def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None
         return None
     said = decisions[question.id]
     if said.type == "reject":
-        failure = Failure(kind="declared", message=f"{said.by} gave it up: {said.message or question.reason}")
-        return start.model_copy(update={"status": "failed", "failure": failure, "approvals": []})
+        failure = Failure(kind="denied", message=f"{said.by} gave it up: {said.message or question.reason}")
+        return start.model_copy(update={"status": "failed", "failure": failure, "approvals": [], "decided_by": said.by})
     if said.type == "edit" and said.args and "result" in said.args:
         changes = {"result": said.args["result"], "claims": [], "doubts": [], "limited": "", "confidence": None}
         ended: dict[str, object] = {"status": "done", "approvals": [], "failure": None, "decided_by": said.by}

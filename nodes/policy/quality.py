@@ -60,9 +60,9 @@ def doubts_of(
 
     `rounds`: how often review might send work back; `iteration`: how often it has. Where both are the same, nobody
     has looked at what was done again in the last one. `refused`: the last objections, by task id; some have no words.
-    `unreviewed`: why the last review could not be had.
+    `unreviewed`: which results the last review has not looked at, and why.
     """
-    found = [Doubt(kind="unreviewed", said=f"the results were not reviewed: {unreviewed}")] if unreviewed else []
+    found = [Doubt(kind="unreviewed", said=unreviewed)] if unreviewed else []
     is_last = iteration > 0 and rounds <= iteration
     for record in records:
         if record.status == "done" and record.outcome and not record.is_by_human:

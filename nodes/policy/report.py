@@ -30,10 +30,12 @@ def write_report(
     undone: Sequence[RollbackResult] | None = None,
     used: Mapping[str, Usage] | None = None,
     unseen: Sequence[str] = (),
+    learned: str = "",
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed.
 
-    `claims`: the statements of the answer itself, as they were looked up.
+    `claims`: the statements of the answer itself, as they were looked up. `learned`: what earlier runs had to do with
+    the plan.
     """
     found = claims_of(record.outcome for record in records if record.outcome)
     references = References(records, claims)
@@ -54,7 +56,7 @@ def write_report(
     if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
     parts.append(
-        "## How this was made\n\n" + _made(records, mode, models, warnings, doubts) + _used(used or {}, unseen)
+        "## How this was made\n\n" + _made(records, mode, models, warnings, doubts, learned) + _used(used or {}, unseen)
     )
     return "\n\n".join(parts) + "\n"
 
@@ -172,6 +174,7 @@ def _made(
     models: Sequence[str],
     warnings: Sequence[str],
     doubts: Sequence[str],
+    learned: str,
 ) -> str:
     done = sum(record.status == "done" for record in records)
     made = [record.outcome for record in records if record.outcome and record.outcome.agent]
@@ -181,6 +184,8 @@ def _made(
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
+    if learned:
+        lines.append(f"- Learned: {learned}")
     if not made:
         lines.append(f"- The model was {' and '.join(models)}")
     elif not asked_model:

@@ -84,8 +84,8 @@ def results_by_agent(
         failed.update(name for name in outcome.tried if name != outcome.agent)
         if outcome.status == "done":
             completed[outcome.agent] += 1
-        elif outcome.failure and outcome.failure.kind not in EXCUSED:
-            failed[outcome.agent] += 1
+        elif outcome.failure and (outcome.failure.kind not in EXCUSED or outcome.decided_by):
+            failed[outcome.agent] += 1  # whoever was asked has only given up what this agent could not do
     return {
         agent: RunResult(at=at, since=since, completed=completed[agent], failed=failed[agent])
         for agent in agents

@@ -3,11 +3,15 @@
 Episodes outlive their threads: `baton prune` leaves them alone, `baton history --forget` does not.
 """
 
+import asyncio
+
 from langgraph.store.base import BaseStore, PutOp
 from pydantic import ValidationError
 
+from nodes.policy.advice import Proposal, advise
 from nodes.policy.episodes import KEPT_EPISODES
 from nodes.runtime.rows import MOST, read_all, space
+from nodes.tools.likeness import word_vectors
 from state.episode import Episode
 
 _KIND = "episodes"
@@ -43,3 +47,18 @@ async def forget_episodes(store: BaseStore, thread_id: str) -> int:
     if rows:
         await store.abatch([PutOp(space(_KIND, thread_id), row.key, None) for row in rows])
     return len(rows)
+
+
+async def advised(store: BaseStore, request: str) -> Proposal | None:
+    """What earlier runs say of how the request is to be done; what is more than is kept goes on the way."""
+    episodes = await read_episodes(store)
+    if not episodes:
+        return None
+    await forget_oldest(store, episodes)
+    return await asyncio.to_thread(_advised, request, episodes[:KEPT_EPISODES])
+
+
+def _advised(request: str, episodes: list[Episode]) -> Proposal | None:
+    vectors = word_vectors()
+    near = (lambda one, other: vectors.likeness(one, [other])) if vectors else None
+    return advise(request, episodes, near)

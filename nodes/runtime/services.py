@@ -63,6 +63,8 @@ class Services:
     """The way runs come in, where it matters later: the server sets it."""
     source_roots: tuple[Path, ...] | None = None
     """Folders that sources have to lie in; None: whatever the process may read, as for the user of a command line."""
+    sources: tuple[str, ...] = ()
+    """What agents may read where nobody says so."""
     fetches_inside: bool = False
     """Whether pages inside this network may be fetched too."""
     search: SearchService | None = None

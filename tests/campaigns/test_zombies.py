@@ -24,7 +24,7 @@ async def test_whoever_wakes_up_after_a_takeover_does_no_effect_again_and_says_s
     async def story(number: int, lines: int) -> None:
         async with room:
             (folder := tmp_path / str(number)).mkdir()
-            told = await zombie_story(folder, lines, "elsewhere")
+            told = await zombie_story(folder, str(folder / "runs.db"), lines, "elsewhere")
             said = [line.split(" while")[0] for line in told.first.splitlines()]
             if (told.second, sorted(told.done), told.code, told.events_after) != ("complete", EFFECTS, 1, 0):
                 wrong.append(f"{number} after {lines}: {told}")

@@ -6,7 +6,7 @@ import pytest
 
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
-from state.replies import Review
+from state.replies import Review, Verdict
 from tests.runs import opened, plan
 
 EDITOR = "You put the findings of a team together"
@@ -15,6 +15,8 @@ GUIDE = (
     "# Guide\r\n\r\nIt resumes after a\r\ncrash and keeps every step. Margins were -5 %.\r\nA seat is 12 dollars.\r\n"
 )
 
+REVIEW = Review(verdicts=[Verdict(task_id="a"), Verdict(task_id="b")])
+
 
 async def report_of(tmp_path: Path, answer: str, editor: str | None = None) -> str:
     """The report on one task, or on two that an editor puts together."""
@@ -22,7 +24,7 @@ async def report_of(tmp_path: Path, answer: str, editor: str | None = None) -> s
     folder.mkdir(exist_ok=True)
     (folder / "guide.md").write_bytes(GUIDE.encode())
     (folder / "page.html").write_text("<h1>Book</h1>\n<h2>Size</h2>\n<p>It holds 2<sup>20</sup> rows.</p>\n")
-    model = ScriptedModel({EDITOR: editor or "none", REVIEWER: Review(), '<task id="a"': answer, '<task id="b"': "B."})
+    model = ScriptedModel({EDITOR: editor or "none", REVIEWER: REVIEW, '<task id="a"': answer, '<task id="b"': "B."})
     async with opened(AgentSpec(name="ada", role="generalist"), model=model, db=tmp_path / "runs.db") as sup:
         tasks = plan("a") if editor is None else plan("a", "b")
         run = await sup.start('Is it "free for all of us in here"?', sources=[str(folder)], plan=tasks)

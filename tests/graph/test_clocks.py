@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from langgraph.checkpoint.base import id as ids
 
-from graph.sqlite import saver
+from graph.checkpoint_ids import keep_ids_above
 from state.agent import Brief
 from tests.runs import agent, opened, plan
 
@@ -70,5 +70,5 @@ async def test_a_run_of_a_process_whose_clock_was_ahead_goes_on_and_ends(
 def test_an_id_that_no_clock_can_have_made_changes_nothing_for_others() -> None:
     before = ids.uuid6()
     for wrong in ("ffffffff-ffff-6fff-bfff-ffffffffffff", "", "x", "1ef4f797-8335-4428-8001-8a1503f9b875"):
-        saver.keep_ids_above(wrong)
+        keep_ids_above(wrong)
     assert before.time < ids.uuid6().time < before.time + 10**9

@@ -5,10 +5,12 @@ import json
 import subprocess
 import sys
 from importlib import import_module
+from typing import get_args
 
 import pytest
 
 import graph
+from state.signal import Signal
 from tests.house.tracked import ROOT, parsed
 
 
@@ -31,6 +33,10 @@ def test_each_exported_name_is_what_type_checkers_take_it_for() -> None:
     for name, module in homes.items():
         assert getattr(graph, name) is getattr(import_module(module), name), name
     assert set(graph.__all__) <= set(dir(graph))
+
+
+def test_every_signal_can_be_sent_from_python() -> None:
+    assert {signal.__name__ for signal in get_args(get_args(Signal)[0])} - {*graph.__all__} == set()
 
 
 def test_a_name_that_is_not_exported_is_refused_by_name() -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from graph.sqlite.lease import LEASE_S, Leases
+from graph.lease import LEASE_S, Leases
 from graph.testing import HeldClock
 from state.agent import Brief
 from state.errors import LeaseLost, ThreadBusy
@@ -30,6 +31,27 @@ def change_lease(db: str | Path = "runs.db", **fields: Any) -> None:
         (row,) = file.execute("SELECT value FROM store WHERE key = 'lease'").fetchone()
         file.execute("UPDATE store SET value = ? WHERE key = 'lease'", [json.dumps({**json.loads(row), **fields})])
     file.close()
+
+
+def take_away(address: str) -> None:
+    """End the lease of thread t, as another process does that takes its holder for dead."""
+    if "://" not in address:
+        change_lease(address, until=0)  # it has stood still for longer than any process may
+        return
+    with psycopg.connect(address, autocommit=True) as connection:
+        ended = connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND database = "
+            "(SELECT oid FROM pg_database WHERE datname = current_database())"
+        ).fetchall()
+    assert ended == [(True,)]
+
+
+def take_from_outside(address: str) -> None:
+    """The same, where the holder does nothing that would tell it so."""
+    if "://" in address:
+        take_away(address)
+    else:
+        change_lease(address, owner="somebody")
 
 
 class EightEffects:
@@ -52,12 +74,12 @@ class EightEffects:
         return what
 
 
-async def test_whoever_was_taken_over_does_nothing_more_and_says_so() -> None:
+async def test_whoever_was_taken_over_does_nothing_more_and_says_so(address: str) -> None:
     work = EightEffects()
-    async with opened(agent(work)) as stopped, opened(agent(work)) as other:
+    async with opened(agent(work), db=address) as stopped, opened(agent(work), db=address) as other:
         first = asyncio.create_task(stopped.start("Q", thread_id="t", plan=plan("a")))
         await work.stands.wait()
-        change_lease(until=0)  # it has stood still for longer than any process may
+        take_away(address)
         run = await other.resume("t")
         events = await other.events("t")
         work.goes_on.set()
@@ -69,9 +91,10 @@ async def test_whoever_was_taken_over_does_nothing_more_and_says_so() -> None:
 
 
 async def test_whoever_was_taken_over_and_notices_by_itself_is_cut_off_where_it_is(
-    monkeypatch: pytest.MonkeyPatch,
+    address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("graph.sqlite.lease.HEARTBEAT_S", 0.01)
+    monkeypatch.setattr("graph.postgres.session.HEARTBEAT_S", 0.01)
     began, cut = asyncio.Event(), asyncio.Event()
 
     async def hangs(brief: Brief, desk: Any) -> str:
@@ -82,17 +105,17 @@ async def test_whoever_was_taken_over_and_notices_by_itself_is_cut_off_where_it_
             cut.set()
         return ""
 
-    async with opened(agent(hangs)) as sup:
+    async with opened(agent(hangs), db=address) as sup:
         running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
         await began.wait()
-        change_lease(owner="somebody")
+        take_from_outside(address)
         with pytest.raises(LeaseLost):
             await running
 
     assert (cut.is_set(), running.cancelled()) == (True, False)
 
 
-async def test_a_cancelled_task_stays_cancelled_also_where_the_lease_is_lost() -> None:
+async def test_a_cancelled_task_stays_cancelled_also_where_the_lease_is_lost(address: str) -> None:
     began = asyncio.Event()
 
     async def hangs(brief: Brief, desk: Any) -> str:
@@ -100,7 +123,7 @@ async def test_a_cancelled_task_stays_cancelled_also_where_the_lease_is_lost() -
         await asyncio.Event().wait()
         return ""
 
-    async with opened(agent(hangs)) as sup:
+    async with opened(agent(hangs), db=address) as sup:
         running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
         await began.wait()
         running.cancel()
@@ -109,7 +132,7 @@ async def test_a_cancelled_task_stays_cancelled_also_where_the_lease_is_lost() -
         assert await sup._runs.leases.holder("t") is None
 
 
-async def test_work_that_an_agent_has_begun_and_that_outlives_its_run_is_another_runs() -> None:
+async def test_work_that_an_agent_has_begun_and_that_outlives_its_run_is_another_runs(address: str) -> None:
     later = asyncio.Event()
     begun: list[asyncio.Task[Any]] = []
 
@@ -122,7 +145,7 @@ async def test_work_that_an_agent_has_begun_and_that_outlives_its_run_is_another
         begun.append(asyncio.create_task(another()))
         return "begun"
 
-    async with opened(agent(begins), agent(asks, "eve", "asker")) as sup:
+    async with opened(agent(begins), agent(asks, "eve", "asker"), db=address) as sup:
         await sup.start("Q", thread_id="other", plan=plan({"id": "a", "role": "asker"}))
         await sup.start("Q", thread_id="t", plan=plan("a"))
         later.set()
@@ -183,10 +206,10 @@ async def work(brief, desk):
     return "done"
 
 async def main():
-    if len(sys.argv) > 2:
-        socket.gethostname = lambda: sys.argv[2]
+    if len(sys.argv) > 3:
+        socket.gethostname = lambda: sys.argv[3]
     model, plan = ScriptedModel([]), {"tasks": [{"id": "a", "description": "Do a."}]}
-    async with open_supervisor("runs.db", [AgentSpec(name="ada", role="generalist", run=work)], {}, model) as sup:
+    async with open_supervisor(sys.argv[2], [AgentSpec(name="ada", role="generalist", run=work)], {}, model) as sup:
         if sys.argv[1] == "start":
             run = await sup.start("Q", thread_id="t", plan=plan)
         else:
@@ -218,28 +241,32 @@ class Told:
     """How many events there were after the second had ended."""
 
 
-async def zombie_story(folder: Path, lines: int, host: str) -> Told:
+async def zombie_story(folder: Path, address: str, lines: int, host: str) -> Told:
     """A process is stopped after so many effects, on a machine of that name; another one takes its run over."""
     done = folder / "done"
-    first = process(folder, "start", host)
+    first = process(folder, "start", address, host)
     await until(lambda: done.exists() and len(done.read_text().splitlines()) >= lines)
     await asyncio.sleep(0.03)  # between two effects
     first.send_signal(signal.SIGSTOP)
     if host == socket.gethostname():
-        change_lease(folder / "runs.db", until=0)  # `LATEST_S` later
+        take_away(address)  # `LATEST_S` later
     said = ""
     while not said:  # refused as long as the lease of another machine looks alive, as `baton watch` is
-        said, refused = await asyncio.to_thread(process(folder, "resume").communicate)
+        said, refused = await asyncio.to_thread(process(folder, "resume", address).communicate)
         assert said or "is being run by process" in refused
-    before = events(folder)
+    before = events(address)
     first.send_signal(signal.SIGCONT)
     _, told = await asyncio.to_thread(first.communicate)
-    return Told(said.strip(), told.strip(), first.returncode, done.read_text().split(), events(folder) - before)
+    return Told(said.strip(), told.strip(), first.returncode, done.read_text().split(), events(address) - before)
 
 
-def events(folder: Path) -> int:
+def events(address: str) -> int:
     """How many events are on record."""
-    with sqlite3.connect(folder / "runs.db") as file:
+    if "://" in address:
+        with psycopg.connect(address) as connection:
+            counted = connection.execute("SELECT count(*) FROM store WHERE prefix LIKE 'events.%'").fetchone()
+        return int(counted[0]) if counted else 0
+    with sqlite3.connect(address) as file:
         (count,) = file.execute("SELECT count(*) FROM store WHERE prefix LIKE 'events.%'").fetchone()
     file.close()
     return int(count)
@@ -248,8 +275,8 @@ def events(folder: Path) -> int:
 TAKEN_OVER = "thread t was taken over by another process"
 
 
-async def test_a_zombie_does_no_effect_twice_and_ends_with_one_line(tmp_path: Path) -> None:
-    told = await zombie_story(tmp_path, 3, socket.gethostname())
+async def test_a_zombie_does_no_effect_twice_and_ends_with_one_line(tmp_path: Path, address: str) -> None:
+    told = await zombie_story(tmp_path, address, 3, socket.gethostname())
 
     assert (told.second, sorted(told.done), told.code, told.events_after) == ("complete", EFFECTS, 1, 0)
     assert [line.split(" while")[0] for line in told.first.splitlines()] == [TAKEN_OVER]

@@ -13,8 +13,9 @@ from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.database import open_database
 from graph.guard import LeaseGuard
+from graph.lease import LEASE_S
 from graph.settings import Settings
-from graph.sqlite.lease import LEASE_S, STEP_S, Leases
+from graph.sqlite.lease import STEP_S, Leases
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief

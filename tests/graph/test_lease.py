@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from graph.sqlite.lease import LATEST_S, LEASE_S, PATIENCE_S
+from graph.lease import LATEST_S, LEASE_S, PATIENCE_S
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from state.agent import Brief
@@ -33,7 +33,7 @@ async def running(sup: Supervisor, thread: str, began: asyncio.Event, free: asyn
         await task
 
 
-async def test_a_thread_that_is_being_run_cannot_be_run_again_here_or_by_another_process() -> None:
+async def test_a_thread_that_is_being_run_cannot_be_run_again_here_or_by_another_process(address: str) -> None:
     began, free = asyncio.Event(), asyncio.Event()
 
     async def work(brief: Brief, desk: Any) -> str:
@@ -41,7 +41,11 @@ async def test_a_thread_that_is_being_run_cannot_be_run_again_here_or_by_another
         await free.wait()
         return "So."
 
-    async with opened(agent(work)) as sup, opened(agent(work)) as other, running(sup, "t", began, free):
+    async with (
+        opened(agent(work), db=address) as sup,
+        opened(agent(work), db=address) as other,
+        running(sup, "t", began, free),
+    ):
         for one in (sup, other):
             with pytest.raises(ThreadBusy, match="thread t is being run by process"):
                 await one.start("Q", thread_id="t", plan=plan("z"))
@@ -59,16 +63,16 @@ async def test_a_thread_that_is_being_run_cannot_be_run_again_here_or_by_another
     ]
 
 
-async def test_a_lease_ends_with_its_run() -> None:
-    async with opened() as sup, opened() as other:
+async def test_a_lease_ends_with_its_run(address: str) -> None:
+    async with opened(db=address) as sup, opened(db=address) as other:
         await sup.start("Q", thread_id="t", plan=plan("a"))
 
         assert (await other.start("Q", thread_id="t", plan=plan("a"))).status == "complete"
 
 
-async def test_who_comes_while_somebody_only_applies_a_deadline_waits_for_that_moment() -> None:
+async def test_who_comes_while_somebody_only_applies_a_deadline_waits_for_that_moment(address: str) -> None:
     clock = HeldClock()
-    async with opened(clock=clock) as sup, opened(clock=clock) as other:
+    async with opened(clock=clock, db=address) as sup, opened(clock=clock, db=address) as other:
         async with other._runs.leases.hold("t"):
             starting = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
             while not clock.slept:  # noqa: ASYNC110 # what is awaited is a clock

@@ -104,7 +104,7 @@ async def test_made_up_labels_are_sent_back_and_the_good_ones_are_sources(tmp_pa
     (tmp_path / "guide.md").write_text("LangGraph keeps every step.\n")
     model = ScriptedModel(
         {
-            REVIEWS: Review(),
+            REVIEWS: Review(verdicts=[Verdict(task_id="a"), Verdict(task_id="b")]),
             '<task id="a"': ["It keeps steps [guide.md#L77].", "It keeps every step [guide.md#L1]."],
         }
     )
@@ -121,7 +121,7 @@ async def test_who_passes_on_a_figure_with_its_label_is_not_sent_back(tmp_path: 
     query = {"name": "query", "args": {"sql": "SELECT avg(price) FROM prices"}}
     model = ScriptedModel(
         {
-            REVIEWS: Review(),
+            REVIEWS: Review(verdicts=[Verdict(task_id="a"), Verdict(task_id="b")]),
             '<task id="a"': [query, "The average is 12 [prices.csv#table]."],
             '<task id="b"': ["On average 12 dollars [prices.csv#table]."],
         }

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 
+from graph.app import build_supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Brief
 from tests.graph.test_app import THREAD, asks, graph_of, invoke
@@ -130,3 +132,12 @@ async def test_who_streams_messages_hears_who_is_at_work_and_no_agent_for_the_as
     assert "0 of 2 done · ada: Do a." in lines
     assert "2 of 2 done" in lines
     assert told["messages"][-1].text == told["report"]
+
+
+async def test_without_a_key_and_sources_a_refusal_is_the_answer_and_no_question() -> None:
+    graph = build_supervisor(model="offline", checkpointer=InMemorySaver())
+    out = await invoke(graph, {"query": "What should our launch plan for the third quarter be?"})
+
+    assert "__interrupt__" not in out
+    assert out["phase"] == "complete"
+    assert "This cannot be answered offline" in out["messages"][-1].text

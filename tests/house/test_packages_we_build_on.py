@@ -21,6 +21,10 @@ OTHERS = {
     "certifi": "MPL",
     "hypothesis": "MPL",
     "pathspec": "MPL",
+    # By library, only with the extra `postgres`: imported as they are.
+    "psycopg": "LGPL",
+    "psycopg-binary": "LGPL",
+    "psycopg-pool": "LGPL",
     # LangGraph's server, only with the extra `server`: may not be sold as a service to others.
     "langgraph-api": "Elastic",
     "langgraph-runtime-inmem": "Elastic",

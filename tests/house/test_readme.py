@@ -11,6 +11,7 @@ import pytest
 
 import graph
 from graph.cli import main
+from graph.cli.main import COMMANDS
 from tests.house.tracked import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,6 +58,10 @@ def test_every_baton_command_and_its_options_exist(
         assert "--help" in shown, f"{' '.join(words[:2])}: no such command"
         options = [word.partition("=")[0] for word in words if word.startswith("--")]
         assert [option for option in options if option not in shown] == [], " ".join(words)
+
+
+def test_every_command_is_told_of() -> None:
+    assert [name for name in COMMANDS if not re.search(rf"`?baton {name}\b", README)] == []
 
 
 def test_the_python_blocks_are_python() -> None:

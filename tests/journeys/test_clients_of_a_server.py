@@ -1,6 +1,7 @@
 """What a client of the server may do, and what it may not: it asks and answers, and changes no rules."""
 
 import json
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     (folder / "notes.md").write_text("Tea has 30 mg of caffeine per cup.")
     (folder / "link.md").symlink_to(outside / "secret.md")
     (folder / "uploads").mkdir()
-    with serving_the_checkout(folder) as served:
+    with serving_the_checkout(folder, BATON_SOURCES="notes.md") as served:
         (folder / ".env").write_text("OPENAI_API_KEY=sk-of-the-server")
         yield served
 
@@ -205,3 +206,47 @@ async def test_it_is_on_record_that_an_answer_came_through_the_server(client: La
         entries, _ = await read_audit(database.store, thread_id, Seals())
 
     assert [(one.by, one.door) for one in entries if one.kind == "answered"][:1] == [("ana", "server")]
+
+
+@pytest.mark.parametrize("answer", [None, {}], ids=json.dumps)
+async def test_an_answer_that_says_nothing_gets_a_reason(client: LangGraphClient, answer: Any) -> None:
+    thread_id, before = await waiting(client, plan=PUBLISHING)
+    body = {"assistant_id": "supervisor", "command": {"resume": answer}}  # the SDK drops what is None
+
+    said = await refused(client.http.post(f"/threads/{thread_id}/runs", json=body))
+    assert f"{json.dumps(answer)} is not an answer; say approve, reject or edit" in said
+    assert await asked(client, thread_id) == before
+
+
+async def said_last(client: LangGraphClient, content: Any, thread_id: str = "") -> tuple[str, str]:
+    """A thread on which somebody says that, and the last message, or the error."""
+    thread_id = thread_id or (await client.threads.create())["thread_id"]
+    given: Any = {"messages": [{"role": "user", "content": content}]}
+    parts = client.runs.stream(thread_id, "supervisor", input=given)
+    errors = [part.data["message"] async for part in parts if part.event == "error"]
+    state: Any = await client.threads.get_state(thread_id)
+    return thread_id, errors[0] if errors else str(state["values"]["messages"][-1]["content"])
+
+
+async def test_who_names_no_sources_asks_those_of_the_server_and_uploads_come_with_the_message(
+    client: LangGraphClient,
+) -> None:
+    _, of_the_server = await said_last(client, "How much caffeine has a cup of tea?")
+    ask = {"type": "text", "text": "When was the lighthouse of Cape Morrow lit?"}
+    coded = b64encode(b"The lighthouse of Cape Morrow was lit in 1887. It has 214 steps.").decode()
+    file = {"type": "file", "source_type": "base64", "mime_type": "text/plain", "data": coded}
+    thread_id, of_the_upload = await said_last(client, [ask, {**file, "metadata": {"filename": "../light.txt"}}])
+    _, later = await said_last(client, "How many steps has the lighthouse of Cape Morrow?", thread_id)
+    photo = {"type": "image", "source_type": "base64", "mime_type": "image/png", "data": "aGk="}
+    refused_on, damaged = await said_last(client, [ask, {**photo, "metadata": {"name": "it.png"}}])
+    clip = {**photo, "type": "video", "mime_type": "video/mp4", "metadata": {"name": "it.mp4"}}
+    _, why = await said_last(client, [ask, clip], refused_on)
+    _, again = await said_last(client, "How much caffeine has a cup of tea?", refused_on)
+
+    assert "30 mg" in of_the_server
+    assert "1887" in of_the_upload
+    assert "light.txt" in of_the_upload
+    assert "214" in later
+    assert damaged.startswith("the upload 'it.png' cannot be used: ")
+    assert why.startswith("the upload 'it.mp4' (video/mp4) cannot be read; send text")
+    assert "30 mg" in again

@@ -11,7 +11,7 @@ from nodes.llm.cut_off import both, is_cut_off
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Limits
 from state.errors import ModelRejected, ModelUnavailable
-from state.replies import PlanDraft, Review, TaskDraft
+from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
 from tests.runs import opened, plan, statuses
 
@@ -120,7 +120,7 @@ async def test_plans_and_reviews_that_were_cut_off_are_asked_for_shorter() -> No
     model = ScriptedModel(
         {
             "You are the supervisor of a team": [cut('{"tasks": [{"id": "a", "desc'), draft],
-            "You review the results": [cut('{"verdicts": [{"task'), Review()],
+            "You review the results": [cut('{"verdicts": [{"task'), Review(verdicts=[Verdict(task_id="a")])],
             WORK: "A.",
         }
     )

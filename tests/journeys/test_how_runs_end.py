@@ -28,8 +28,10 @@ ADA = AgentSpec(name="ada", role="generalist")
 """Works with the scripted model."""
 REVIEWS, PLANS, DOES_A = "You review the results", "You are the supervisor of a team", '<task id="a"'
 NO = Review(verdicts=[Verdict(task_id="a", accept=False, feedback="Say which year.")])
+YES = Review(verdicts=[Verdict(task_id="a")])
 SILENT_NO = Review(verdicts=[Verdict(task_id="a", accept=False)])
 DRAFT = PlanDraft(tasks=[TaskDraft(id="a", description="Do a.")])
+NO_TO_A = Review(verdicts=[*NO.verdicts, Verdict(task_id="b")])
 CUT = AIMessage("It grew from 2019 to", response_metadata={"finish_reason": "length"})
 
 
@@ -93,7 +95,7 @@ class Story:
 
 BROKEN, OPTIONAL = {"id": "broken"}, {"id": "broken", "required": False}
 PUBLISH = {"id": "p", "action": "publish", "depends_on": ["a"]}
-WRITES: dict[Any, Any] = {REVIEWS: Review(), DOES_A: "It grew."}
+WRITES: dict[Any, Any] = {REVIEWS: YES, DOES_A: "It grew."}
 UNSURE = "ada is not sure of unsure: confidence 0.30, below 0.60"
 
 STORIES = {
@@ -134,7 +136,15 @@ STORIES = {
         0,
         ("refused", "unseen"),
         report="Both.",
-        script={**WRITES, REVIEWS: NO, '<task id="b"': "Both."},
+        script={**WRITES, REVIEWS: NO_TO_A, '<task id="b"': "Both."},
+    ),
+    "a reviewer passes over a result": Story(
+        plan("a", "b"),
+        "complete",
+        0,
+        ("unreviewed",),
+        report="the reviewer gave no verdict on b",
+        script={**WRITES, '<task id="b"': "So.", "You put the findings": "Both."},
     ),
     "a reviewer cannot be read": Story(
         plan("a"), "complete", 0, ("unreviewed",), report="It grew.", script={**WRITES, REVIEWS: "Nice work!"}

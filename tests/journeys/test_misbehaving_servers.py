@@ -1,6 +1,10 @@
-"""Whatever a server does: the run ends in order, what others finished is delivered, the budget is kept, words help."""
+"""Whatever a server does: the run ends in order, what others finished is delivered, the budget is kept, words help.
+
+Every third in `make test`, all in a campaign.
+"""
 
 import logging
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -15,7 +19,11 @@ BUDGET = 10_000
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # by OpenAI's client, of what is odd
-@pytest.mark.parametrize("name", ROWS)
+def _marked(number: int, name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.campaign) if number % 3 else name
+
+
+@pytest.mark.parametrize("name", [_marked(number, name) for number, name in enumerate(ROWS)])
 async def test_it_ends_in_order_with_what_was_finished(name: str, caplog: pytest.LogCaptureFixture) -> None:
     behaviour, status, words = ROWS[name]
     with OpenAIStub(behaviour) as server:

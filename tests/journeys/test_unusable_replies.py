@@ -16,6 +16,7 @@ PLANS = "You are the supervisor of a team"
 REVIEWS = "You review the results"
 WORK = '<task id="p"'
 BAD = ["Hello!", "Hello again!", "Still here."]
+YES = Review(verdicts=[Verdict(task_id="p")])
 DRAFT = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])
 ADA = AgentSpec(name="ada", role="generalist")
 
@@ -83,7 +84,7 @@ async def test_a_review_that_cannot_be_had_is_left_out_and_the_work_is_delivered
 @pytest.mark.parametrize("asked_for", [PLANS, REVIEWS])
 async def test_a_run_that_was_cut_off_while_it_asked_again_asks_another_model_anew(asked_for: str) -> None:
     """Not with the first model's bad reply, nor with what was wrong with it; what was finished is not done again."""
-    usual: dict[Any, Any] = {PLANS: DRAFT, REVIEWS: Review(), WORK: "It is so."}
+    usual: dict[Any, Any] = {PLANS: DRAFT, REVIEWS: YES, WORK: "It is so."}
     first = ScriptedModel({**usual, asked_for: ["Hello!", Delay(60, "Hello again!")]}, usage=(10, 1))
     second = ScriptedModel(usual, usage=(10, 1))
     async with opened(ADA, model=first) as sup:
@@ -105,7 +106,7 @@ async def test_a_run_that_was_cut_off_while_it_asked_again_asks_another_model_an
 
 
 async def test_what_a_reviewer_refuses_to_the_end_is_no_plain_success() -> None:
-    refuses = Review(verdicts=[Verdict(task_id="p", accept=False, feedback="Say which year.")])
+    refuses = Review(verdicts=[Verdict(task_id="p", accept=False, feedback="Say which year."), Verdict(task_id="q")])
     model = ScriptedModel({REVIEWS: refuses, WORK: "It is so.", '<task id="q"': "On it."})
     async with opened(ADA, model=model, max_iterations=2) as sup:
         run = await sup.start("Q", plan=plan("p", "q <- p", complexity=0.8))

@@ -55,7 +55,7 @@ def unable(talk: Conversation) -> str:
         "This cannot be answered offline: no language model is configured, and there are no sources or inputs to "
         "answer from. Give sources, or set OPENAI_API_KEY or OPENAI_BASE_URL."
     )
-    return with_confidence(text + missing_noted(talk) + mail_quoted(talk), 0.3)
+    return text + missing_noted(talk) + mail_quoted(talk)  # no confidence: there is nothing to ask a human about
 
 
 def calculate(talk: Conversation) -> Reply:

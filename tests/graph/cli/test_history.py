@@ -20,3 +20,16 @@ def test_the_command_lists_what_is_remembered_and_forgets_a_thread(baton: Baton,
     assert (gone.code, gone.err.strip()) == (0, "1 run forgotten")
     assert baton("history", "--db", DB, "--json").lines == [[]]
     assert "nothing is remembered of a thread 'tea'" in baton("history", "--forget", "tea", "--db", DB).err
+
+
+def test_the_offline_model_learns_too_and_the_command_says_so(baton: Baton, tea: str) -> None:
+    for n in range(3):
+        request = "Analyze the green tea market"
+        assert baton("run", request, "--sources", tea, "--thread", f"t{n}", "--db", DB, "--yes", "--json").code == 0
+    done = [one["status"] for one in baton("history", "--db", DB, "--json").lines[0]]
+    baton("run", "Analyze the coffee market", "--sources", tea, "--thread", "coffee", "--db", DB, "--yes", "--json")
+    said = baton("status", "coffee", "--db", DB).out
+
+    assert set(done) == {"complete"}
+    assert "learned: the plan was taken from earlier runs" in said.replace("\n", " ")
+    assert "green" not in baton("status", "coffee", "--plan", "--db", DB).out

@@ -9,10 +9,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import get_args
 
 import pytest
 
 from graph.cli.main import ABOUT, COMMANDS, function_of, load, main
+from state.signal import Signal
 from tests.graph.cli.conftest import Baton
 from tests.house.tracked import modules, parsed, shown
 
@@ -42,6 +44,12 @@ def examples() -> list[tuple[str, str]]:
 
 def test_every_command_that_is_written_is_in_the_table_and_no_other() -> None:
     assert commands_written() == {(module, function_of(name)) for name, module in COMMANDS.items()}
+
+
+def test_every_signal_has_its_command() -> None:
+    kinds = {signal.model_fields["kind"].default for signal in get_args(get_args(Signal)[0])}
+    answered = {"decide": "answer"}
+    assert {answered.get(kind, kind.replace("_", "-")) for kind in kinds} - COMMANDS.keys() == set()
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])
@@ -103,7 +111,7 @@ def test_the_shell_completes_commands_options_and_threads(
     for thread in ("tea-1", "tea-2", "coffee"):
         baton("run", "How much caffeine?", "--sources", tea, "--thread", thread, "--db", "mine.db")
 
-    assert completed(monkeypatch, capsys, "baton re") == ["resume", "recruit", "retire"]
+    assert completed(monkeypatch, capsys, "baton re") == [name for name in COMMANDS if name.startswith("re")]
     assert completed(monkeypatch, capsys, "baton status --re") == ["--report"]
     assert completed(monkeypatch, capsys, "baton status --db mine.db tea") == ["tea-2", "tea-1"]
     assert completed(monkeypatch, capsys, "baton inbox ") == []  # there is no baton.db
@@ -144,6 +152,7 @@ def test_the_overview_and_the_version_import_nothing_of_weight(words: list[str])
 
     assert names & HEAVY == set()
     assert {name for name in names if name.startswith("graph.")} == {
+        "graph.address",
         "graph.cli",
         "graph.cli.main",
         "graph.cli.options",

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 from langchain_core.tools import tool
+from langgraph.graph import StateGraph
 
 from graph.testing import HeldClock
-from nodes.llm.scripted import ScriptedModel, Step
+from nodes.llm.scripted import Delay, ScriptedModel, Step
 from state.agent import AgentSpec, Brief, Limits
 from state.errors import AgentFailed
 from tests.runs import Turns, agent, opened, plan, statuses
@@ -33,20 +34,51 @@ async def test_the_number_of_tries_is_the_policys() -> None:
     assert len(work.briefs) == 5
 
 
-async def test_an_agent_that_is_too_slow_is_stopped_and_tried_again() -> None:
-    times = 0
+async def hangs(brief: Brief, desk: Any) -> str:
+    await asyncio.Event().wait()
+    return "never"
 
-    async def slow_once(brief: Brief, desk: Any) -> str:
-        nonlocal times
-        times += 1
-        if times == 1:
-            await asyncio.Event().wait()
-        return "So."
 
-    async with opened(agent(slow_once, limits=Limits(timeout_s=0.5))) as sup:
+async def test_an_agent_that_is_too_slow_is_stopped_and_another_one_takes_over() -> None:
+    """It is not asked the same again: it would be as slow."""
+    team = [agent(hangs, limits=Limits(timeout_s=0.05)), agent(Turns("So."), name="bo")]
+    async with opened(*team) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+        [retried] = [event for event in await sup.events(run.thread_id) if event.kind == "task_retried"]
+
+    assert (run.tasks[0].result, run.tasks[0].agent, run.tasks[0].attempts) == ("So.", "bo", 2)
+    assert retried.data["reason"] == "ada stopped: no result within 0.05 seconds"
+
+
+async def test_who_works_with_the_same_slow_server_does_not_take_over() -> None:
+    model = ScriptedModel({lambda _: True: Delay(60, "never")})
+    team = [AgentSpec(name=name, role="generalist", limits=Limits(timeout_s=0.2)) for name in ("ada", "bo")]
+    async with opened(*team, model=model, max_iterations=0) as sup:
         run = await sup.start("Q", plan=plan("a"))
 
-    assert (run.tasks[0].result, run.tasks[0].attempts) == ("So.", 2)
+    assert (run.tasks[0].error, run.tasks[0].attempts) == ("no result within 0.2 seconds", 1)
+
+
+async def test_a_graph_that_ran_out_of_time_goes_on_where_it_stood() -> None:
+    done: list[str] = []
+
+    async def first(state: dict[str, Any]) -> dict[str, Any]:
+        done.append("first")
+        return {"result": "half"}
+
+    async def second(state: dict[str, Any]) -> dict[str, Any]:
+        done.append("second")
+        if done.count("second") == 1:
+            await asyncio.Event().wait()
+        return {"result": f"{state['result']} and half"}
+
+    builder: Any = StateGraph(dict)
+    builder.add_sequence([first, second]).set_entry_point("first")
+    async with opened(agent(builder.compile(), limits=Limits(timeout_s=2.0))) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert (run.tasks[0].result, run.tasks[0].attempts) == ("half and half", 2)
+    assert done == ["first", "second", "second"]
 
 
 async def test_after_three_failures_the_next_best_agent_takes_over() -> None:

@@ -104,6 +104,16 @@ async def test_work_that_a_limit_cut_short_and_nobody_looked_at_is_in_doubt_for_
     assert (run.status, [doubt.kind for doubt in run.doubts]) == ("complete", ["limited", "silence"])
 
 
+@pytest.mark.parametrize(("on_reject", "status"), [("revise", "partial"), ("fail", "failed")])
+async def test_a_no_to_work_that_was_escalated_counts_as_any_other_no(on_reject: str, status: str) -> None:
+    team = [agent(breaks, "ada", escalate_to="human"), agent(name="bob", role="other")]
+    async with opened(*team, on_reject=on_reject) as sup:
+        waiting = await sup.start("Q", plan=plan("a", {"id": "b", "role": "other"}))
+        run = await sup.answer(waiting.thread_id, {waiting.approvals[0].id: "reject: not worth it"}, by="ana")
+
+    assert (run.status, "ana gave it up: not worth it" in str(run.error)) == (status, True)
+
+
 async def test_where_there_is_nothing_yet_a_human_may_have_it_tried_again() -> None:
     began: list[str] = []
 

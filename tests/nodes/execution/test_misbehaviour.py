@@ -204,7 +204,16 @@ async def beside(case: Case) -> tuple[Run, list[Event]]:
         return run, await sup.events(run.thread_id)
 
 
-@pytest.mark.parametrize("name", CASES)
+LARGE = ("50 MB", "a million things")
+"""What takes seconds: `make test` tries one of them, a worker's."""
+
+
+def _marked(name: str) -> Any:
+    is_long = name.endswith(LARGE) and name != "a worker that returns 50 MB"
+    return pytest.param(name, marks=pytest.mark.campaign) if is_long else name
+
+
+@pytest.mark.parametrize("name", [_marked(name) for name in CASES])
 async def test_it_is_contained_and_reported_and_touches_no_other(name: str) -> None:
     case = CASES[name]()
     run, events = await beside(case)

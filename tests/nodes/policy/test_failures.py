@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodes.policy.failures import RETRIED, abort_reason, most_failures, retry_delay
+from nodes.policy.failures import RETRIED, abort_reason, is_retried, most_failures, retry_delay
 from state.policy import Policy
 from state.record import TaskRecord, TaskStatus
 from tests.builders import make_record, make_task
@@ -82,4 +82,9 @@ def test_a_wait_is_never_longer_than_45_seconds(attempt: int, jitter: float) -> 
 
 
 def test_defects_limits_and_refusals_are_not_tried_again() -> None:
-    assert frozenset({"transient", "timeout", "declared", "invalid"}) == RETRIED
+    assert frozenset({"transient", "declared", "invalid"}) == RETRIED
+
+
+def test_what_ran_out_of_time_is_only_gone_on_with() -> None:
+    assert not is_retried("timeout", goes_on=False)
+    assert is_retried("timeout", goes_on=True)

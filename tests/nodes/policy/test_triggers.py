@@ -1,5 +1,6 @@
 """What calls a human: each trigger at its boundary, their priorities, and what each mode makes of them."""
 
+import ast
 from typing import Any, get_args
 
 import pytest
@@ -19,6 +20,7 @@ from nodes.policy.oversight import (
 from state.approval import PRIORITIES, TriggerInput, TriggerName
 from state.policy import Oversight, Policy
 from state.trust import Level
+from tests.house.tracked import modules, parsed
 
 EVERYTHING = TriggerInput(
     action="publish", risk="critical", cost=2, confidence=0.1, failures_in_a_row=3, overdue_s=9, misfit="no tool"
@@ -145,3 +147,9 @@ def test_auto_takes_the_mode_from_trust_and_nothing_else_does(
     oversight: Oversight, level: Level, mode: Closeness
 ) -> None:
     assert effective_oversight(oversight, level) == mode
+
+
+def test_every_sign_that_triggers_look_at_is_told_by_somebody() -> None:
+    calls = (node for path in modules() for node in ast.walk(parsed(path)) if isinstance(node, ast.Call))
+    told = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "TriggerInput"]
+    assert {keyword.arg for call in told for keyword in call.keywords} == TriggerInput.model_fields.keys()

@@ -140,11 +140,14 @@ def test_a_run_counts_what_each_agent_delivered_and_what_it_failed() -> None:
     limited = make_outcome("d", agent="bob", failure="used up", attempts=1).model_copy(
         update={"failure": Failure(kind="limit", message="used up")}
     )
+    denied = limited.model_copy(update={"failure": Failure(kind="denied", message="ana gave it up")})
     records = [
         make_record("a", "done", outcome=make_outcome("a", agent="ada", attempts=1, tried=["ada"])),
         make_record("b", "done", outcome=make_outcome("b", agent="bob", attempts=4, tried=["ada", "bob"])),
         make_record("c", "failed", outcome=make_outcome("c", agent="bob", failure="no", attempts=3, tried=["bob"])),
         make_record("d", "failed", outcome=limited),
+        make_record("h", "failed", outcome=denied),
+        make_record("i", "failed", outcome=denied.model_copy(update={"agent": "cyd", "decided_by": "ana"})),
         make_record("e", "done", outcome=make_outcome("e", agent="human", attempts=1)),
         make_record("f", "skipped", outcome=make_outcome("f", agent="bob", failure="inputs", attempts=0)),
         make_record("g", "pending"),
@@ -153,4 +156,8 @@ def test_a_run_counts_what_each_agent_delivered_and_what_it_failed() -> None:
     outcomes = [record.outcome for record in records if record.outcome]
     found = results_by_agent(outcomes, ["ada", "bob", "cyd"], START, day(1))
 
-    assert {name: (one.completed, one.failed) for name, one in found.items()} == {"ada": (1, 1), "bob": (1, 1)}
+    assert {name: (one.completed, one.failed) for name, one in found.items()} == {
+        "ada": (1, 1),
+        "bob": (1, 1),
+        "cyd": (0, 1),
+    }

@@ -1,19 +1,24 @@
 """Each format: what is read, at which place, and that it is to the letter."""
 
+import ast
 import contextlib
 import string
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nodes.tools.document import Document
+from nodes.tools.document import Document, Unit
 from nodes.tools.readers.decoding import Unreadable, decode, lines_of
 from nodes.tools.readers.delimited import read_delimited
 from nodes.tools.readers.jsonfile import read_json
 from nodes.tools.readers.pdf import read_pdf
 from nodes.tools.readers.plain import headings_in, read_text
+from nodes.tools.readers.table import READERS
 from nodes.tools.readers.webpage import read_html
+from state.citation import UNITS
+from tests.house.tracked import ROOT, parsed
 from tests.nodes.tools.documents import pdf_bytes
 
 PARTS = [
@@ -217,3 +222,15 @@ def test_other_json_is_text_without_a_table(data: bytes) -> None:
     document = read_json("a.json", data)
     assert document.grid is None
     assert document.holds(data.decode()[:50])
+
+
+def test_every_reader_that_is_written_has_its_suffix() -> None:
+    files = (ROOT / "nodes" / "tools" / "readers").glob("*.py")
+    made = (node for path in files for node in parsed(path).body if isinstance(node, ast.FunctionDef))
+    parts = {"read_documents", "read_scan"}  # what reads by the table, and what another reader falls back to
+    written = {node.name for node in made if node.name.startswith("read_")} - parts
+    assert written == {reader.__name__ for reader in READERS.values()}
+
+
+def test_every_unit_that_files_are_counted_in_has_its_word() -> None:
+    assert get_args(Unit) == tuple(UNITS)

@@ -1,0 +1,170 @@
+"""PostgreSQL as a database of runs: opening it, its tables, and forgetting.
+
+LangGraph's tables are made by LangGraph; one more says by which version of them all. Whoever comes first makes them.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from psycopg import Error, errors
+
+from graph.address import PostgresAddress
+from graph.postgres.lease import Leases
+from graph.postgres.problems import explained
+from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, Saver
+from graph.postgres.session import Connection, Cursor, Server, connected, open_server
+from graph.postgres.store import Store
+from graph.serializer import KEY, Serializer
+from graph.settings import read_settings
+from nodes.runtime.clock import Clock
+from nodes.runtime.rows import Namespace
+from state.errors import DatabaseUnusable, SettingsInvalid
+
+VERSION = 1
+"""Of the tables, LangGraph's included: what this Baton reads and writes."""
+OLDEST = 140_000
+"""PostgreSQL 14, as the server numbers it: `pg_terminate_backend` waits."""
+MAKING = 7_141_421
+"""The advisory lock of whoever makes the tables."""
+RETRY_S = 0.05
+
+_STEPS = """
+DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns <> '' OR checkpoint_id < (
+    SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
+)))
+"""
+_BLOBS = f"""
+DELETE FROM checkpoint_blobs WHERE {THREADS_BELOW} OR (thread_id = %(thread)s AND NOT EXISTS (
+    SELECT 1 FROM checkpoints kept WHERE kept.thread_id = checkpoint_blobs.thread_id
+        AND kept.checkpoint_ns = checkpoint_blobs.checkpoint_ns
+        AND kept.checkpoint -> 'channel_versions' ->> checkpoint_blobs.channel = checkpoint_blobs.version
+))
+"""
+_ROWS = "DELETE FROM store WHERE prefix = %(place)s OR starts_with(prefix, %(place)s || '/')"
+_ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
+_SIZE = """
+SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0)::bigint AS bytes FROM unnest(%s::text[]) AS name
+"""
+
+
+@dataclass(frozen=True)
+class PostgresDatabase:
+    """An open database."""
+
+    address: PostgresAddress
+    server: Server
+    checkpointer: Saver
+    store: Store
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether only looking is possible."""
+        return self.server.is_read_only
+
+    def leases(self, clock: Clock) -> Leases:
+        """The leases of its threads."""
+        return Leases(self.server, clock)
+
+    async def forget_steps(self, thread_id: str, places: Sequence[Namespace]) -> None:
+        """Keep of a thread only its last checkpoint."""
+        thread = {"thread": thread_id}
+        async with self.server.cursor(pipeline=True) as cursor:
+            for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
+                await cursor.execute(_STEPS.format(table=table, below=THREADS_BELOW), thread)
+            await cursor.execute(_BLOBS, thread)
+            await _forget_rows(cursor, places)
+
+    async def forget_thread(
+        self, thread_id: str, places: Sequence[Namespace], keys: Sequence[tuple[Namespace, str]]
+    ) -> None:
+        """Forget a thread: its checkpoints, what is below these places of the Store, and these single rows."""
+        async with self.server.cursor(pipeline=True) as cursor:
+            for table in TABLES:
+                await cursor.execute(f"DELETE FROM {table} WHERE {THREADS_OF}", {"thread": thread_id})
+            for place, key in keys:
+                await cursor.execute(_ROW, {"place": ".".join(place), "key": key})
+            await _forget_rows(cursor, places)
+
+    async def size(self) -> int:
+        """Bytes of the tables with their indexes."""
+        async with self.server.cursor() as cursor:
+            await cursor.execute(_SIZE, [["store", *TABLES]])
+            row = await cursor.fetchone()
+        return int(row["bytes"]) if row else 0
+
+    async def give_space_back(self) -> bool:
+        """Leave it to the server: its autovacuum makes what was deleted free for what comes."""
+        return True
+
+
+async def _forget_rows(cursor: Cursor, places: Sequence[Namespace]) -> None:
+    for place in places:
+        await cursor.execute(_ROWS, {"place": ".".join(place)})
+
+
+@asynccontextmanager
+async def open_postgres(address: PostgresAddress, *, read_only: bool = False) -> AsyncIterator[PostgresDatabase]:
+    """Open the database, and make its tables where they are missing. `read_only`: nothing is made or written.
+
+    Raises:
+        DatabaseUnusable: it cannot be reached, lets this user not in, or is of a newer Baton.
+        SettingsInvalid: checkpoints are to be encrypted: short values would stand in the tables as they are.
+    """
+    if (await asyncio.to_thread(read_settings)).aes_key.get_secret_value():
+        raise SettingsInvalid(f"{KEY} encrypts checkpoints in SQLite files alone; unset it to use {address}")
+    async with open_server(address, read_only=read_only) as server:
+        database = PostgresDatabase(address, server, Saver(server, Serializer()), Store(server))
+        if not read_only:
+            await migrate(database)
+        yield database
+
+
+async def migrate(database: PostgresDatabase) -> int:
+    """Make the tables, or bring them to this version; the version they had (0: there were none).
+
+    Raises:
+        DatabaseUnusable: they are of a newer Baton.
+    """
+    address = database.address
+    try:
+        connection = await connected(address)
+        try:
+            if connection.info.server_version < OLDEST:
+                raise DatabaseUnusable(f"database {address} is on a PostgreSQL older than 14; use a newer server")
+            version = before = await _version(connection)
+            if version < VERSION:
+                await _lock(connection)
+                version = before = await _version(connection)  # somebody else may have made them
+            if version < VERSION:
+                await database.checkpointer.setup()
+                await database.store.setup()
+                await connection.execute("CREATE TABLE IF NOT EXISTS baton (version integer PRIMARY KEY)")
+                await connection.execute("INSERT INTO baton VALUES (%s)", [VERSION])
+        finally:
+            await connection.close()  # and with it the lock
+    except Error as error:
+        raise explained(address, error) from error
+    if version > VERSION:
+        raise DatabaseUnusable(
+            f"database {address} is of a newer Baton (tables {version}, this one knows {VERSION}); update Baton"
+        )
+    return before
+
+
+async def _version(connection: Connection) -> int:
+    try:
+        row = await (await connection.execute("SELECT max(version) AS version FROM baton")).fetchone()
+    except errors.UndefinedTable:
+        return 0
+    return int(row["version"] or 0) if row else 0
+
+
+async def _lock(connection: Connection) -> None:
+    """Be the only one who makes tables. Asked again and again: one who waits keeps an index from being made."""
+    while True:
+        row = await (await connection.execute("SELECT pg_try_advisory_lock(%s) AS ok", [MAKING])).fetchone()
+        if row and row["ok"]:
+            return
+        await asyncio.sleep(RETRY_S)

@@ -1,0 +1,48 @@
+"""PostgreSQL's errors in words that say what to do, with no password in them."""
+
+from psycopg import Error, ProgrammingError, errors
+from psycopg_pool import PoolTimeout
+
+from graph.address import PostgresAddress
+from state.errors import DatabaseUnusable
+
+MOST = 200
+"""Characters of what the server itself says."""
+_ADVICE = {
+    "password authentication failed": "check the user and the password (PGPASSWORD, or a password file)",
+    "no password supplied": "give a password (PGPASSWORD, or a password file)",
+    "no pg_hba.conf entry": "the server does not let this user in from here: its pg_hba.conf says who may",
+    "role": "check the user; `createuser` makes one",
+    "unsupported startup parameter": "a pooler stands in between: connect directly, or have it pool sessions",
+    "Connection refused": "no server listens there: check the host and the port",
+    "resolve host": "check the name of the host",
+    "translate host name": "check the name of the host",
+    "database": "check the name; `createdb` makes one",
+    "too many": "raise max_connections, or run fewer processes",
+}
+_GONE = "what was finished is kept: when the server is back, `baton resume` goes on"
+
+
+def explained(address: PostgresAddress, error: Error) -> DatabaseUnusable:
+    """What the error means for somebody who uses the database."""
+    is_unread = isinstance(error, ProgrammingError) or "connection option" in str(error)
+    if is_unread and error.sqlstate is None:  # it repeats what it cannot read of the address
+        return DatabaseUnusable("the address of the database cannot be read; give postgresql://USER@HOST:PORT/NAME")
+    said = " ".join(str(error).split())
+    said = said.rpartition("FATAL: ")[2].strip() or said
+    return DatabaseUnusable(
+        f"database {address} cannot be used: {address.without_secrets(said)[:MOST]}; {_advice(error, said)}"
+    )
+
+
+def _advice(error: Error, said: str) -> str:
+    match error:
+        case errors.InsufficientPrivilege():
+            return "grant this user the right to make and change tables in the database"
+        case errors.DiskFull():
+            return "free some space on the server, then `baton resume` the run: what was finished is kept"
+        case errors.ReadOnlySqlTransaction():
+            return "connect to the primary server: this one can only be read"
+        case PoolTimeout():
+            return "no connection was free or could be made in time; " + _GONE
+    return next((advice for sign, advice in _ADVICE.items() if sign in said), _GONE)

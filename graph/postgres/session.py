@@ -1,0 +1,242 @@
+"""Connections to one PostgreSQL database: a pool for whoever looks, and a session for each piece of work under leases.
+
+A session holds the leases (advisory locks) of the work and does all of its writes: whoever lost the session has lost
+the leases and can write nothing more. That is the fence, and no clock takes part in it.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, AsyncCursor, Error
+from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import set_json_dumps
+from psycopg_pool import AsyncConnectionPool
+
+from graph.address import PostgresAddress
+from graph.fence import Fence, fences
+from graph.lease import HEARTBEAT_S
+from graph.postgres.problems import explained
+from state.errors import LeaseLost
+from state.text import as_unicode
+
+POOL = 4
+"""Connections for whoever is not under a lease."""
+CONNECT_S = 10
+
+# Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
+# A server learns after 11 s that a machine has vanished, as a client does that its server has.
+_OPTIONS = (
+    "-c plan_cache_mode=force_custom_plan "
+    "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
+)
+_CLIENT: dict[str, Any] = {
+    "autocommit": True,
+    "prepare_threshold": 0,
+    "row_factory": dict_row,
+    "connect_timeout": CONNECT_S,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+
+Connection = AsyncConnection[DictRow]
+Cursor = AsyncCursor[DictRow]
+T = TypeVar("T")
+
+
+class SessionFence(Fence):
+    """A lease that a session holds."""
+
+    def __init__(self, thread_id: str, session: "Session") -> None:
+        super().__init__(thread_id)
+        self.session = session
+
+    def error(self) -> LeaseLost:
+        """Why nothing more is written."""
+        return LeaseLost(
+            f"thread {self.thread_id} was taken over by another process while this one stood still, or the database "
+            f"has ended its connection; this one has stopped, see `baton status {self.thread_id}`"
+        )
+
+
+class Session:
+    """One connection, the leases that it holds, and who takes turns at it."""
+
+    def __init__(self, server: "Server", connection: Connection) -> None:
+        self.server = server
+        self.fences: list[SessionFence] = []
+        self._connection = connection
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
+        """A cursor on the connection, when its turn comes.
+
+        Raises:
+            LeaseLost: the connection has been ended, and with it the leases.
+        """
+        try:
+            async with self._turn, _cursor_of(self._connection, pipeline=pipeline) as cursor:
+                yield cursor
+        except Error as error:
+            if not self._connection.closed:
+                raise
+            self._lose()
+            if self.fences:
+                raise self.fences[-1].error() from error
+            raise
+
+    async def beat(self) -> None:
+        """Show the server that somebody is there, and learn from it that the leases are lost; until that is so."""
+        while not self._connection.closed:
+            await asyncio.sleep(HEARTBEAT_S)
+            with suppress(Error):
+                async with self._turn:
+                    await self._connection.execute("SELECT 1")
+        self._lose()
+
+    def _lose(self) -> None:
+        for fence in self.fences:
+            fence.lose()
+
+
+class Server:
+    """One database, as this process uses it."""
+
+    def __init__(self, address: PostgresAddress, pool: AsyncConnectionPool[Connection], read_only: bool) -> None:
+        self.address = address
+        self._pool = pool
+        self.is_read_only = read_only
+
+    @asynccontextmanager
+    async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
+        """A cursor for one call: on the session of the work that this is done in, or else on any connection.
+
+        Raises:
+            LeaseLost: the work's lease is another's.
+            DatabaseUnusable: the server is gone, or refuses.
+        """
+        session = self.session()
+        try:
+            if session:
+                async with session.cursor(pipeline=pipeline) as cursor:
+                    yield cursor
+            else:
+                async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
+                    yield cursor
+        except Error as error:
+            raise explained(self.address, error) from error
+
+    def session(self) -> Session | None:
+        """The session of the work that this is done in.
+
+        Raises:
+            LeaseLost: the work's lease is another's.
+        """
+        held = [fence for fence in self._fences() if not fence.is_left]
+        for fence in held:
+            if fence.is_lost:
+                raise fence.error()
+        return held[-1].session if held else None
+
+    def check_fences(self) -> None:
+        """Refuse to write under a lease that is not held any more.
+
+        Raises:
+            LeaseLost: it is another's, or was given back.
+        """
+        for fence in self._fences():
+            if fence.is_lost or fence.is_left:
+                raise fence.error()
+
+    def _fences(self) -> list[SessionFence]:
+        return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.session.server is self]
+
+    @asynccontextmanager
+    async def new_session(self, name: str) -> AsyncIterator[Session]:
+        """A session of its own, which the server knows by this name."""
+        try:
+            connection = await connected(self.address, name)
+        except Error as error:
+            raise explained(self.address, error) from error
+        session = Session(self, connection)
+        beat = asyncio.create_task(session.beat())
+        try:
+            yield session
+        finally:
+            beat.cancel()
+            with suppress(asyncio.CancelledError):
+                await beat
+            await connection.close()
+
+
+async def connected(address: PostgresAddress, name: str = "baton", options: str = _OPTIONS) -> Connection:
+    """A connection in autocommit mode."""
+    kwargs = {**_CLIENT, "application_name": name, "options": options}
+    connection: Connection = await AsyncConnection.connect(address.uri, **kwargs)
+    set_json_dumps(as_json, connection)
+    return connection
+
+
+@asynccontextmanager
+async def open_server(address: PostgresAddress, *, read_only: bool) -> AsyncIterator[Server]:
+    """The database with its pool."""
+    options = _OPTIONS + (" -c default_transaction_read_only=on" if read_only else "")
+
+    async def configure(connection: Connection) -> None:
+        set_json_dumps(as_json, connection)
+
+    kwargs = {**_CLIENT, "application_name": "baton", "options": options}
+    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        address.uri,
+        min_size=0,
+        max_size=POOL,
+        kwargs=kwargs,
+        configure=configure,
+        check=AsyncConnectionPool.check_connection,
+        open=False,
+        timeout=CONNECT_S,
+    )
+    async with pool:
+        yield Server(address, pool, read_only)
+
+
+async def whole(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` returns. Where whoever waits is cancelled, that is raised when the work is over: as on a file."""
+    doing = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait({doing})
+        raise
+
+
+def as_json(value: object) -> str:
+    """JSON that PostgreSQL takes: with U+FFFD for NUL and for lone surrogates."""
+    text = json.dumps(value, ensure_ascii=False)
+    if "\\u0000" in text:
+        text = json.dumps(_without_nul(value), ensure_ascii=False)
+    return as_unicode(text)
+
+
+def _without_nul(value: object) -> object:
+    if isinstance(value, str):
+        return value.replace("\x00", "\ufffd")
+    if isinstance(value, dict):
+        return {_without_nul(key): _without_nul(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nul(item) for item in value]
+    return value
+
+
+@asynccontextmanager
+async def _cursor_of(connection: Connection, *, pipeline: bool) -> AsyncIterator[Cursor]:
+    if pipeline:  # all of it is one transaction
+        async with connection.pipeline(), connection.cursor(binary=True) as cursor:
+            yield cursor
+    else:
+        async with connection.cursor(binary=True) as cursor:
+            yield cursor

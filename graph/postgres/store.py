@@ -1,0 +1,49 @@
+"""LangGraph's PostgreSQL Store, on the session of the work that it is used in; each batch is one transaction.
+
+A batch that only writes is sent in one go, and is done whole or not at all. LangGraph's own hands single calls to a
+task of its own, which knows nothing of the work that they are done for: here they take the way of a batch.
+"""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from langgraph.store.base import BaseStore, Op, PutOp, Result
+from langgraph.store.postgres.aio import AsyncPostgresStore
+
+from graph.postgres.session import Cursor, Server, whole
+
+
+class Store(AsyncPostgresStore):
+    """The rows of all threads."""
+
+    aget = BaseStore.aget
+    aput = BaseStore.aput
+    adelete = BaseStore.adelete
+    asearch = BaseStore.asearch
+    alist_namespaces = BaseStore.alist_namespaces
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(cast(Any, None))
+        self._server = server
+
+    def _ensure_task(self) -> None:
+        """Start nothing in the background."""
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """All of `ops`, or none.
+
+        What looking would note down is left out where nothing can be written.
+        """
+        asked = list(ops)
+        if self._server.is_read_only and any(isinstance(op, PutOp) for op in asked):
+            found = iter(await self.abatch([op for op in asked if not isinstance(op, PutOp)]))
+            return [None if isinstance(op, PutOp) else next(found) for op in asked]
+        if any(isinstance(op, PutOp) for op in asked):
+            self._server.check_fences()
+        return await whole(super().abatch(asked))
+
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
+        async with self._server.cursor(pipeline=pipeline) as cursor:
+            yield cursor

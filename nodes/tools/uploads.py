@@ -1,0 +1,78 @@
+"""Files in a message, as chat pages send them: kept in the thread's folder, where they are sources like any other.
+
+Pages name the parts of such a block differently: `data` or `base64`, in a data URL, or as `text`; the name is in
+`metadata` or in `extras`.
+"""
+
+import binascii
+import mimetypes
+import re
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nodes.tools.readers.table import READABLE
+from nodes.tools.sources import open_sources
+from state.errors import SourcesInvalid
+
+FOLDER = "uploads"
+"""The folder for them, in the thread's."""
+_OF_TEXT = frozenset({"text", "tool_use", "tool_call", "reasoning", "thinking"})
+_DATA_URL = re.compile(r"data:(?P<mime>[\w.+-]+/[\w.+-]+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
+_TEXT = {"text/markdown": ".md", "text/plain": ".txt"}
+
+
+def kept_uploads(content: str | Sequence[object], folder: Path, most: int) -> list[str]:
+    """The files that were uploaded on a thread, by path, with those in `content`, of a message. Blocking.
+
+    `folder`: the thread's. `most`: bytes that one may have.
+
+    Raises:
+        SourcesInvalid: one that cannot be read, by its name; then none of the message is kept.
+    """
+    blocks = [] if isinstance(content, str) else [one for one in content if isinstance(one, Mapping)]
+    files = [one for one in blocks if one.get("type") not in _OF_TEXT]
+    home = folder / FOLDER
+    for name, data in [_read(one, number, most) for number, one in enumerate(files, 1)]:
+        home.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(data)
+        try:
+            open_sources([str(home / name)], max_file_bytes=most)
+        except SourcesInvalid as error:
+            (home / name).unlink()
+            raise SourcesInvalid(f"the upload {name!r} cannot be used: {error}") from None
+    return [str(path.resolve()) for path in sorted(home.glob("*"))]
+
+
+def _read(block: Mapping[str, Any], number: int, most: int) -> tuple[str, bytes]:
+    mime, data = _content(block)
+    about = {**(block.get("extras") or {}), **(block.get("metadata") or {}), **block}
+    given = str(about.get("filename") or about.get("name") or about.get("title") or f"upload-{number}")
+    what = f"the upload {given[:80]!r} ({mime or block.get('type')})"
+    named = re.sub(r"[^\w.-]+", "_", given.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-80:]
+    suffix = _TEXT.get(mime) or mimetypes.guess_extension(mime) or ""
+    name = named if Path(named).suffix else f"{named or f'upload-{number}'}{suffix}"
+    if Path(name).suffix.lower() not in READABLE:
+        raise SourcesInvalid(f"{what} cannot be read; send text, Markdown, HTML, PDF or a table")
+    if not data:
+        raise SourcesInvalid(f"{what} has no content that can be read; send the file itself, as base64")
+    if len(data) > most:
+        raise SourcesInvalid(f"{what} has {len(data)} bytes; give at most {most}")
+    return name, data
+
+
+def _content(block: Mapping[str, Any]) -> tuple[str, bytes]:
+    """The kind and the bytes; none where they are somewhere else, or are no base64."""
+    inner = block.get("file") or block.get("source") or block.get("image_url") or {}
+    parts = {**(inner if isinstance(inner, Mapping) else {"url": inner}), **block}
+    mime = str(parts.get("mime_type") or parts.get("mimeType") or parts.get("media_type") or "")
+    coded = str(parts.get("data") or parts.get("base64") or parts.get("file_data") or parts.get("url") or "")
+    if inside := _DATA_URL.fullmatch(coded):
+        mime, coded = mime or inside["mime"], inside["data"]
+    if not coded and isinstance(parts.get("text"), str):
+        return mime or "text/plain", parts["text"].encode()
+    try:
+        return mime, b64decode(coded, validate=True)
+    except (binascii.Error, ValueError):
+        return mime, b""

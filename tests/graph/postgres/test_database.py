@@ -1,0 +1,149 @@
+"""What PostgreSQL does that a file does not: users, passwords, connections that end, and several who make tables."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from graph.cli import main
+from graph.postgres.lease import number
+from graph.supervisor import open_supervisor
+from state.agent import AgentSpec
+from state.errors import DatabaseUnusable, ExtraMissing, SettingsInvalid
+from tests.runs import agent, opened, plan, says_its_task
+
+pytestmark = pytest.mark.services
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "graph.postgres.database", raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+
+    async def opening() -> None:
+        async with opened(db="postgresql://db/runs"):
+            pass
+
+    with pytest.raises(ExtraMissing, match="databases on PostgreSQL need the extra `postgres`: pip install"):
+        asyncio.run(opening())
+
+
+async def test_six_who_open_a_new_database_at_once_make_its_tables_once(on_postgres: str) -> None:
+    async def one(number: int) -> str:
+        async with opened(db=on_postgres) as sup:
+            return (await sup.start("Q", thread_id=f"t{number}", plan=plan("a"))).status
+
+    assert await asyncio.gather(*map(one, range(6))) == ["complete"] * 6
+    with psycopg.connect(on_postgres) as connection:
+        assert connection.execute("SELECT version FROM baton").fetchall() == [(1,)]
+
+
+async def test_tables_of_a_newer_baton_are_left_alone(on_postgres: str) -> None:
+    async with opened(db=on_postgres):
+        pass
+    with psycopg.connect(on_postgres, autocommit=True) as connection:
+        connection.execute("INSERT INTO baton VALUES (99)")
+
+    with pytest.raises(DatabaseUnusable, match="is of a newer Baton \\(tables 99, this one knows 1\\); update Baton"):
+        async with opened(db=on_postgres):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("/baton@", "/nobody:s3cret@"), "create.*user|role"),
+        (("/test", "/no-such-test"), "createdb"),
+        (("@%2Ftmp", "@%2Fnowhere"), "No such file"),
+        (("?", "?"), ""),
+    ],
+)
+async def test_what_cannot_be_connected_to_is_told_without_a_password(
+    on_postgres: str, change: tuple[str, str], why: str
+) -> None:
+    if not why:
+        address, why = f"{on_postgres}?port=s3cret", "the address of the database cannot be read"
+    else:
+        address = on_postgres.replace(*change)
+
+    with pytest.raises(DatabaseUnusable, match=why) as refused:
+        async with opened(db=address):
+            pass
+
+    assert "s3cret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_user_without_rights_is_told_what_to_grant(on_postgres: str) -> None:
+    with psycopg.connect(on_postgres, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS guest")
+        connection.execute("CREATE ROLE guest LOGIN")
+
+    with pytest.raises(DatabaseUnusable, match=r"permission denied.*; grant this user the right to make"):
+        async with opened(db=on_postgres.replace("//baton@", "//guest@")):
+            pass
+
+
+async def test_nul_and_lone_surrogates_end_no_run_and_are_replacement_characters_in_rows(on_postgres: str) -> None:
+    async def says(brief: object, desk: object) -> str:
+        return "left \x00 right \ud800 end \\u0000"
+
+    async with opened(agent(says), db=on_postgres) as sup:
+        run = await sup.start("What \x00?", thread_id="t", plan=plan("a"))
+        assert sup.graph.store
+        await sup.graph.store.aput(("mail", "t"), "1", {"text": "left \x00 right \ud800 end \\u0000"})
+        row = await sup.graph.store.aget(("mail", "t"), "1")
+
+    assert run.status == "complete"
+    assert row is not None
+    assert row.value == {"text": "left \ufffd right \ufffd end \\u0000"}
+
+
+async def test_connections_of_the_pool_that_were_ended_are_made_anew(on_postgres: str) -> None:
+    async with opened(db=on_postgres) as sup:
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        with psycopg.connect(on_postgres, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+                "AND datname = current_database()"
+            )
+        assert (await sup.view("t")).status == "complete"
+
+
+async def test_encryption_is_refused_rather_than_done_half(on_postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGGRAPH_AES_KEY", "0123456789abcdef")
+    with pytest.raises(SettingsInvalid, match="encrypts checkpoints in SQLite files alone"):
+        async with opened(db=on_postgres):
+            pass
+
+
+def test_the_command_line_works_on_it(on_postgres: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("The pump delivers 40 litres a minute.\n")
+    asked = ["How much does the pump deliver?", "--sources", "notes.md", "--oversight", "on_the_loop"]
+
+    assert main(["run", *asked, "--thread", "t", "--model", "offline", "--db", on_postgres]) == 0
+    assert main(["status", "t", "--db", on_postgres]) == 0
+    assert main(["prune", "--keep-days", "0", "--db", on_postgres]) == 0
+    assert main(["status", "t", "--db", on_postgres]) != 0
+    assert main(["doctor", "--db", on_postgres]) != 0
+
+    told = capsys.readouterr()
+    assert "complete: thread t, 1 of 1 task" in told.out
+    assert "1 run forgotten" in told.err
+    assert "`baton doctor` needs an SQLite file" in told.err
+
+
+async def test_a_run_leaves_only_its_last_checkpoint(on_postgres: str) -> None:
+    async with open_supervisor(on_postgres, [AgentSpec(name="ada", role="generalist", run=says_its_task)], {}) as sup:
+        await sup.start("Q", thread_id="t", plan=plan("a", "b <- a"))
+    with psycopg.connect(on_postgres) as connection:
+        counted = connection.execute(
+            "SELECT (SELECT count(*) FROM checkpoints), (SELECT count(*) FROM checkpoint_writes), "
+            "(SELECT count(*) FROM checkpoint_blobs b WHERE NOT EXISTS (SELECT 1 FROM checkpoints c "
+            "WHERE c.checkpoint -> 'channel_versions' ->> b.channel = b.version))"
+        ).fetchone()
+        held = connection.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'").fetchone()
+
+    assert (counted, held) == ((1, 0, 0), (0,))
+    assert number("t") != number("u")

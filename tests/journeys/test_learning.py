@@ -1,0 +1,182 @@
+"""Runs learn from runs: what went well for requests of one kind is the plan for the next of it, and says so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from graph.sqlite.database import SqliteDatabase
+from graph.testing import HeldClock
+from nodes.llm.scripted import ScriptedModel
+from state.agent import Brief
+from state.errors import AgentFailed
+from state.run import Run
+from tests.runs import agent, all_approved, opened
+
+DRAFT: dict[str, JsonValue] = {
+    "tasks": [
+        {
+            "id": "size",
+            "description": "Find out how large the AI Agent market is",
+            "role": "researcher",
+            "kind": "research",
+        },
+        {"id": "who", "description": "Compare who sells AI Agents", "role": "analyst", "kind": "analysis"},
+        {
+            "id": "text",
+            "description": "Write the report: Analyze the AI Agent market",
+            "role": "writer",
+            "kind": "writing",
+            "depends_on": ["size", "who"],
+        },
+    ]
+}
+OTHER: dict[str, JsonValue] = {"tasks": [{"id": "t", "description": "Do it", "kind": "general"}]}
+DB = Path("learned.db")
+
+
+class Workers:
+    """Agents that are functions; they fail while they are told to."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.is_broken = False
+
+    async def __call__(self, brief: Brief, desk: Any) -> str:
+        self.said.append(brief.task.description)
+        if self.is_broken:
+            raise AgentFailed("nothing works today")
+        return f"done: {brief.task.description}"
+
+
+TEAM = ("researcher", "analyst", "writer")
+
+
+async def run_of(work: Workers, request: str, thread: str, *drafts: dict[str, JsonValue], **policy: Any) -> Run:
+    """A run in a process of its own, as far as the database can tell; its model has these drafts and no more."""
+    model = ScriptedModel([*drafts])
+    team = [agent(work, name=f"{role}-1", role=role) for role in TEAM]
+    clock = HeldClock()
+    clock.time += 60 * len(work.said) + 1
+    async with opened(*team, model=model, db=DB, clock=clock, **policy) as sup:
+        run = await all_approved(sup, await sup.start(request, thread_id=thread))
+    assert len(model.calls) == len(drafts)
+    return run
+
+
+async def market_analysed(work: Workers, times: int = 3, **policy: Any) -> None:
+    for n in range(times):
+        assert (await run_of(work, "Analyze the AI Agent market", f"ai {n}", DRAFT, **policy)).status == "complete"
+    work.said.clear()
+    work.said += ["later"] * 20
+
+
+async def test_what_went_well_three_times_is_the_plan_for_the_next_of_its_kind_without_asking_a_model() -> None:
+    work = Workers()
+    await market_analysed(work)
+    run = await run_of(work, "Analyze the RPA market", "rpa")
+    async with opened(db=DB) as sup:
+        again, events = await sup.view("rpa"), await sup.events("rpa")
+
+    assert (run.status, [task.id for task in run.tasks]) == ("complete", ["size", "who", "text"])
+    assert [task.description for task in run.tasks] == [
+        "Find out how large the RPA market is",
+        "Compare who sells RPA",
+        "Write the report: Analyze the RPA market",
+    ]
+    assert [task.agent for task in run.tasks] == ["researcher-1", "analyst-1", "writer-1"]
+    assert run.tasks[2].depends_on == ["size", "who"]
+    assert again.advice
+    assert (again.advice.is_applied, sorted(again.advice.threads)) == (True, ["ai 0", "ai 1", "ai 2"])
+    assert (again.advice.runs, again.advice.successes) == (3, 3)
+    assert 0.8 < again.advice.confidence == round(again.advice.success_rate * again.advice.similarity, 4)
+    assert run.report
+    assert "- Learned: the plan was taken from earlier runs (ai 2, ai 1, ai 0): 3 of 3 went well" in run.report
+    (told,) = [event for event in events if event.kind == "plan_advised"]
+    assert (told.data["applied"], told.data["confidence"]) == (True, again.advice.confidence)
+
+
+@pytest.mark.parametrize(
+    "request_", ["Plan a breakfast menu", "Delete the AI Agent market analysis", "Do not analyze it"]
+)
+async def test_what_asks_something_else_gets_nothing(request_: str) -> None:
+    work = Workers()
+    await market_analysed(work)
+    run = await run_of(work, request_, "other", OTHER)
+
+    assert (run.advice, [task.id for task in run.tasks]) == (None, ["t"])
+    assert "Learned" not in (run.report or "")
+
+
+async def test_one_lucky_run_is_no_evidence() -> None:
+    work = Workers()
+    await market_analysed(work, times=1)
+    assert (await run_of(work, "Analyze the RPA market", "rpa", OTHER)).advice is None
+
+
+async def test_a_plan_that_begins_to_fail_is_not_proposed_again() -> None:
+    work = Workers()
+    await market_analysed(work)
+    work.is_broken = True
+    failed = await run_of(work, "Analyze the RPA market", "rpa", max_attempts=1, consecutive_failures=20)
+    work.is_broken = False
+    next_one = await run_of(work, "Analyze the coffee market", "coffee", OTHER)
+
+    assert (failed.status, failed.advice and failed.advice.is_applied) == ("failed", True)
+    assert (next_one.advice, next_one.status) == (None, "complete")
+
+
+async def test_a_plan_that_a_human_rejects_is_not_proposed_again() -> None:
+    work = Workers()
+    await market_analysed(work)
+    model = ScriptedModel([OTHER])
+    async with opened(agent(work), model=model, db=DB, oversight="in_command") as sup:
+        run = await sup.start("Analyze the RPA market", thread_id="rpa")
+        assert (len(run.tasks), run.advice and run.advice.is_applied) == (3, True)
+        run = await sup.answer("rpa", {run.approvals[0].id: {"type": "reject", "message": "too much"}})
+        run = await all_approved(sup, run)
+    assert (len(run.tasks), run.advice and run.advice.is_rejected) == (1, True)
+
+    assert (await run_of(work, "Analyze the coffee market", "coffee", OTHER)).advice is None
+
+
+async def test_suggest_shows_the_plan_to_whoever_plans_and_applies_nothing() -> None:
+    work = Workers()
+    await market_analysed(work)
+    model = ScriptedModel([OTHER])
+    async with opened(agent(work), model=model, db=DB, learning="suggest") as sup:
+        run = await sup.start("Analyze the RPA market")
+
+    asked = "\n".join(message.text for message in model.calls[0].messages)
+    assert ("plan-before" in asked, "how large the AI Agent market is" in asked) == (True, True)
+    assert (run.advice and run.advice.is_applied, len(run.tasks)) == (False, 1)
+    assert "- Learned: a plan was suggested by earlier runs" in (run.report or "")
+
+
+async def test_with_learning_off_nothing_is_remembered_and_nothing_looked_up() -> None:
+    work = Workers()
+    await market_analysed(work, learning="off")
+    async with opened(db=DB) as sup:
+        assert not await sup._runs.database.store.asearch(("episodes",))
+    await market_analysed(work)
+    asked: list[str] = []
+    async with opened(agent(work), model=ScriptedModel([OTHER]), db=DB, learning="off") as sup:
+        database = sup._runs.database
+        assert isinstance(database, SqliteDatabase)
+        database.connection.sqlite.set_trace_callback(asked.append)
+        run = await sup.start("Analyze the RPA market")
+        database.connection.sqlite.set_trace_callback(None)
+
+    assert run.advice is None
+    assert not [statement for statement in asked if "episodes" in statement]
+
+
+async def test_a_follow_up_is_no_new_request_of_its_kind() -> None:
+    work = Workers()
+    await market_analysed(work)
+    await run_of(work, "Compare tea and coffee", "talk", OTHER)
+    work.said += ["later"] * 5
+    run = await run_of(work, "Analyze the RPA market", "talk", OTHER)
+
+    assert run.advice is None
