@@ -46,25 +46,25 @@ function draw(tasks: Task[], room: number): Drawn {
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 11, ranksep: gap, marginx: 0, marginy: 0, edgesep: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  // dagre keeps the order of those that it meets last: so cards stand in the order of the rows below
-  for (const task of tasks.toReversed()) graph.setNode(task.id, { width: card, height: HEIGHT });
+  for (const task of tasks) graph.setNode(task.id, { width: card, height: HEIGHT });
   const edges = reduced(tasks);
   for (const [from, to] of edges) graph.setEdge(from, to);
   dagre.layout(graph);
-  const places = new Map<string, [number, number]>(
-    tasks.map((task) => {
-      const node = graph.node(task.id) as { x: number; y: number };
-      return [task.id, [node.x - card / 2, node.y - HEIGHT / 2]];
-    }),
-  );
   const size = graph.graph() as { width: number; height: number };
+  const at = (id: string) => graph.node(id) as { x: number; y: number };
+  // dagre begins a layer at either end: mirrored where needed, cards stand in the order of the rows below
+  const layers = layersOf(tasks);
+  const first = tasks.filter((task) => layers.get(task.id) === 0);
+  const isTurned = at(first[0]?.id ?? "").y > at(first.at(-1)?.id ?? "").y;
+  const down = (y: number) => (isTurned ? size.height - y : y);
+  const places = new Map<string, [number, number]>(tasks.map((task) => [task.id, [at(task.id).x - card / 2, down(at(task.id).y) - HEIGHT / 2]]));
   return {
     width: size.width,
     height: size.height,
     card,
     places,
     edges: edges.map(([from, to]) => {
-      const passed = (graph.edge(from, to) as { points: { x: number; y: number }[] }).points.slice(1, -1);
+      const passed = (graph.edge(from, to) as { points: { x: number; y: number }[] }).points.slice(1, -1).map((point) => ({ x: point.x, y: down(point.y) }));
       const [x, y] = places.get(from) ?? [0, 0];
       const [u, v] = places.get(to) ?? [0, 0];
       const points = [{ x: x + card, y: y + HEIGHT / 2 }, ...(passed.length > 1 ? passed : []), { x: u, y: v + HEIGHT / 2 }];
