@@ -20,7 +20,7 @@ from nodes.runtime.budget import Budget, open_meter
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.durable import own_calls, recorded_step
-from nodes.runtime.episodes import advised
+from nodes.runtime.episodes import advised, earned
 from nodes.runtime.execution import catch_up, forget, resumed_execution
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
@@ -95,7 +95,10 @@ def make_decompose(services: Services) -> Node:
 
 async def _waits(plan: Plan, run: RunContext) -> bool:
     """Whether a human sees the plan first: where one of those who would do it is in_command."""
-    doers = {route(task, run.services.team.specs).agent for task in plan.tasks}
+    if run.policy.oversight != "auto":
+        return await mode_of(run, "") == "in_command"
+    record = await earned(run)
+    doers = {route(task, run.services.team.specs, record).agent for task in plan.tasks}
     return "in_command" in [await mode_of(run, doer) for doer in sorted(doers)]
 
 

@@ -6,6 +6,7 @@ from nodes.policy import routing
 from nodes.policy.phases import is_routed
 from nodes.policy.routing import marks_of
 from nodes.runtime.context import Node, RunContext, open_context
+from nodes.runtime.episodes import earned
 from nodes.runtime.services import Services
 from state.channels import dumped, records_of
 from state.errors import TeamInvalid
@@ -21,8 +22,10 @@ def make_route(services: Services) -> Node:
         """Assign every task that has nobody."""
         run = open_context(services, state, runtime, Phase.routing)
         await run.enter()
-        team = services.team.specs
-        routed = [r if r.route else marked(r, routing.route(r.task, team), services, run) for r in records_of(state)]
+        team, record = services.team.specs, await earned(run)
+        routed = [
+            r if r.route else marked(r, routing.route(r.task, team, record), services, run) for r in records_of(state)
+        ]
         if not is_routed(routed):
             raise TeamInvalid("a task has nobody to do it; give a team with at least one agent")
         return {"tasks": dumped(routed), "phase": Phase.executing.value}

@@ -1,7 +1,10 @@
 """What is remembered of a run: decided from its state at the end, whatever the end is."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
+from nodes.policy.routing import MOST_LEARNED
+from nodes.policy.trust import EXCUSED
 from state.approval import POLICY
 from state.channels import RunState
 from state.episode import Correction, Episode
@@ -15,6 +18,8 @@ LONGEST_DESCRIPTION = 1_000
 """Characters kept; what is longer is cut, and not proposed again."""
 KEPT_EPISODES = 1_000
 """Episodes of a database; the oldest go first."""
+PRIOR_TASKS = 8.0
+"""Tasks of one kind that an agent is taken to have done before any is known, half of them well."""
 
 
 def episode_of(
@@ -86,3 +91,23 @@ def _corrections(state: RunState, records: Sequence[TaskRecord]) -> list[Correct
         "took_over": bool(state.get("handed_back")),
     }
     return [correction for correction, is_made in made.items() if is_made]
+
+
+def record_of(episodes: Iterable[Episode]) -> dict[tuple[str, str], float]:
+    """What agents have earned, by name and kind of task: between -0.15, all failed, and 0.15, all done well.
+
+    A task counts against whoever failed at it, and whoever was sent back; not where a limit or a human stopped it.
+    """
+    good, all_of = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for done in (done for episode in episodes for done in episode.tasks):
+        failed = {name for name in done.tried if name != done.agent}
+        if done.status == "failed" and done.failure not in EXCUSED:
+            failed.add(done.agent)
+        if done.status == "done" and (done.is_refused or done.iteration):
+            failed.add(done.agent)
+        elif done.status == "done":
+            good[done.agent, done.task.kind] += 1
+            all_of[done.agent, done.task.kind] += 1
+        all_of.update((name, done.task.kind) for name in failed)
+    known = {who: (2 * good[who] - count) / (count + PRIOR_TASKS) for who, count in all_of.items()}
+    return {who: round(MOST_LEARNED * share, 4) for who, share in known.items() if who[0] not in ("", HUMAN)}

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nodes.policy.oversight import fired, is_sensitive
 from state.agent import AgentSpec
@@ -17,6 +17,13 @@ STANDS_FROM = 0.5
 """Only who scores at least this overrules the plan's suggestion, and only one that scores less."""
 FALLBACK_FROM = 0.3
 """An agent that scores less is no substitute for one that failed."""
+
+MOST_LEARNED = 0.15
+"""An agent's record moves its self-assessment by at most this, so its score by 0.09: who scores less than 0.41 alone
+never gets to `STANDS_FROM` by it."""
+Record = Mapping[tuple[str, str], float]
+"""What agents have earned: by name and kind of task, what is added to the self-assessment."""
+NO_RECORD: Record = {}
 
 SHORT = 3
 """Letters of a word that has no ending: `going` is not `Go`."""
@@ -50,19 +57,26 @@ def keyword_match(task: Task, agent: AgentSpec) -> float:
     return 1.0 - 0.5**hits
 
 
-def score(task: Task, agent: AgentSpec) -> Score:
-    """Both parts and their weighted sum, rounded to three digits."""
+def score(task: Task, agent: AgentSpec, learned: float = 0.0) -> Score:
+    """Both parts and their weighted sum, rounded to three digits. `learned`: what its record adds to its own part."""
     own, words = self_assessment(task, agent), keyword_match(task, agent)
-    total = SELF_SHARE * own + KEYWORD_SHARE * words
-    return Score(agent=agent.name, self_assessment=round(own, 3), keywords=round(words, 3), total=round(total, 3))
+    moved = min(1.0, max(0.0, own + max(-MOST_LEARNED, min(MOST_LEARNED, learned))))
+    return Score(
+        agent=agent.name,
+        self_assessment=round(own, 3),
+        keywords=round(words, 3),
+        total=round(SELF_SHARE * moved + KEYWORD_SHARE * words, 3),
+        learned=round(moved - own, 3),
+    )
 
 
-def route(task: Task, team: Sequence[AgentSpec]) -> Route:
+def route(task: Task, team: Sequence[AgentSpec], record: Record = NO_RECORD) -> Route:
     """The agent for `task`: the one it is for, the suggested role, else the best score. `team` is not empty.
 
     A suggestion stands if it scores at least one half, or nobody else does either.
     """
-    scores = sorted((score(task, agent) for agent in team), key=lambda s: -s.total)
+    scored = (score(task, agent, record.get((agent.name, task.kind), 0.0)) for agent in team)
+    scores = sorted(scored, key=lambda s: -s.total)
     if task.to in {agent.name for agent in team}:
         return Route(agent=task.to, reason=f"it is for {task.to}", scores=scores)
     suggested = {agent.name for agent in team if _suggested(task, agent)}

@@ -9,7 +9,9 @@ from langgraph.store.base import BaseStore, PutOp
 from pydantic import ValidationError
 
 from nodes.policy.advice import Proposal, advise
-from nodes.policy.episodes import KEPT_EPISODES
+from nodes.policy.episodes import KEPT_EPISODES, record_of
+from nodes.policy.routing import NO_RECORD, Record
+from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
 from nodes.tools.likeness import word_vectors
 from state.episode import Episode
@@ -62,3 +64,11 @@ def _advised(request: str, episodes: list[Episode]) -> Proposal | None:
     vectors = word_vectors()
     near = (lambda one, other: vectors.likeness(one, [other])) if vectors else None
     return advise(request, episodes, near)
+
+
+async def earned(run: RunContext) -> Record:
+    """What the team's agents have earned, where it may move who does what; nobody is looked up who is alone."""
+    is_apart = run.outer or run.by_hand
+    if run.policy.learning != "apply" or is_apart or len(run.services.team.specs) < 2:
+        return NO_RECORD
+    return record_of(await read_episodes(run.store))

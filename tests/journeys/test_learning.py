@@ -180,3 +180,26 @@ async def test_a_follow_up_is_no_new_request_of_its_kind() -> None:
     run = await run_of(work, "Analyze the RPA market", "talk", OTHER)
 
     assert run.advice is None
+
+
+async def test_work_moves_away_from_an_agent_that_keeps_failing_at_its_kind_and_the_scores_say_why() -> None:
+    broken, sound, clock = Workers(), Workers(), HeldClock()
+    broken.is_broken = True
+    task: dict[str, JsonValue] = {
+        "tasks": [{"id": "a", "description": "Count it.", "role": "nobody", "kind": "analysis"}]
+    }
+    team = [
+        agent(broken, name="weak", role="one", skills={"kinds": {"analysis": 0.9}}),
+        agent(sound, name="next", role="two", skills={"kinds": {"analysis": 0.8}}),
+    ]
+    chosen = []
+    async with opened(*team, db=DB, clock=clock, max_attempts=1) as sup:
+        for _ in range(12):
+            clock.time += 60
+            run = await sup.start("Q", plan=task)
+            chosen.append(run.tasks[0].scores[0].agent)
+        still = await sup.start("Q", plan=task, policy={"learning": "suggest"})
+
+    assert (chosen[0], chosen[-1], run.status) == ("weak", "next", "complete")
+    assert -0.15 <= min(score.learned for score in run.tasks[0].scores) < 0 < run.tasks[0].scores[0].learned <= 0.15
+    assert still.tasks[0].scores[0].agent == "weak"
