@@ -21,6 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graph.settings import read_settings
 from nodes.runtime.rows import OURS
+from state.errors import BadInput
+from state.preferences import checked_preferences
 
 STUDIO = ("https://smith.langchain.com", "https://eu.smith.langchain.com")
 """The origins of LangGraph Studio's pages."""
@@ -153,6 +155,16 @@ async def _writes_to_the_store(ctx: Auth.types.AuthContext, value: Any) -> None:
     namespace = value.get("namespace") or ()
     if not namespace or namespace[0] in OURS:
         _refuse(f"the namespace {'.'.join(namespace) or '()'} is Baton's own: clients may read it, not write it")
+
+
+@auth.on.assistants.create  # type: ignore[arg-type] # one handler for both
+@auth.on.assistants.update
+async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG001
+    """May set what there is to set; the server would drop anything else without a word."""
+    try:
+        checked_preferences(value.get("context") or {})
+    except BadInput as error:
+        _refuse(str(error), 422)
 
 
 @auth.on.threads.create_run

@@ -1,8 +1,9 @@
 """Intake: what is asked, with what, under which policy. Text that arrives while work is in flight becomes a note."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.config import get_config
@@ -29,6 +30,7 @@ from state.channels import Terms, is_over
 from state.conversation import Turn
 from state.errors import BadInput, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
+from state.preferences import checked_preferences
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
 
@@ -44,13 +46,20 @@ def make_intake(services: Services) -> Node:
         if state.get("phase") and not is_over(state):
             return await _said_meanwhile(services, state, runtime)
         folder = run_folder(services.artifacts, thread_of(get_config()))
-        update, left_out = await asyncio.to_thread(opened, state, services, folder)
+        given = cast(object, runtime.context)
+        wanted, named = checked_preferences(given if isinstance(given, Mapping) else {})
+        asked: SupervisorState = {
+            **state,
+            "policy": {**wanted, **(state.get("policy") or {})},
+            "sources": state.get("sources") or named,
+        }
+        update, left_out = await asyncio.to_thread(opened, asked, services, folder)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
         if run.outer is None and not run.by_hand:
             await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
         update["terms"]["audited"] = {run.thread_id: await run.audit.count()}
-        left_out += await _gathered(run, state.get("sources") or [])
+        left_out += await _gathered(run, asked["sources"])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")

@@ -18,6 +18,15 @@ Reply = Literal["plan", "review", "answer", "worker"]
 Share = Field(ge=0, le=1)
 
 
+class Price(BaseModel):
+    """What a model's tokens cost: US dollars per million."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0, allow_inf_nan=False)
+    output: float = Field(ge=0, allow_inf_nan=False)
+
+
 class Policy(BaseModel):
     """What a run may do, and when it asks. Unknown or out-of-range values are refused by name.
 
@@ -63,7 +72,12 @@ class Policy(BaseModel):
     """Seconds one model call may take in all, however steadily its reply arrives: less than a try of an agent has
     (`limits.timeout_s`), so that the model is named as what is slow, and is not asked the same again."""
     cost_budget: float | None = Field(default=None, gt=0)
-    """US dollars, as declared by tools and agents, that the run may use; None: no limit."""
+    """US dollars that the run may use, declared by tools and agents and for tokens at `prices`; None: no limit.
+
+    A call of a model with a price is made only if prompt and longest reply fit. What an agent declares is known when it
+    is done: that may overrun it, which is warned of, as are models without a price."""
+    prices: dict[str, Price] = {}
+    """By name of the model; none is built in. What a model without one costs is told as unknown, never as nothing."""
     max_seconds: float | None = Field(default=None, gt=0)
     """Seconds that executing may take in all, without the time in which a human is waited for; None: no limit."""
     recruit_roles: list[str] | None = None

@@ -66,6 +66,16 @@ class Failure(BaseModel):
 OutcomeStatus = Literal["done", "failed", "skipped", "parked", "blocked", "cancelled"]
 
 
+class ModelUsed(BaseModel):
+    """A chat model, and whose it is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    provider: str
+    """The address of its server, or the kind of model where it has none."""
+
+
 class Usage(BaseModel):
     """Tokens and money used by something: a call, an agent, a task or a run. Adds up with `+`."""
 
@@ -76,7 +86,13 @@ class Usage(BaseModel):
     calls: int = 0
     """Model calls made, those of agents that failed included."""
     cost: float = 0.0
-    """US dollars, as declared by agents and tools; model prices are not guessed."""
+    """US dollars, as far as known: declared by agents and tools, and for tokens at the policy's `prices`."""
+    tokens_cost: float = 0.0
+    """The part of it that is for tokens."""
+    unpriced: int = 0
+    """Calls of models that have no price: with any, the cost is not known but for the part that is."""
+    models: list[ModelUsed] = []
+    """Whose calls were counted."""
 
     @property
     def total_tokens(self) -> int:
@@ -85,9 +101,28 @@ class Usage(BaseModel):
 
     @property
     def in_words(self) -> str:
-        """`3 calls, 1,234 tokens, $0.40`."""
-        cost = f", ${self.cost:.2f}" if self.cost else ""
-        return f"{self.calls} call{'s' * (self.calls != 1)}, {self.total_tokens:,} tokens{cost}"
+        """`3 calls, 1,234 tokens, $0.40, by gpt-4o (https://api.openai.com)`."""
+        told = [f"{self.calls} call{'s' * (self.calls != 1)}", f"{self.total_tokens:,} tokens", *self.cost_in_words]
+        by = [f"by {' and '.join(f'{one.name} ({one.provider})' for one in self.models)}"] if self.models else []
+        return ", ".join([*told, *by])
+
+    @property
+    def cost_in_words(self) -> list[str]:
+        """`$0.40`, `at least $0.40`, `cost unknown`, or nothing."""
+        if not self.cost:
+            return ["cost unknown"] if self.unpriced else []
+        dollars = f"{self.cost:.2f}" if self.cost >= SMALL_COST else f"{self.cost:.6f}".rstrip("0")
+        return [f"{'at least ' * bool(self.unpriced)}${dollars}"]
+
+    @property
+    def model_names(self) -> str:
+        """The models, as people call them."""
+        return ", ".join(dict.fromkeys(one.name for one in self.models))
+
+    @property
+    def providers(self) -> str:
+        """Whose they are."""
+        return ", ".join(dict.fromkeys(one.provider for one in self.models))
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -95,8 +130,14 @@ class Usage(BaseModel):
             output_tokens=self.output_tokens + other.output_tokens,
             calls=self.calls + other.calls,
             cost=self.cost + other.cost,
+            tokens_cost=self.tokens_cost + other.tokens_cost,
+            unpriced=self.unpriced + other.unpriced,
+            models=list(dict.fromkeys([*self.models, *other.models])),
         )
 
+
+SMALL_COST = 0.1
+"""US dollars below which cents do not tell enough."""
 
 DoubtKind = Literal["unreviewed", "refused", "unseen", "limited", "silence", "confidence", "unedited"]
 
@@ -136,7 +177,7 @@ class Outcome(BaseModel):
     artifacts: list[Artifact] = []
     usage: Usage = Usage()
     model: str = ""
-    """The chat model that the agent worked with, as people call it; empty where it is none of ours."""
+    """The chat model that the agent worked with, as people call it; empty where no call of one was seen."""
     failure: Failure | None = None
     limited: str = ""
     """Which limit cut the work short, where one did: what was delivered is not a plain success."""

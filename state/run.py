@@ -35,10 +35,12 @@ class TaskView(BaseModel):
     started_at: float | None = None
     finished_at: float | None = None
     tokens: int = 0
-    cost: float = 0.0
-    """US dollars, as declared by agents and tools."""
+    cost: float | None = 0.0
+    """US dollars, declared by agents and tools and for tokens at the policy's `prices`; None where one is missing."""
     model: str = ""
-    """The chat model that its agent worked with; empty where it is none of ours."""
+    """The chat model that its agent worked with; empty where no call of one was seen."""
+    provider: str = ""
+    """The address of that model's server, or the kind of model where it has none."""
     recruited_by: str | None = None
     route_reason: str = ""
     scores: list[Score] = []

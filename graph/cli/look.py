@@ -151,7 +151,7 @@ def _show(run: Run, db: Address | None) -> None:
     for warning in run.warnings:
         console.print(Text(f"warning: {one_line(warning)}", style="yellow"))
     if run.tasks:
-        listed = table("task", "status", "agent", "time", "tokens", "after", "description")
+        listed = table("task", "status", "agent", "time", "tokens", "cost", "after", "description")
         for task in run.tasks:
             listed.add_row(*_row(task))
         console.print(listed)
@@ -180,7 +180,8 @@ def _row(task: TaskView) -> list[str]:
     marked = f"[{'; '.join(task.marks)}] " if task.marks else ""
     about = task.error if task.error and task.status != "done" else marked + task.description
     after = ", ".join(task.depends_on)
-    return [task.id, task.status, task.agent or "", took, tokens, after, one_line(about, 160)]
+    cost = "unknown" if task.cost is None else f"${task.cost:.4g}" if task.cost else ""
+    return [task.id, task.status, task.agent or "", took, tokens, cost, after, one_line(about, 160)]
 
 
 def _next_steps(run: Run, db: Address | None) -> list[str]:

@@ -19,6 +19,7 @@ from uuid import UUID
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, LLMResult
+from langchain_core.tracers.context import register_configure_hook
 
 from nodes.agents.internals import is_awaited
 from nodes.agents.invocation import Invocation
@@ -30,7 +31,7 @@ from nodes.runtime.calling import Parked
 from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.turns import Turn, patience, turn
 from state.errors import AgentFailed
-from state.record import Doubt, Usage
+from state.record import Doubt, ModelUsed, Usage
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class AgentCallbacks(AsyncCallbackHandler):
         self.plain: set[UUID] = set()
         """Calls that are made without `await`."""
         self._later: set[asyncio.Task[None]] = set()
+        self.handlers: list[BaseCallbackHandler] = [_SyncCallbacks(self), self]
+        """For LangChain."""
 
     async def on_start(self, call: Call) -> None:
         """A call is about to be made; what is raised here stops it."""
@@ -89,11 +92,6 @@ class AgentCallbacks(AsyncCallbackHandler):
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
-
-    @property
-    def handlers(self) -> list[BaseCallbackHandler]:
-        """For LangChain."""
-        return [_SyncCallbacks(self), self]
 
     async def close(self) -> None:
         """Wait for what could not be waited for."""
@@ -194,6 +192,12 @@ _innermost: ContextVar["BudgetCallbacks | None"] = ContextVar("innermost_budget_
 """Those of the agent at work here, where one works for another: it alone counts its calls."""
 
 
+_plain: ContextVar[BaseCallbackHandler | None] = ContextVar("budget_handler_for_plain_calls", default=None)
+_awaited: ContextVar[BaseCallbackHandler | None] = ContextVar("budget_handler_for_awaited_calls", default=None)
+for _handler in (_plain, _awaited):  # LangChain adds them to what brings callbacks of its own, too; empty elsewhere
+    register_configure_hook(_handler, inheritable=True)
+
+
 class BudgetCallbacks(AgentCallbacks):
     """For one try of one agent; with `is_limited` the limits of its own hold too, besides those of the run."""
 
@@ -251,13 +255,13 @@ class BudgetCallbacks(AgentCallbacks):
     def on_end_sync(self, call_id: UUID, made: object) -> None:
         """Remember what it used until it is settled."""
         if call_id in self._unreserved and isinstance(made, LLMResult):
-            used = _used(made, self._asked[call_id].size)
+            used = _used(made, self._asked[call_id])
             self._invocation.execution.budget.hold(call_id, used)
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
         call = self._asked.pop(call_id, None)
-        used = _used(made, call.size if call else 0) if isinstance(made, LLMResult) else None
+        used = _used(made, call) if isinstance(made, LLMResult) else None
         if call and isinstance(made, Exception):
             self._failed = made, call
         if isinstance(made, LLMResult) and (call_id in self._unreserved or call_id in self._open):
@@ -265,9 +269,10 @@ class BudgetCallbacks(AgentCallbacks):
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
             self._invocation.execution.budget.release(call_id)
-            self.used += used or Usage(calls=1)
+            made_of = self._invocation.execution.budget.priced(used or Usage(calls=1))
+            self.used += made_of
             await self._invocation.execution.budget.settle(
-                self._invocation.charged_task, self._invocation.spec.name, used or Usage(calls=1)
+                self._invocation.charged_task, self._invocation.spec.name, made_of
             )
         elif found := self._open.pop(call_id, None):
             stack, room, own = found
@@ -276,8 +281,8 @@ class BudgetCallbacks(AgentCallbacks):
                 own.refused(headers_of(made))
             elif used:
                 own.answered({})
-            self.used += used or Usage(calls=1)
             await stack.aclose()
+            self.used += room.used or Usage(calls=1)
 
     @property
     def doubts(self) -> list[Doubt]:
@@ -292,7 +297,7 @@ class BudgetCallbacks(AgentCallbacks):
         Raises:
             ModelFailed: in place of what a model has raised, where the agent lets that through.
         """
-        token = _innermost.set(self)
+        tokens = [(var, var.set(value)) for var, value in self._vars()]
         try:
             yield
         except Exception as error:
@@ -301,7 +306,12 @@ class BudgetCallbacks(AgentCallbacks):
                 raise explain(broke, AskedModel(call.model, call.server)) from error
             raise
         finally:
-            _innermost.reset(token)
+            for var, token in tokens:
+                var.reset(token)
+
+    def _vars(self) -> Iterator[tuple[ContextVar[Any], object]]:
+        yield _innermost, self
+        yield from zip((_plain, _awaited), self.handlers, strict=True)
 
     def _is_to_count(self, call: ModelCall) -> bool:
         return not call.is_counted and _innermost.get() in (None, self)
@@ -332,9 +342,10 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _used(made: LLMResult, prompt: int) -> Usage:
+def _used(made: LLMResult, call: ModelCall | None) -> Usage:
     message = _message(made)
-    return usage_of(message, prompt) if message else Usage(calls=1)
+    used = usage_of(message, call.size if call else 0) if message else Usage(calls=1)
+    return used.model_copy(update={"models": [ModelUsed(name=call.model, provider=call.server)]}) if call else used
 
 
 def _message(made: LLMResult) -> AIMessage | None:

@@ -59,7 +59,13 @@ class _Totals:
 
     def on(self, outcome: Outcome) -> Outcome:
         return outcome.model_copy(
-            update={"usage": self.used, "attempts": self.tries, "tried": self.tried, "started_at": self.started_at}
+            update={
+                "model": outcome.model or self.used.model_names,
+                "usage": self.used,
+                "attempts": self.tries,
+                "tried": self.tried,
+                "started_at": self.started_at,
+            }
         )
 
 

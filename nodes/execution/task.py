@@ -256,7 +256,7 @@ class TaskRunner:
         is_late = failure is not None and failure.kind == "timeout"
         allowed = time_for_try(spec.limits.timeout_s, self.execution.run.policy) if spec and is_late else None
         return TriggerInput(
-            cost=outcome.usage.cost if spec and spec.run is not None else 0.0,
+            cost=outcome.usage.cost - outcome.usage.tokens_cost if spec and spec.run is not None else 0.0,
             confidence=outcome.confidence if failure is None else None,
             failures_in_a_row=self._failures_with(record, outcome) if failure else 0,
             overdue_s=allowed if allowed == self.execution.run.policy.decision_timeout_s else None,

@@ -33,10 +33,11 @@ from pydantic import SecretStr
 from nodes.llm.bounds import current_bounds
 from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai, is_openai_error
+from nodes.llm.server import address_of
 from nodes.llm.streaming import BrokenOff, OddReply, TookTooLong, reply_of
 from nodes.llm.tokens import capped, message_tokens
 from state.errors import ModelFailed, ModelRejected, ModelUnavailable, ServerUnusable
-from state.record import Usage
+from state.record import ModelUsed, Usage
 from state.text import all_unicode
 
 COUNTED = "baton:counted"
@@ -112,6 +113,11 @@ def usage_of(message: AIMessage, prompt: int = 0, cap: int = 0) -> Usage:
     text = message_tokens(message)
     estimated = max(text, cap) if is_cut_off(message) else text
     return Usage(input_tokens=_possible(read, prompt), output_tokens=_possible(written, estimated), calls=1)
+
+
+def used_of(model: BaseChatModel) -> ModelUsed:
+    """The model, and whose it is, as the ledger has them."""
+    return ModelUsed(name=name_of(model), provider=address_of(model))
 
 
 def _possible(told: object, estimated: int) -> int:

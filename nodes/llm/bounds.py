@@ -19,6 +19,8 @@ class Bounds:
     """How long the call may take in all; None: as long as something arrives."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """What the server said in the headers of its reply, where the client tells; set by the call."""
+    arrived: int = 0
+    """About how many tokens of a reply have come that broke off; set by the call."""
 
 
 _current: ContextVar[Bounds | None] = ContextVar("call_bounds", default=None)

@@ -127,7 +127,8 @@ async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], conf
     try:
         async with aclosing(stream):
             async for chunk in stream:
-                chunks.append(chunk)  # noqa: PERF401 - what has arrived is to be there when the next does not
+                chunks.append(chunk)
+                current_bounds().arrived += 1  # servers send a token a chunk, or few
     except TimeoutError:
         raise
     except Exception as error:

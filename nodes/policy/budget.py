@@ -24,6 +24,44 @@ def exceeded(policy: Policy, used: Usage, reserved: Usage) -> str:
     return ""
 
 
+FREE = frozenset({"offline", "baton-offline"})
+"""Models that work by rules, on this machine."""
+
+
+def priced(policy: Policy, used: Usage) -> Usage:
+    """What calls of one model have used, with what the tokens cost, or that nobody knows it."""
+    if not used.models or used.models[0].name in FREE:
+        return used
+    price = policy.prices.get(used.models[0].name)
+    if price is None:
+        return used.model_copy(update={"unpriced": used.calls})
+    cost = (used.input_tokens * price.input + used.output_tokens * price.output) / 1_000_000
+    return used.model_copy(update={"cost": used.cost + cost, "tokens_cost": cost})
+
+
+def shortfalls(policy: Policy, used: Usage) -> list[str]:
+    """What a run has used above its budgets, and what they could not be held against, as lines for people."""
+    found = []
+    if policy.token_budget is not None and (total := used.total_tokens) > policy.token_budget:
+        found.append(f"{total} tokens were used of a token_budget of {policy.token_budget}: {_MORE}")
+    if policy.cost_budget is not None and used.cost > policy.cost_budget:
+        found.append(
+            f"${used.cost:.2f} were used of a cost_budget of ${policy.cost_budget:.2f}: what was under way cost more"
+        )
+    return found
+
+
+_MORE = "a model wrote or read more than it was to"
+
+
+def unpriced(policy: Policy, used: Usage) -> list[str]:
+    """The models that a `cost_budget` is not held against, as a line for people."""
+    names = [one.name for one in used.models if one.name not in policy.prices and one.name not in FREE]
+    if policy.cost_budget is None or not used.unpriced:
+        return []
+    return [f"the cost_budget does not count calls of {', '.join(dict.fromkeys(names))}: `prices` has no price of it"]
+
+
 def used_up(policy: Policy, used: Usage) -> str:
     """Which limit leaves no room for work whose price is not known before, such as a function's; or an empty string."""
     if policy.cost_budget is not None and used.cost >= policy.cost_budget:

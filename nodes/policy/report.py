@@ -56,7 +56,9 @@ def write_report(
     if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
     parts.append(
-        "## How this was made\n\n" + _made(records, mode, models, warnings, doubts, learned) + _used(used or {}, unseen)
+        "## How this was made\n\n"
+        + _made(records, mode, models, warnings, doubts, learned)
+        + _used(used or {}, records, unseen)
     )
     return "\n\n".join(parts) + "\n"
 
@@ -160,10 +162,17 @@ def _missing(records: Sequence[TaskRecord]) -> str:
     return "\n".join(lines)
 
 
-def _used(used: Mapping[str, Usage], unseen: Sequence[str]) -> str:
-    """What each agent has used, and whose calls nobody could count."""
+COUNTED = "calls made with LangChain, not those of raw clients or of threads that do not carry its context on"
+
+
+def _used(used: Mapping[str, Usage], records: Sequence[TaskRecord], unseen: Sequence[str]) -> str:
+    """What each agent and each task has used, and whose calls nobody could count."""
     by_whom = "; ".join(f"{name} {one.in_words}" for name, one in sorted(used.items()) if one != Usage())
     lines = [f"- Used: {by_whom}"] if by_whom else []
+    made = {record.id: record.outcome.usage for record in records if record.outcome}
+    by_task = "; ".join(f"`{name}` {one.in_words}" for name, one in made.items() if one != Usage())
+    lines += [f"- Used for tasks: {by_task}"] if by_task else []
+    lines += [f"- Counted are {COUNTED}"] if lines else []
     lines += [f"- Calls of {name} were not seen, and are not counted: it works elsewhere" for name in unseen]
     return "".join(f"\n{line}" for line in lines)
 

@@ -101,6 +101,7 @@ STRICTER: dict[str, Choose] = {
     "max_tokens": _least_of_each,
     "call_timeout_s": _least,
     "cost_budget": _least,
+    "prices": _keep,
     "max_seconds": _least,
     "recruit_roles": _common,
     "on_failed_input": _keep,

@@ -6,20 +6,22 @@ it. While a call that is under way may still leave room, the next one waits for 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import get_args
 from uuid import UUID
 
 from langgraph.store.base import PutOp
 
-from nodes.policy.budget import Asked, exceeded, granted, used_up
+from nodes.llm.bounds import Bounds, bounded
+from nodes.policy.budget import Asked, exceeded, granted, priced, shortfalls, unpriced, used_up
 from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.rows import OWN, RUN, read_ledger, space, used_by
 from state.errors import AgentFailed, BudgetUsedUp
 from state.policy import Reply
-from state.record import Usage
+from state.record import ModelUsed, Usage
 from state.supervisor import SupervisorState
 
 NOTHING = Usage()
@@ -34,6 +36,22 @@ class Reservation:
         self.is_first = is_first
         """Whether it is not known yet how long replies of its model are."""
         self.used: Usage | None = None
+
+
+@contextmanager
+def asking(room: OuterReservation, prompt: int, seconds: float) -> Iterator[Bounds]:
+    """Within this a model is asked in its `room`; where its reply breaks off, what has come of it is counted.
+
+    `prompt`: its estimated tokens. `seconds`: how long the call may take.
+    """
+    with bounded(room.cap, seconds) as bounds:
+        try:
+            yield bounds
+        except BaseException:
+            if bounds.arrived:
+                begun = Usage(input_tokens=prompt, output_tokens=bounds.arrived, calls=1)
+                room.used = (room.used or Usage()) + begun
+            raise
 
 
 @dataclass
@@ -70,7 +88,7 @@ class Budget:
         """Calls that could not wait, until they are settled."""
         self._habits: defaultdict[str, Habits] = defaultdict(Habits)
         self._measures: defaultdict[str, Measure] = defaultdict(Measure)
-        self._is_over = False
+        self._said: set[str] = set()
         self._settled = asyncio.Event()
         self._exhausted: str | None = None
 
@@ -100,12 +118,13 @@ class Budget:
         return self._spent + used.model_copy(update={"calls": used.calls - self.used(OWN).calls})
 
     @property
-    def overrun(self) -> str:
-        """By how much the run has used more than its `token_budget`, or an empty string."""
-        budget, used = self._run.policy.token_budget, self.total.total_tokens
-        if budget is None or used <= budget:
-            return ""
-        return f"{used} tokens were used of a token_budget of {budget}: a model wrote or read more than it was to"
+    def warnings(self) -> list[str]:
+        """By how much the run has used more than its budgets, and what they do not count."""
+        return [*shortfalls(self._run.policy, self.total), *unpriced(self._run.policy, self.total)]
+
+    def priced(self, used: Usage) -> Usage:
+        """What a model call has used, with what its tokens cost."""
+        return priced(self._run.policy, used)
 
     @asynccontextmanager
     async def call(
@@ -129,7 +148,8 @@ class Budget:
                 self._open.remove(reservation)
                 outer.used = reservation.used or Usage(calls=1)
                 self._learn(agent, model, prompt, reservation)
-                await self._put(_rows(task_id, agent), outer.used)
+                reservation.used = self.priced(outer.used)
+                await self._put(_rows(task_id, agent), reservation.used)
                 self._settled.set()
 
     @asynccontextmanager
@@ -170,6 +190,7 @@ class Budget:
         finally:
             self._open.remove(own)
             if own.used:
+                own.used = self.priced(own.used)
                 await self._put((RUN, OWN), own.used)
             self._settled.set()
 
@@ -199,9 +220,12 @@ class Budget:
         await self._say_overrun()
 
     async def _say_overrun(self) -> None:
-        if (over := self.overrun) and not self._is_over:
-            self._is_over = True
-            await self._run.emit("budget_exceeded", reason=over)
+        policy = self._run.policy
+        budgets = {over.partition(" of ")[2]: over for over in shortfalls(policy, self.total)}
+        for budget, over in budgets.items():
+            if budget not in self._said:
+                self._said.add(budget)
+                await self._run.emit("budget_exceeded", reason=over)
 
     async def charge(self, task_id: str, agent: str, cost: float) -> None:
         """Put money on the ledger that a tool or a function costs.
@@ -298,7 +322,17 @@ class Budget:
         if room is None or (is_first and any(reservation.is_first for reservation in self._open)):
             return exceeded(policy, self.total, Usage(input_tokens=policy.token_budget or 0, output_tokens=1))
         expecting = Usage(input_tokens=expected, output_tokens=room.held, calls=calls)
+        if policy.cost_budget is not None:
+            name = self._run.services.models.name if model in get_args(Reply) else model
+            longest = Usage(input_tokens=expected, output_tokens=room.held or room.cap, models=[_named(name)])
+            expecting = expecting.model_copy(update={"cost": self.priced(longest).cost})
+            if why := exceeded(policy, self.total, held + expecting):
+                return why
         return Reservation(room.cap, expecting, is_first=is_first)
+
+
+def _named(model: str) -> ModelUsed:
+    return ModelUsed(name=model, provider="")
 
 
 def _rows(task_id: str, agent: str) -> tuple[str, ...]:

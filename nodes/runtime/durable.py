@@ -20,13 +20,14 @@ from langgraph.func import task
 from langgraph.pregel import Pregel
 from langgraph.types import Command, Interrupt, StateSnapshot
 
-from nodes.llm.bounds import bounded
+from nodes.llm.ask import used_of
 from nodes.llm.server import address_of
 from nodes.policy.failures import retry_delay
-from nodes.runtime.budget import Budget
+from nodes.runtime.budget import Budget, asking
 from nodes.runtime.calling import Parked
 from nodes.runtime.context import RunContext
 from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.signals import is_stop_waiting
 from nodes.runtime.turns import Turn, in_turn
 from state.errors import ModelUnavailable
@@ -55,9 +56,10 @@ def own_calls(run: RunContext, budget: Budget, prompt: int, reply: Reply) -> Cal
     async def call(thunk: Thunk) -> Json:
         nonlocal size
         async with budget.supervising(size, reply) as room:
-            made = await _patiently(run, thunk, room.cap)
-            room.used = Usage.model_validate(made["usage"])
-        size += room.used.output_tokens + OBJECTION
+            made = await _patiently(run, thunk, room, size)
+            told = Usage.model_validate(made["usage"])
+            room.used = told + Usage(models=[used_of(run.services.models.default)]) + (room.used or Usage())
+        size += told.output_tokens + OBJECTION
         return made
 
     return call
@@ -80,11 +82,11 @@ PATIENCE_S = 600
 """Seconds that one of the supervisor's own calls may wait for its server; agents have limits of their own."""
 
 
-async def _patiently(run: RunContext, thunk: Thunk, cap: int) -> Json:
+async def _patiently(run: RunContext, thunk: Thunk, room: OuterReservation, prompt: int) -> Json:
     """The call, tried again while the model is merely unavailable, as often as the policy grants."""
 
     async def once(own: Turn) -> Json:
-        with bounded(cap, run.policy.call_timeout_s) as bounds:
+        with asking(room, prompt, run.policy.call_timeout_s) as bounds:
             made = await thunk()
         own.answered(bounds.headers)
         return made

@@ -7,6 +7,7 @@ supervisor as an agent can find that one's team: to undo what was done in it, in
 import asyncio
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 from weakref import WeakValueDictionary
 
 from langgraph.graph import StateGraph
@@ -21,6 +22,7 @@ from nodes.tools.mcp import McpShelf
 from nodes.tools.search_service import SearchService
 from state.agent import Team
 from state.policy import Policy
+from state.preferences import Preferences
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
 MAX_SOURCE_BYTES = 50 * 1024 * 1024
@@ -94,5 +96,10 @@ class SupervisorGraph(StateGraph[SupervisorState, None, SupervisorInput, Supervi
     """For who sees it as the `builder` of a compiled graph, and does not import this class."""
 
     def __init__(self, services: Services) -> None:
-        super().__init__(SupervisorState, input_schema=SupervisorInput, output_schema=SupervisorOutput)
+        super().__init__(
+            SupervisorState,
+            context_schema=cast(type[None], Preferences),
+            input_schema=SupervisorInput,
+            output_schema=SupervisorOutput,
+        )
         self.services = services

@@ -88,6 +88,12 @@ async def test_bad_input_is_refused_with_a_builtin_error(
     assert isinstance(caught.value, ValueError)
 
 
+async def test_what_a_context_cannot_set_is_refused_by_name() -> None:
+    context: Any = {"oversigt": "auto"}
+    with pytest.raises(BadInput, match="an assistant cannot set 'oversigt'; it can set oversight"):
+        await graph_of().ainvoke({"query": "Q", "plan": plan("a")}, THREAD, context=context)
+
+
 async def test_a_question_is_an_interrupt_that_every_page_understands() -> None:
     out = await invoke(graph_of(agent(asks)), {"query": "Q", "plan": plan("a", "b")})
     (interrupt,) = out["__interrupt__"]

@@ -250,3 +250,22 @@ async def test_who_names_no_sources_asks_those_of_the_server_and_uploads_come_wi
     assert damaged.startswith("the upload 'it.png' cannot be used: ")
     assert why.startswith("the upload 'it.mp4' (video/mp4) cannot be read; send text")
     assert "30 mg" in again
+
+
+async def test_what_an_assistant_sets_holds_for_its_runs_within_the_servers_policy(client: LangGraphClient) -> None:
+    sets: Any = {"oversight": "in_command", "max_parallel": 900, "token_budget": 5000, "sources": ["notes.md"]}
+    made = (await client.assistants.create("supervisor", context=sets))["assistant_id"]
+    thread_id = (await client.threads.create())["thread_id"]
+    await client.runs.wait(thread_id, made, input={"query": "How much caffeine has tea?"})
+    terms = (await client.threads.get_state(thread_id))["values"]["terms"]  # type: ignore[call-overload]
+    schema: Any = (await client.assistants.get_schemas(made))["context_schema"]
+    wrong = await refused(client.assistants.create("supervisor", context={"oversigt": "auto"}))
+    changed = await refused(client.assistants.update(made, context={"max_parallel": 0}))
+
+    assert [one["id"] for one in (await asked(client, thread_id))["approvals"]] == ["plan.0"]
+    assert (terms["policy"]["oversight"], terms["policy"]["token_budget"]) == ("in_command", 5000)
+    assert terms["policy"]["max_parallel"] == 10
+    assert [source.rpartition("/")[2] for source in terms["sources"]] == ["notes.md"]
+    assert schema["properties"]["oversight"]["description"] == "How closely a human watches."
+    assert "an assistant cannot set 'oversigt'; it can set oversight, " in wrong
+    assert "max_parallel: Input should be greater than or equal to 1" in changed

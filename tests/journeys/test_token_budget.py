@@ -36,6 +36,7 @@ class Writer(BaseChatModel):
     """What it tells: `true`, None, or a number that is told for both."""
     heeds: bool = True
     length: int = LONG
+    model_name: str = "writer"
     _calls: list[tuple[int, int]] = PrivateAttr(default_factory=list)
 
     @property
@@ -169,7 +170,8 @@ async def test_the_run_says_which_agent_has_used_what_and_with_which_model() -> 
 
     assert {name: used.calls for name, used in run.used_by.items()} == {"ada": 1, "bob": 1}
     assert sum(used.total_tokens for used in run.used_by.values()) == run.usage.total_tokens == model.used
-    assert [task.model for task in run.tasks] == ["writer", ""]
+    assert [(task.model, task.provider, task.cost) for task in run.tasks] == [("writer", "writer", None)] * 2
+    assert "cost unknown, by writer (writer)" in str(run.report)
     said = "; ".join(f"{name} {run.used_by[name].in_words}" for name in ("ada", "bob"))
     assert run.report is not None
     assert f"- Used: {said}" in run.report

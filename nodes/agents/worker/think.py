@@ -15,13 +15,13 @@ from langgraph.runtime import Runtime
 
 from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
-from nodes.llm.ask import ask, name_of, usage_of
-from nodes.llm.bounds import bounded
+from nodes.llm.ask import ask, name_of, usage_of, used_of
 from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, both, is_cut_off, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.server import address_of
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.failures import failure_of
+from nodes.runtime.budget import asking
 from nodes.runtime.calling import Parked
 from nodes.runtime.turns import Turn, in_turn
 from state.agent import AgentSpec, Mail, ModelAt
@@ -119,9 +119,9 @@ async def _asked(
         async with invocation.execution.budget.call(
             invocation.charged_task, spec.name, size, _cap(spec), model=name_of(context.model)
         ) as room:
-            with bounded(room.cap, run.policy.call_timeout_s) as bounds:
+            with asking(room, size, run.policy.call_timeout_s) as bounds:
                 reply = await ask(context.model, messages, tools=tools)
-            room.used = usage_of(reply, size, room.cap)
+            room.used = usage_of(reply, size, room.cap).model_copy(update={"models": [used_of(context.model)]})
         own.answered(bounds.headers)
         return reply, room.used
 

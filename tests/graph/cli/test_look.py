@@ -19,7 +19,7 @@ def test_status_shows_tasks_and_what_can_be_done_next(baton: Baton, tea: str, pu
     assert "baton answer t " in said.out
     used = next(line for line in said.out.splitlines() if line.startswith("used: "))
     assert "researcher" in used
-    assert used.endswith(" tokens")
+    assert used.endswith(" tokens, by offline (baton-offline)")
 
 
 def test_status_as_json_is_the_run(baton: Baton, tea: str) -> None:

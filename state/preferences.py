@@ -1,0 +1,47 @@
+"""What people set of an assistant, and it brings to every run: LangGraph's `context`, or `configurable` in its config.
+
+Pages make a form of it. It is below what a run's own input says, and on a server within the server's policy.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from state.errors import BadInput
+from state.policy import Oversight
+from state.text import Json
+
+
+class Preferences(TypedDict, total=False):
+    """What an assistant brings."""
+
+    oversight: Annotated[Oversight, Field(description="How closely a human watches.")]
+    token_budget: Annotated[int, Field(ge=1, description="Tokens, input and output together, that a run may use.")]
+    max_parallel: Annotated[int, Field(ge=1, le=1000, description="Agents that work at the same time.")]
+    approval_timeout_s: Annotated[float, Field(gt=0, description="Seconds that a human has to answer.")]
+    call_timeout_s: Annotated[float, Field(gt=0, description="Seconds that one call of a model may take.")]
+    max_seconds: Annotated[float, Field(gt=0, description="Seconds that executing may take in all.")]
+    sources: Annotated[list[str], Field(description="Files and folders the agents may read.")]
+
+
+_PREFERENCES = TypeAdapter(Preferences)
+
+
+def checked_preferences(given: Mapping[str, object]) -> tuple[Json, list[str]]:
+    """The policy fields of an assistant, and its sources.
+
+    Raises:
+        BadInput: names what is unknown or out of range.
+    """
+    if unknown := sorted(given.keys() - Preferences.__annotations__.keys()):
+        known = ", ".join(Preferences.__annotations__)
+        raise BadInput(f"an assistant cannot set {', '.join(map(repr, unknown))}; it can set {known}")
+    try:
+        made = _PREFERENCES.validate_python(dict(given))
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise BadInput(f"what the assistant sets cannot be used: {wrong}") from None
+    policy: Json = {name: value for name, value in made.items() if name != "sources"}  # type: ignore[misc]
+    return policy, made.get("sources", [])
