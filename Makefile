@@ -33,12 +33,12 @@ demo: .venv/installed
 		--sources examples/market/sources --oversight on_the_loop --model offline --db $(DEMO)/baton.db
 
 serve: .venv/installed-server
-	@mkdir -p $(DEMO)
 	@test -n "$$BATON_DB" || test -f $(DEMO)/room.db || $(MAKE) --no-print-directory $(DEMO)/room.db
 	@BATON_DB=$${BATON_DB:-$(DEMO)/room.db} $(BIN)/baton serve
 
 # Two runs of the market example to look at: one that has ended, one that asks.
 $(DEMO)/room.db: | .venv/installed
+	@mkdir -p $(DEMO)
 	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \
 		--oversight on_the_loop --model offline --thread market-finished --db $@.new >/dev/null 2>&1
 	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \

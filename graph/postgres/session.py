@@ -211,6 +211,8 @@ async def whole(work: Coroutine[Any, Any, T]) -> T:
         return await asyncio.shield(doing)
     except asyncio.CancelledError:
         await asyncio.wait({doing})
+        if not doing.cancelled():
+            doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
         raise
 
 

@@ -275,8 +275,10 @@ def events(address: str) -> int:
 TAKEN_OVER = "thread t was taken over by another process"
 
 
-async def test_a_zombie_does_no_effect_twice_and_ends_with_one_line(tmp_path: Path, address: str) -> None:
+async def test_a_zombie_does_no_effect_twice_and_says_that_it_was_taken_over(tmp_path: Path, address: str) -> None:
     told = await zombie_story(tmp_path, address, 3, socket.gethostname())
 
     assert (told.second, sorted(told.done), told.code, told.events_after) == ("complete", EFFECTS, 1, 0)
-    assert [line.split(" while")[0] for line in told.first.splitlines()] == [TAKEN_OVER]
+    lines = [line.split(" while")[0] for line in told.first.splitlines()]
+    # What psycopg and asyncio log of a connection that was lost in the middle of a batch may come before or after it.
+    assert TAKEN_OVER in lines if "://" in address else lines == [TAKEN_OVER]

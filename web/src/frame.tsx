@@ -1,0 +1,604 @@
+// The page around it all: runs at the left, the wheel at the top, what is selected at the right, the log below.
+import { act, open } from "./api";
+import { Icon, Markdown, standing } from "./parts";
+import { Gantt, Graph } from "./plan";
+import { QuestionBody, QuestionFoot } from "./question";
+import { Cancel, HandBack, Start, Team } from "./steer";
+import * as store from "./store";
+import type { Panel } from "./store";
+import type { Event, Short } from "./types";
+
+function RunLine({ run, asks }: { run: Short; asks: boolean }) {
+  const [status, word] = standing(run.questions.length ? "waiting" : run.status);
+  const left = run.questions.map((one) => one.expires_at).filter((one) => one !== null).sort((a, b) => a - b)[0];
+  const isOpen = store.thread.value === run.thread_id;
+  return (
+    <li>
+      <button class={`run${asks ? " two" : ""}${isOpen ? " sel" : ""}`} aria-current={isOpen} onClick={() => go(run.thread_id)} title={run.query}>
+        <Icon status={status} />
+        <span class="cut t">
+          {run.query}
+          <span class="vh">, {word}</span>
+        </span>
+        {asks ? (
+          <>
+            <span />
+            <span class="cut ask">{run.questions[0]?.action ?? word}</span>
+            <span class="n">{left !== undefined ? store.mmss(left - store.tick.value) : ""}</span>
+          </>
+        ) : (
+          <>
+            <span class="n">
+              {run.done}/{run.tasks}
+            </span>
+            <span class="n">{run.cost ? run.cost.toFixed(2) : store.short(run.tokens)}</span>
+          </>
+        )}
+      </button>
+    </li>
+  );
+}
+
+function go(thread: string): void {
+  history.replaceState(null, "", `#${encodeURIComponent(thread)}`);
+  void open(thread);
+}
+
+export function Runs() {
+  const all = store.listed.value;
+  const words = store.filter.value.toLowerCase();
+  const fits = (run: Short) => !words || `${run.query} ${run.thread_id}`.toLowerCase().includes(words);
+  const group = (title: string, runs: Short[], asks = false) => {
+    const found = runs.filter(fits);
+    if (!found.length) return null;
+    return (
+      <section>
+        <h2 class={asks ? "park" : ""}>
+          {title} <span>{found.length}</span>
+        </h2>
+        <ul>
+          {found.map((run) => (
+            <RunLine key={run.thread_id} run={run} asks={asks} />
+          ))}
+        </ul>
+      </section>
+    );
+  };
+  const none = all && !all.needs_you.length && !all.running.length && !all.ended.length;
+  return (
+    <nav class="left" aria-label="Runs">
+      <div class="find">
+        <label>
+          <span class="vh">Search runs</span>
+          <input type="search" id="search" placeholder="Search runs" value={store.filter.value} onInput={(event) => (store.filter.value = event.currentTarget.value)} />
+          <kbd>/</kbd>
+        </label>
+        <button
+          class="btn"
+          onClick={() => {
+            store.panel.value = "start";
+            store.tab.value = "sel";
+          }}
+        >
+          New
+        </button>
+      </div>
+      {none && <p class="m none">No run yet. Start one with New, or with “baton run”.</p>}
+      {all && group("Needs you", all.needs_you, true)}
+      {all && group("Running", all.running)}
+      {all && group("Ended", all.ended)}
+    </nav>
+  );
+}
+
+export function Top() {
+  const run = store.view.value?.run;
+  const can = (verb: string) => !store.offline && (run?.hint.includes(verb) ?? false);
+  const tokens = (run?.usage.input_tokens ?? 0) + (run?.usage.output_tokens ?? 0);
+  const line = store.timeline.value;
+  const meters: [string, string][] = run
+    ? [
+        ["Tokens", store.short(tokens)],
+        ["Money", `$${run.usage.cost.toFixed(2)}`],
+        ["Calls", String(run.usage.calls)],
+        ["Time", store.mmss(store.at.value - (line.start ?? store.at.value))],
+      ]
+    : [];
+  const words = { live: "Live", gone: "Server gone, trying again", still: store.offline ? "Exported" : "" };
+  return (
+    <header class="top">
+      <h1 class="brand">
+        <svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true">
+          <path d="M3 15 15 3" stroke="currentColor" stroke-width="3.4" stroke-linecap="round" />
+        </svg>
+        Baton
+      </h1>
+      <dl class="meters" aria-label="Used">
+        {meters.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="wheel">
+        <span class={`live ${store.connected.value}`} role="status">
+          <i />
+          <span>{words[store.connected.value]}</span>
+        </span>
+        {can("pause") && (
+          <button class="btn" onClick={() => void act("pause", {})}>
+            Pause<kbd>p</kbd>
+          </button>
+        )}
+        {can("resume") && (
+          <button class="btn" onClick={() => void act("resume", {})}>
+            Go on<kbd>p</kbd>
+          </button>
+        )}
+        {can("takeover") && (
+          <button class="btn" onClick={() => void act("takeover", {})}>
+            Take over
+          </button>
+        )}
+        {can("hand-back") && (
+          <button class="btn pri" onClick={() => show("back")}>
+            Hand back
+          </button>
+        )}
+        {can("cancel") && (
+          <button class="btn" onClick={() => show("cancel")}>
+            Cancel
+          </button>
+        )}
+        <button class="btn ico" aria-label="Switch between light and dark" onClick={theme}>
+          <svg class="st" viewBox="0 0 12 12" aria-hidden="true">
+            <circle cx="6" cy="6" r="5" fill="none" stroke="currentColor" stroke-width="1.4" />
+            <path d="M6 1a5 5 0 0 1 0 10z" fill="currentColor" />
+          </svg>
+        </button>
+      </div>
+    </header>
+  );
+}
+
+export function show(panel: Panel): void {
+  store.panel.value = panel;
+  store.tab.value = "sel";
+}
+
+export function theme(): void {
+  const root = document.documentElement;
+  const now = root.dataset.theme || (matchMedia("(prefers-color-scheme:dark)").matches ? "dark" : "light");
+  root.dataset.theme = now === "dark" ? "light" : "dark";
+  store.keep("theme", root.dataset.theme);
+}
+
+export function Middle() {
+  const run = store.view.value?.run;
+  if (!run)
+    return (
+      <section class="mid" aria-label="Run">
+        <p class="m none">{store.thread.value ? "Reading the run." : "Choose a run at the left, or start one."}</p>
+      </section>
+    );
+  const [status, word] = store.past.value === null ? standing(run.status) : (["hold", "Replay"] as const);
+  const done = run.tasks.filter((task) => store.stateOf(task.id, store.at.value).status === "done").length;
+  const asks = run.approvals.length;
+  const length = store.at.value - (store.timeline.value.start ?? store.at.value);
+  const chain = store.critical.value.seconds;
+  const recruits = run.tasks.filter((task) => task.recruited_by).length;
+  return (
+    <section class="mid" aria-label="Run">
+      <div class="head">
+        <details class="req">
+          <summary class="cut">
+            <h2 class="cut">{run.query}</h2>
+          </summary>
+          <p>{run.query}</p>
+        </details>
+        <div class="facts">
+          <span class={`w ${status}`}>
+            <Icon status={status} />
+            {word}
+          </span>
+          <span>
+            {done} of {run.tasks.length} done
+          </span>
+          {asks > 0 && (
+            <button class="park w" onClick={() => show("question")}>
+              <Icon status="park" />
+              {asks} {asks > 1 ? "questions" : "question"}
+            </button>
+          )}
+          {run.model && <span class="o2">{run.model}</span>}
+          <span class="o2 mono m">{run.thread_id}</span>
+        </div>
+      </div>
+      <div class="sec">
+        <h3>Plan</h3>
+        <span class="m o2">
+          {run.tasks.length} tasks{recruits ? `, ${recruits} recruited` : ""}, critical path bold
+        </span>
+        <span class="m r o2">at the right: tokens, confidence</span>
+      </div>
+      <Graph />
+      <section class="gantt" aria-label="Time">
+        <div class="sec">
+          <h3>Time</h3>
+          <Legend />
+          <span class="r m">
+            {/* a chain shorter than a second says nothing */}
+            makespan <b>{store.mmss(length)}</b> / <u>critical path</u> <b>{store.mmss(chain)}</b>
+            {chain >= 1 && ` = ${(length / chain).toFixed(2)}`}
+          </span>
+        </div>
+        <Gantt />
+      </section>
+      <Log />
+    </section>
+  );
+}
+
+function Legend() {
+  const one = (kind: string, high: number, word: string) => (
+    <span key={kind}>
+      <svg class="b" aria-hidden="true">
+        <rect class={kind} x=".5" y={5 - high / 2} width="15" height={high} />
+      </svg>
+      {word}
+    </span>
+  );
+  return (
+    <span class="leg">
+      <em>Waits for</em>
+      {one("wait", 6, "inputs")}
+      {one("slot", 6, "a slot")}
+      {one("park", 9, "you")}
+      {one("work o", 10, "working")}
+    </span>
+  );
+}
+
+const SAID: Record<string, string> = {
+  phase_entered: "phase",
+  task_started: "task started",
+  task_retried: "tried again",
+  task_finished: "task ended",
+  task_parked: "task parked",
+  agent_recruited: "recruit",
+  agent_retired: "retired",
+  agent_reported: "note of an agent",
+  mail_delivered: "mail",
+  delegation_started: "delegated",
+  delegation_completed: "delegate done",
+  approval_requested: "question asked",
+  approval_answered: "answered",
+  control_changed: "wheel",
+  signal_refused: "refused",
+  budget_exceeded: "over budget",
+  server_paused: "server asks to wait",
+  result_doubted: "in doubt",
+  run_finished: "run ended",
+};
+
+function told(event: Event): string {
+  const data = event.data;
+  const parts = event.kind === "phase_entered" ? [event.phase] : [event.agent, data.status, data.action, data.decision, data.driving, data.by && `by ${String(data.by)}`, data.reason, data.said];
+  return parts.filter(Boolean).map(String).join(", ");
+}
+
+function Log() {
+  const opened = store.drawer.value;
+  const from = store.timeline.value.start ?? 0;
+  const run = store.view.value;
+  const broken = run?.audit.broken ?? "";
+  const turn = (name: typeof opened) => {
+    store.drawer.value = opened === name ? "" : name;
+    if (store.drawer.value !== "replay") store.past.value = null;
+  };
+  const events = store.events.value.filter((event) => event.ts <= store.at.value + 0.001);
+  return (
+    <section class={`drawer${opened ? "" : " shut"}`} aria-label="Log">
+      <div class="dh">
+        {(["events", "approvals", "replay", "raw"] as const).map((name) => (
+          <button key={name} aria-pressed={opened === name} onClick={() => turn(name)}>
+            {name.charAt(0).toUpperCase() + name.slice(1)}
+          </button>
+        ))}
+        <span class="ok">
+          {broken ? (
+            <span class="fail w">
+              <Icon status="fail" />
+              Chain broken
+            </span>
+          ) : (
+            <span class="done w">
+              <Icon status="done" />
+              Chain verified
+            </span>
+          )}
+          <span class="m">{run?.audit.entries.length === 1 ? "1 record" : `${run?.audit.entries.length ?? 0} records`}</span>
+          <kbd>l</kbd>
+        </span>
+      </div>
+      {opened && (
+        <div class="dbody" tabIndex={0} role="region" aria-label={opened}>
+          {opened === "events" &&
+            events.slice(-400).reverse().map((event) => (
+              <div key={event.seq} class={`ev${store.hover.value && store.hover.value === event.task_id ? " hot" : ""}`}>
+                <span>{store.mmss(event.ts - from)}</span>
+                <span>{event.seq}</span>
+                <span class={`cut${event.kind === "approval_requested" ? " park" : ""}`}>{SAID[event.kind] ?? event.kind}</span>
+                <span class="cut">
+                  {event.task_id} <span class="m">{told(event)}</span>
+                </span>
+              </div>
+            ))}
+          {opened === "approvals" && (
+            <>
+              {broken && <p class="fail">{broken}</p>}
+              {[...(run?.audit.entries ?? [])].reverse().map((entry) => (
+                <div key={entry.number} class="ev">
+                  <span>{store.mmss(entry.at - from)}</span>
+                  <span>{entry.number}</span>
+                  <span class="cut">{entry.decision || entry.kind}</span>
+                  <span class="cut">
+                    {entry.action} {entry.task_id} {entry.by && `by ${entry.by}`} <span class="mono m">{entry.seal.slice(0, 9)}</span>
+                  </span>
+                </div>
+              ))}
+              <p class="m">Each record holds the seal of the one before. Checked when the page read them.</p>
+            </>
+          )}
+          {opened === "replay" && <Replay />}
+          {opened === "raw" && <pre class="raw">{JSON.stringify(run?.run, null, 1)}</pre>}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Replay() {
+  const line = store.timeline.value;
+  const from = line.start ?? 0;
+  const to = line.end ?? Math.max(store.tick.value, from + 1);
+  return (
+    <>
+      <label class="scrub">
+        The page as it was at <b>{store.mmss(store.at.value - from)}</b>
+        <input
+          type="range"
+          min="0"
+          max="1000"
+          value={((store.at.value - from) / (to - from)) * 1000}
+          onInput={(event) => {
+            const where = Number(event.currentTarget.value);
+            store.past.value = where >= 1000 ? null : from + ((to - from) * where) / 1000;
+          }}
+        />
+      </label>
+      <p class="m">
+        The run itself goes on.{" "}
+        {store.past.value !== null && (
+          <button class="lnk" onClick={() => (store.past.value = null)}>
+            Back to now
+          </button>
+        )}
+      </p>
+    </>
+  );
+}
+
+function TaskBody() {
+  const task = store.view.value?.run.tasks.find((one) => one.id === store.chosen.value);
+  if (!task) return <p class="m">Choose a task in the plan.</p>;
+  const line = store.timeline.value.tasks[task.id];
+  const { status, worked } = store.stateOf(task.id, store.at.value);
+  const from = store.timeline.value.start ?? 0;
+  const waited = (line?.segments ?? []).filter((part) => part.kind !== "work").reduce((all, part) => all + (part.end ?? store.at.value) - part.start, 0);
+  const mail = store.events.value.filter((event) => event.kind === "mail_delivered" && (event.data.to === task.agent || event.data.sender === task.agent));
+  const delegated = (store.view.value?.run.delegations ?? []).filter((one) => one.task_id === task.id);
+  return (
+    <>
+      <p class="kick m">
+        <Icon status={status} />
+        <span class={`w ${status}`}>{store.WORD[status]}</span>
+        <span>{task.agent ?? task.role}</span>
+        <span class="r mono">{task.id}</span>
+      </p>
+      <h2>{store.titleOf(task)}</h2>
+      <p class="lead">{task.description}</p>
+      <dl class="kv four">
+        {[
+          ["Worked", store.mmss(worked)],
+          ["Waited", store.mmss(waited)],
+          ["Tokens", store.short(task.tokens)],
+          ["Confidence", task.confidence?.toFixed(2) ?? "none given"],
+        ].map(([name, value]) => (
+          <div key={name}>
+            <dt class="lab">{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3>Result</h3>
+      {task.result !== null && task.result !== "" ? <Markdown text={store.plain(task.result)} /> : <p class="m">{task.error ?? "Comes when the agent is done. You need not wait here."}</p>}
+      {task.scores.length > 0 && (
+        <>
+          <h3>
+            Why {task.agent}
+            <span>60 % own score, 40 % keywords</span>
+          </h3>
+          {task.scores.map((score) => (
+            <div key={score.agent} class={`sc${score.agent === task.agent ? " win" : ""}`}>
+              <span class="cut">{score.agent}</span>
+              <span class="tk">
+                <i style={{ width: `${score.self_assessment * 60}%` }} />
+                <i style={{ width: `${score.keywords * 40}%` }} />
+              </span>
+              <span class="n">{score.total.toFixed(2)}</span>
+            </div>
+          ))}
+          <p class="m small">{task.route_reason}</p>
+        </>
+      )}
+      <h3>
+        Attempts<span>{line?.tries ?? 0}</span>
+      </h3>
+      {(line?.segments ?? []).filter((part) => part.kind === "work").map((part, i) => (
+        <div key={i} class="at">
+          <Icon status={part.failed ? "fail" : part.end === null ? "work" : "done"} />
+          <span>{store.mmss(part.start - from)}</span>
+          <span class="n">{store.mmss((part.end ?? store.at.value) - part.start)}</span>
+          <span class="m">{part.failed ? "failed" : part.end === null ? "working" : part.round ? `round ${part.round + 1}` : "worked"}</span>
+        </div>
+      ))}
+      {(line?.errors ?? []).map((why, i) => (
+        <p key={i} class="fail small">
+          {why}
+        </p>
+      ))}
+      {delegated.length > 0 && (
+        <>
+          <h3>Delegated</h3>
+          {delegated.map((one, i) => (
+            <p key={i}>
+              {one.worker} <span class="m">{one.status}</span>
+              <br />
+              {one.task}
+            </p>
+          ))}
+        </>
+      )}
+      {mail.length > 0 && (
+        <>
+          <h3>Mail</h3>
+          {mail.map((event) => (
+            <p key={event.seq}>
+              {store.mmss(event.ts - from)}{" "}
+              <span class="m">
+                {String(event.data.sender)} to {String(event.data.to)}
+              </span>
+            </p>
+          ))}
+        </>
+      )}
+    </>
+  );
+}
+
+function ReportBody() {
+  const run = store.view.value?.run;
+  if (!run) return <p class="m">The report of a run stands here, and grows as its tasks are done.</p>;
+  const [status, word] = standing(run.status);
+  const open = run.tasks.filter((task) => store.stateOf(task.id, store.at.value).status !== "done");
+  const isWhole = store.hasEnded.value && store.past.value === null;
+  return (
+    <>
+      <p class="kick m">
+        <Icon status={status} />
+        <span class={`w ${status}`}>{isWhole ? word : "Growing"}</span>
+        <span>{isWhole ? "" : "parts appear as tasks are done"}</span>
+      </p>
+      {run.error && <p class="fail">{run.error}</p>}
+      {run.warnings.map((warning, i) => (
+        <p key={i} class="note">
+          {warning}
+        </p>
+      ))}
+      {isWhole && run.report ? (
+        <Markdown text={run.report} />
+      ) : (
+        run.tasks.filter((task) => !open.includes(task) && task.result).map((task) => (
+          <section key={task.id}>
+            <h3>
+              {store.titleOf(task)}
+              <span>{task.agent}</span>
+            </h3>
+            <Markdown text={store.plain(task.result)} />
+          </section>
+        ))
+      )}
+      {!isWhole && open.length > 0 && (
+        <>
+          <h3>
+            Still to come
+            <span>
+              {open.length} of {run.tasks.length}
+            </span>
+          </h3>
+          {open.slice(0, 100).map((task) => {
+            const state = store.stateOf(task.id, store.at.value).status;
+            return (
+              <button
+                key={task.id}
+                class="todo"
+                onClick={() => {
+                  store.chosen.value = task.id;
+                  store.panel.value = "task";
+                }}
+              >
+                <Icon status={state} />
+                <span>{store.titleOf(task)}</span>
+                <span class={state}>{store.WORD[state]}</span>
+              </button>
+            );
+          })}
+        </>
+      )}
+    </>
+  );
+}
+
+export function Right() {
+  const panel = store.panel.value;
+  const tabs: [Panel, string][] = [];
+  if (store.question.value) tabs.push(["question", "Question"]);
+  if (store.chosen.value) tabs.push(["task", "Task"]);
+  if (store.view.value) tabs.push(["report", "Report"]);
+  if (store.view.value && !store.offline) tabs.push(["team", "Team"]);
+  if (panel === "cancel") tabs.push(["cancel", "Cancel"]);
+  if (panel === "back") tabs.push(["back", "Hand back"]);
+  if (panel === "start") tabs.push(["start", "New run"]);
+  return (
+    <section class="right" aria-label="Selection">
+      <div class="rt">
+        {tabs.map(([name, word]) => (
+          <button key={name} aria-pressed={panel === name} onClick={() => (store.panel.value = name)}>
+            {name === "question" && <Icon status="park" />}
+            {word}
+          </button>
+        ))}
+      </div>
+      <div class="body" tabIndex={0} role="region" aria-label="Details">
+        {store.trouble.value && (
+          <p class="note fail" role="alert">
+            {store.trouble.value}
+          </p>
+        )}
+        {panel === "question" ? <QuestionBody /> : panel === "task" ? <TaskBody /> : panel === "cancel" ? <Cancel /> : panel === "back" ? <HandBack /> : panel === "start" ? <Start /> : panel === "team" ? <Team /> : <ReportBody />}
+      </div>
+      {panel === "question" && <QuestionFoot />}
+    </section>
+  );
+}
+
+export function Tabs() {
+  const asks = store.listed.value?.needs_you.length ?? 0;
+  const all: [string, string][] = [
+    ["runs", asks ? `Runs ${asks}` : "Runs"],
+    ["plan", "Plan"],
+    ["sel", { question: "Question", task: "Task", report: "Report", cancel: "Cancel", back: "Hand back", start: "New run", team: "Team" }[store.panel.value]],
+    ["log", "Log"],
+  ];
+  return (
+    <nav class="tabs" aria-label="Columns">
+      {all.filter(([name]) => name !== "runs" || !store.offline).map(([name, word]) => (
+        <button key={name} class={name === "sel" || name === "log" ? "o" : ""} aria-pressed={store.tab.value === name} onClick={() => (store.tab.value = name)}>
+          {word}
+        </button>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,95 @@
+// The control room: everything on it is a function of a run's events and a time.
+import { render } from "preact";
+import { effect } from "@preact/signals";
+import { act, loadRuns, open } from "./api";
+import { Middle, Right, Runs, Tabs, Top, show, theme } from "./frame";
+import { answer, can, mode } from "./question";
+import * as store from "./store";
+import { fold } from "./timeline";
+
+function Room() {
+  return (
+    <div class={`room${store.offline ? " alone" : ""}`} data-tab={store.tab.value}>
+      <svg class="vh" aria-hidden="true">
+        <defs>
+          <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect class="h0" width="5" height="5" />
+            <rect class="h1" width="2" height="5" />
+          </pattern>
+        </defs>
+      </svg>
+      <Top />
+      <Tabs />
+      <main>
+        {!store.offline && <Runs />}
+        <Middle />
+        <Right />
+      </main>
+      <div class="vh" aria-live="polite">
+        {store.said.value}
+      </div>
+    </div>
+  );
+}
+
+function onKey(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  if (event.key === "Escape") {
+    mode.value = "";
+    if (store.panel.value === "cancel") store.panel.value = "report";
+    target.blur();
+    return;
+  }
+  if (target.matches("input,textarea,select") || event.ctrlKey || event.metaKey || event.altKey) return;
+  const asks = store.panel.value === "question" && store.question.value !== null && !store.offline;
+  const run = store.view.value?.run;
+  const keys: Record<string, () => void> = {
+    "/": () => document.getElementById("search")?.focus(),
+    j: () => step(1),
+    k: () => step(-1),
+    g: () => store.question.value && show("question"),
+    l: () => (store.drawer.value = store.drawer.value ? "" : "events"),
+    t: theme,
+    ...(!store.offline && run?.hint.includes("pause") ? { p: () => void act("pause", {}) } : {}),
+    ...(!store.offline && run?.hint.includes("resume") ? { p: () => void act("resume", {}) } : {}),
+    ...(asks && can(mode.value === "edit" ? "edit" : "approve") ? { a: () => void answer(mode.value === "edit" ? "edit" : "approve") } : {}),
+    ...(asks && can("edit") ? { e: () => (mode.value = mode.value === "edit" ? "" : "edit") } : {}),
+    ...(asks && can("reject") ? { r: () => (mode.value = "reject") } : {}),
+  };
+  const does = keys[event.key];
+  if (!does) return;
+  event.preventDefault();
+  does();
+}
+
+function step(by: number): void {
+  const all = [...document.querySelectorAll<HTMLElement>("button.run")];
+  const now = all.indexOf(document.activeElement as HTMLElement);
+  all[Math.max(0, Math.min(all.length - 1, now + by))]?.focus();
+}
+
+const theme_ = store.kept("theme");
+if (theme_) document.documentElement.dataset.theme = theme_;
+effect(() => {
+  const asks = store.offline ? 0 : (store.listed.value?.needs_you.length ?? 0);
+  document.title = `${asks ? `(${asks}) ` : ""}${store.view.value?.run.query.slice(0, 60) ?? "Baton"}`;
+});
+addEventListener("keydown", onKey);
+/** For tests, which fold the same events here and in Python. */
+Object.assign(window, { batonFold: fold });
+
+const root = document.getElementById("room");
+if (root) render(<Room />, root);
+if (!store.offline) {
+  const named = decodeURIComponent(location.hash.slice(1));
+  void loadRuns().then(() => {
+    const all = store.listed.value;
+    const first = named || (all?.needs_you[0] ?? all?.running[0] ?? all?.ended[0])?.thread_id;
+    if (first) void open(first);
+    else store.panel.value = "start";
+  });
+  window.setInterval(() => {
+    if (!store.hasEnded.value || store.listed.value?.needs_you.length) store.tick.value = Date.now() / 1000;
+  }, 1000);
+  window.setInterval(() => void loadRuns(), 5000);
+}
