@@ -11,6 +11,8 @@ from graph.cli.launch import existing
 from graph.cli.look import look, opened
 from graph.cli.options import AsJson, Db
 from graph.cli.screen import one_line, print_err, put_json
+from nodes.policy.advice import SIMILAR_FROM
+from nodes.policy.request_shape import shape_of, similarity
 from nodes.runtime.episodes import forget_episodes, read_episodes
 from state.episode import Episode
 from state.errors import BadInput
@@ -20,6 +22,7 @@ PAGE = 50
 
 
 def history(
+    like: Annotated[str | None, typer.Option("--like", metavar="TEXT", help="Only requests that ask the same")] = None,
     forget: Annotated[str | None, typer.Option("--forget", metavar="THREAD", help="Forget this thread's runs")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Runs that are shown")] = PAGE,
     db: Db = None,
@@ -29,11 +32,15 @@ def history(
 
     Examples:
       baton history
+      baton history --like "Analyze the RPA market"
       baton history --forget launch
     """
     if forget is not None:
         return _forget(forget, db=db, as_json=as_json)
     found = look(db, lambda reading: read_episodes(reading.database.store))
+    if like is not None:
+        asked = shape_of(like)
+        found = [one for one in found if similarity(asked, shape_of(one.request)) >= SIMILAR_FROM]
     _show(found[:limit], as_json=as_json)
     return 0
 

@@ -30,6 +30,9 @@ def test_the_offline_model_learns_too_and_the_command_says_so(baton: Baton, tea:
     baton("run", "Analyze the coffee market", "--sources", tea, "--thread", "coffee", "--db", DB, "--yes", "--json")
     said = baton("status", "coffee", "--db", DB).out
 
+    asked = baton("history", "--like", "Do a market analysis of cocoa", "--db", DB, "--json").lines[0]
+    assert sorted(one["thread_id"] for one in asked) == ["coffee", "t0", "t1", "t2"]
+    assert baton("history", "--like", "Delete the coffee market analysis", "--db", DB, "--json").lines == [[]]
     assert set(done) == {"complete"}
     assert "learned: the plan was taken from earlier runs" in said.replace("\n", " ")
     assert "green" not in baton("status", "coffee", "--plan", "--db", DB).out
