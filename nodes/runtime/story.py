@@ -39,6 +39,10 @@ def is_story(message: AnyMessage) -> bool:
     return message.type == "tool" or (message.name == NAME and not str(message.id).endswith("-report"))
 
 
+TOLD = {"tasks", "asked", "decisions"}
+"""The channels that the plan and its progress are told from."""
+
+
 def told(node: Node) -> Node:
     """The node, and after it what has changed in the story. A supervisor that works for another has none."""
 
@@ -57,7 +61,7 @@ def _with_story(state: SupervisorState, update: Update) -> list[AnyMessage]:
     added: list[AnyMessage] = list(update.get("messages") or [])
     after: SupervisorState = {**state, **update}  # type: ignore[typeddict-item]
     now = [*(state.get("messages") or []), *added]
-    records = records_of(after)
+    records = records_of(after) if update.keys() & TOLD else []  # nothing else changes what is told of tasks
     if not after.get("goal"):
         return added
     questions = [] if is_over(after) else open_questions(after)

@@ -34,7 +34,11 @@ def rows(db: str = "runs.db", thread: str = "%") -> dict[str, int]:
             for table, column, name in [
                 ("checkpoints", "thread_id", f"{thread}%"),
                 ("writes", "thread_id", f"{thread}%"),
-                ("store", "prefix NOT LIKE 'trust.%' AND prefix <> 'episodes' AND prefix || '/' || key", f"%{thread}%"),  # of agents, and of what was learned
+                (
+                    "store",
+                    "prefix NOT LIKE 'trust.%' AND prefix <> 'episodes' AND prefix || '/' || key",
+                    f"%{thread}%",
+                ),  # of agents, and of what was learned
             ]
         }
 
