@@ -161,7 +161,8 @@ class AttemptRunner:
 
     def _again(self, outcome: Outcome, number: int) -> bool:
         kind = outcome.failure.kind if outcome.failure else "permanent"
-        return is_retried(kind, goes_on=bool(outcome.conversation)) and number < self.run.policy.max_attempts
+        is_same = self._is_model(outcome.agent) and not outcome.conversation
+        return is_retried(kind, is_same=is_same) and number < self.run.policy.max_attempts
 
     async def _is_hopeless(self, outcome: Outcome, substitute: str) -> bool:
         """Whether `substitute` would fail the same way: by the same model, on the same server."""

@@ -18,9 +18,9 @@ RETRIED: frozenset[FailureClass] = frozenset({"transient", "declared", "invalid"
 """Classes that another try may cure. `permanent` is not, `limit` is not, `server` is not for now."""
 
 
-def is_retried(kind: FailureClass, *, goes_on: bool) -> bool:
-    """Whether the same agent tries again. What ran out of time would again, unless it `goes_on` where it stood."""
-    return kind in RETRIED or (kind == "timeout" and goes_on)
+def is_retried(kind: FailureClass, *, is_same: bool) -> bool:
+    """Whether the same agent tries again. A model that ran out of time is not asked the same again (`is_same`)."""
+    return kind in RETRIED or (kind == "timeout" and not is_same)
 
 
 def failure_of(error: ModelFailed) -> FailureClass:

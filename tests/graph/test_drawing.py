@@ -18,7 +18,7 @@ def drawn_in_readme() -> list[str]:
 def test_the_readme_draws_the_graph_as_baton_graph_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph"]) == 0
     printed = capsys.readouterr().out
-    assert [drawing.strip() for drawing in drawn_in_readme()] == [printed.strip()]
+    assert [drawing.strip() for drawing in drawn_in_readme() if "xychart" not in drawing] == [printed.strip()]
     assert printed.strip() == supervisor.get_graph().draw_mermaid().strip()
 
 

@@ -36,7 +36,7 @@ def rows(db: str = "runs.db", thread: str = "%") -> dict[str, int]:
                 ("writes", "thread_id", f"{thread}%"),
                 (
                     "store",
-                    "prefix NOT LIKE 'trust.%' AND prefix <> 'episodes' AND prefix || '/' || key",
+                    "prefix NOT LIKE 'trust.%' AND prefix NOT LIKE 'episodes%' AND prefix || '/' || key",
                     f"%{thread}%",
                 ),  # of agents, and of what was learned
             ]

@@ -34,20 +34,22 @@ async def test_the_number_of_tries_is_the_policys() -> None:
     assert len(work.briefs) == 5
 
 
-async def hangs(brief: Brief, desk: Any) -> str:
-    await asyncio.Event().wait()
-    return "never"
+async def test_a_function_that_is_too_slow_is_stopped_and_tried_again() -> None:
+    times = 0
 
+    async def slow_once(brief: Brief, desk: Any) -> str:
+        nonlocal times
+        times += 1
+        if times == 1:
+            await asyncio.Event().wait()
+        return "So."
 
-async def test_an_agent_that_is_too_slow_is_stopped_and_another_one_takes_over() -> None:
-    """It is not asked the same again: it would be as slow."""
-    team = [agent(hangs, limits=Limits(timeout_s=0.05)), agent(Turns("So."), name="bo")]
-    async with opened(*team) as sup:
+    async with opened(agent(slow_once, limits=Limits(timeout_s=0.05))) as sup:
         run = await sup.start("Q", plan=plan("a"))
         [retried] = [event for event in await sup.events(run.thread_id) if event.kind == "task_retried"]
 
-    assert (run.tasks[0].result, run.tasks[0].agent, run.tasks[0].attempts) == ("So.", "bo", 2)
-    assert retried.data["reason"] == "ada stopped: no result within 0.05 seconds"
+    assert (run.tasks[0].result, run.tasks[0].attempts) == ("So.", 2)
+    assert "no result within 0.05 seconds" in retried.data["reason"]  # type: ignore[operator]
 
 
 async def test_who_works_with_the_same_slow_server_does_not_take_over() -> None:

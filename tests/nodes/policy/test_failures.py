@@ -85,6 +85,6 @@ def test_defects_limits_and_refusals_are_not_tried_again() -> None:
     assert frozenset({"transient", "declared", "invalid"}) == RETRIED
 
 
-def test_what_ran_out_of_time_is_only_gone_on_with() -> None:
-    assert not is_retried("timeout", goes_on=False)
-    assert is_retried("timeout", goes_on=True)
+def test_what_ran_out_of_time_is_not_tried_again_unchanged() -> None:
+    assert not is_retried("timeout", is_same=True)
+    assert is_retried("timeout", is_same=False)
