@@ -18,11 +18,11 @@ from tests.servers.openai_stub import OpenAIStub
 BUDGET = 10_000
 
 
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # by OpenAI's client, of what is odd
 def _marked(number: int, name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.campaign) if number % 3 else name
 
 
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # by OpenAI's client, of what is odd
 @pytest.mark.parametrize("name", [_marked(number, name) for number, name in enumerate(ROWS)])
 async def test_it_ends_in_order_with_what_was_finished(name: str, caplog: pytest.LogCaptureFixture) -> None:
     behaviour, status, words = ROWS[name]
