@@ -43,6 +43,11 @@ def decode(data: bytes) -> str:
     return text
 
 
+def storable(text: str) -> str:
+    """Without lone surrogates and NULs, which neither SQLite nor JSON takes: some fonts and mails have them."""
+    return text.encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "")
+
+
 def lines_of(text: str) -> list[str]:
     r"""Lines with their ends (`\n`, `\r\n`, `\r`), numbered as editors do; `str.splitlines` would split at more."""
     return list(io.StringIO(text, newline=""))

@@ -7,7 +7,7 @@ from email.message import EmailMessage
 
 from nodes.tools.document import Document
 from nodes.tools.passages import Heading
-from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.decoding import Unreadable, storable
 from nodes.tools.readers.plain import unit_document
 from nodes.tools.readers.webpage import read_html
 
@@ -52,14 +52,14 @@ def _document(file: str, messages: list[bytes]) -> Document:
 
 def _text(message: EmailMessage) -> str:
     heads = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
-    attached = [_storable(part.get_filename() or part.get_content_type()) for part in message.iter_attachments()]
+    attached = [storable(part.get_filename() or part.get_content_type()) for part in message.iter_attachments()]
     named = [f"Attached, not read: {', '.join(attached)}"] if attached else []
     return "\n".join([*heads, "", _body(message), *named])
 
 
 def _header(message: EmailMessage, name: str) -> str:
     try:
-        return _storable(" ".join(str(message[name] or "").split()))
+        return storable(" ".join(str(message[name] or "").split()))
     except (ValueError, LookupError, TypeError, AttributeError):  # a header that its parser gives up on
         return ""
 
@@ -73,14 +73,10 @@ def _body(message: EmailMessage) -> str:
         content = part.get_content()
     except (LookupError, ValueError):  # an encoding that nobody knows
         content = bytes(part.get_payload(decode=True) or b"").decode("latin-1")
-    text = _storable(str(content)).replace("\r\n", "\n")
+    text = storable(str(content)).replace("\r\n", "\n")
     if part.get_content_subtype() != "html":
         return text
     try:
         return "".join(read_html("", text.encode()).units)
     except Unreadable:
         return ""
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "")

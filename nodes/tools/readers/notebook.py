@@ -5,7 +5,7 @@ from typing import Any
 
 from nodes.tools.document import Document
 from nodes.tools.passages import Heading
-from nodes.tools.readers.decoding import Unreadable, decode
+from nodes.tools.readers.decoding import Unreadable, decode, storable
 from nodes.tools.readers.plain import headings_in, unit_document
 
 
@@ -37,5 +37,4 @@ def _text(cell: Any) -> str:
 
 
 def _joined(text: Any) -> str:
-    whole = text if isinstance(text, str) else "".join(map(str, text))
-    return whole.encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "")
+    return storable(text if isinstance(text, str) else "".join(map(str, text)))

@@ -6,7 +6,7 @@ import logging
 from pypdf import PdfReader
 
 from nodes.tools.document import Document
-from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.decoding import Unreadable, storable
 from nodes.tools.readers.picture import read_scan
 from nodes.tools.readers.plain import unit_document
 
@@ -38,9 +38,4 @@ def _pages(data: bytes) -> list[str]:
         raise Unreadable("it is an encrypted PDF; save it without the password")
     if len(reader.pages) > PAGES:
         raise Unreadable(f"it has {len(reader.pages)} pages, more than {PAGES}; split it")
-    return [_storable(page.extract_text()) for page in reader.pages]
-
-
-def _storable(text: str) -> str:
-    """Without lone surrogates and NULs, which some fonts map to and neither SQLite nor JSON takes."""
-    return text.encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "")
+    return [storable(page.extract_text()) for page in reader.pages]

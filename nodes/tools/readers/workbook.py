@@ -12,7 +12,7 @@ from typing import Any
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
 from nodes.tools.document import Document, Grid, Skipped, TableDocument
-from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.decoding import Unreadable, storable
 from nodes.tools.readers.delimited import COLUMNS, named_columns
 from nodes.tools.readers.zipped import open_zip
 
@@ -95,7 +95,7 @@ def _text(cell: Any) -> str | None:
             return cell.isoformat(" ")
         case dt.date() | dt.time():
             return cell.isoformat()
-    return str(cell).encode("utf-8", errors="replace").decode("utf-8").replace("\x00", "").strip() or None
+    return storable(str(cell)).strip() or None
 
 
 def _named(sheet: str) -> str:
