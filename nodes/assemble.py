@@ -17,7 +17,7 @@ from nodes.llm.cut_off import CUT_OFF, both, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
-from nodes.policy.quality import doubts_of
+from nodes.policy.quality import doubts_of, lacking
 from nodes.policy.report import fitted, joined, sinks, write_report
 from nodes.policy.synthesis import claims_of
 from nodes.policy.takeover import RollbackResult
@@ -91,10 +91,10 @@ def _doubts(state: SupervisorState, records: Sequence[TaskRecord]) -> list[Doubt
     return doubts_of(
         records,
         Terms.model_validate(state["terms"]).policy,
-        rounds=Mode.model_validate(state["mode"]).review_rounds if state.get("mode") else 0,
-        iteration=state.get("iteration", 0),
         refused=state.get("refused", {}),
         unreviewed=state.get("unreviewed", ""),
+        failing=state.get("failing", {}),
+        gaps=state.get("gaps", []),
     )
 
 
@@ -128,6 +128,7 @@ def _report(
         undone=undone,
         used=used,
         unseen=unseen,
+        lacks=lacking(state, records),
         learned=Advice.model_validate(state["advice"]).said if state.get("advice") else "",
     )
 

@@ -7,6 +7,7 @@ from langgraph.store.base import PutOp
 
 from nodes.policy.episodes import episode_of
 from nodes.policy.phases import ending
+from nodes.policy.quality import lacking
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.episodes import episode_row
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
@@ -33,6 +34,7 @@ def make_finish(services: Services) -> Node:
             is_at_limit=state.get("at_limit", False),
             on_reject=Terms.model_validate(state["terms"]).policy.on_reject,
             report=state.get("report"),
+            missing=lacking(state, records),
         )
         run = open_context(services, state, runtime, phase)
         await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")
