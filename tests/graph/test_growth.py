@@ -26,15 +26,14 @@ def market(**how: JsonValue) -> dict[str, Any]:
 
 
 def market_model(*reviews: Review, **more: Any) -> ScriptedModel:
-    return ScriptedModel(
-        {
-            REVIEWS: [*reviews],
-            '<task id="size"': "It is five billion large.",
-            '<task id="who"': "Acme leads it.",
-            '<task id="text"': ["Five billion; Acme leads.", "Five billion; Acme leads; it may burst."],
-            **more,
-        }
-    )
+    script: dict[str, Any] = {
+        REVIEWS: [*reviews],
+        '<task id="size"': "It is five billion large.",
+        '<task id="who"': "Acme leads it.",
+        '<task id="text"': ["Five billion; Acme leads.", "Five billion; Acme leads; it may burst."],
+        **more,
+    }
+    return ScriptedModel(script)
 
 
 async def test_what_review_finds_missing_becomes_a_task_and_only_what_builds_on_it_is_done_again() -> None:
