@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 
 from nodes.agents.citations import Checked, check, computations
+from nodes.agents.data import fill
 from nodes.agents.invocation import kind_of
 from nodes.execution.rollback import roll_back
 from nodes.llm.ask import ask, usage_of
@@ -59,7 +60,10 @@ def make_assemble(services: Services) -> Node:
         if not is_cut:
             with suppress(Parked):  # stopped: `catch_up` says how
                 answer = await _answer(run, state["goal"], last, budget)
-        checked = await _checked(run, state["goal"], answer.text, records)
+        checked, filled = await _checked(run, state["goal"], answer.text, records), Update()
+        if not is_cut:
+            with suppress(Parked):
+                filled = await _filled(run, state, checked, records, budget)
         changed = await catch_up(execution, state)  # what came while it was written
         if not _is_cut(execution, state) and is_turned(changed):
             return changed
@@ -74,7 +78,7 @@ def make_assemble(services: Services) -> Node:
         report = _report(services, state, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         made = [file.model_dump(mode="json") for file in files]
-        return {**changed, "report": report, "doubts": kept, "artifacts": made, "phase": phase}
+        return {**changed, **filled, "report": report, "doubts": kept, "artifacts": made, "phase": phase}
 
     return assemble
 
@@ -130,6 +134,18 @@ def _report(
         unseen=unseen,
         learned=Advice.model_validate(state["advice"]).said if state.get("advice") else "",
     )
+
+
+async def _filled(
+    run: RunContext, state: SupervisorState, answer: Checked, records: Sequence[TaskRecord], budget: Budget
+) -> Update:
+    """The answer as data, where that was asked for and something was delivered."""
+    schema = Terms.model_validate(state["terms"]).answer
+    if schema is None or not sinks(records):
+        return {}
+    made = await fill(run, state["goal"], schema, answer.text, records, budget)
+    fields = [one.model_dump(mode="json") for one in made.fields]
+    return {"data": made.data, "fields": fields, "warnings": [*state.get("warnings", []), *made.notes]}
 
 
 async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[TaskRecord]) -> Checked:
