@@ -198,6 +198,8 @@ class _Form:
         """The row that an object is about: the one that the request names, or ranks first."""
         simple = [words_of((name,)) for name, part in own.items() if not _properties(part)]
         rows = self._rows(simple, least=1)
+        if not rows:
+            return None
         for question in (f"{words_of(path)} {' '.join(simple)}" if path else "", self._goal):
             kept, reading = self._named(rows, question), self._reading(rows, question)
             if reading and _is_ranking(reading):
