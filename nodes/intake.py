@@ -104,6 +104,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     said = [HumanMessage(goal)] if state.get("query") else []
     update: Update = {
         **_blank(),
+        **({"data": None, "fields": []} if terms.answer or "data" in state else {}),
         "messages": said,
         "earlier": [turn.model_dump(mode="json") for turn in earlier],
         "goal": goal,
@@ -137,8 +138,6 @@ def _blank() -> Update:
     return {
         "query": "",
         "schema": None,
-        "data": None,
-        "fields": [],
         "tasks": [],
         "draft": None,
         "advice": None,

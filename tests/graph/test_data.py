@@ -232,7 +232,7 @@ async def test_a_graph_takes_a_schema_and_gives_data(docs: Path) -> None:
     given: Any = {"query": "Who is the CEO of Northwind?", "sources": [str(docs)], "schema": obj(ceo=TEXT)}
 
     out = await graph.ainvoke(given, {"configurable": {"thread_id": "1"}})
-    again = await graph.ainvoke({"query": "Shorter."}, {"configurable": {"thread_id": "1"}})  # type: ignore[arg-type]
+    again = await graph.ainvoke({"query": "Shorter."}, {"configurable": {"thread_id": "1"}})
 
     assert out["data"] == {"ceo": "Ada Lind"}
     assert out["fields"][0]["citations"][0]["place"] == "L4"
