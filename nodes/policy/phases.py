@@ -149,14 +149,16 @@ def ending(
     is_at_limit: bool,
     on_reject: OnReject,
     report: str | None,
-    missing: Mapping[str, str] | None = None,
+    lacking: str = "",
+    unaccepted: Mapping[str, str] | None = None,
 ) -> tuple[Phase, str | None]:
     """How a run ends, and the line that says why it is no success.
 
     Complete: every required task is done, by an agent or a human. Partial: something was delivered, and a required task
-    was not done, or the reviewer did not accept it (`missing`: why, by task id; what the request asks for and no task
-    was given has the id ""), or a limit of the run (`is_at_limit`) came first. Failed: it gave up (`error`), nothing
-    was delivered, or a human refused a required task where that is to fail the run (chapter 15.12.5, `on_reject`).
+    was not done, or the reviewer did not accept it (`unaccepted`: why, by task id; what the request asks for and no
+    task was given has the id ""), a limit of the run (`is_at_limit`) came first, or the data that was asked for lacks
+    something. Failed: it gave up (`error`), nothing was delivered, or a human refused a required task where that is to
+    fail the run (chapter 15.12.5, `on_reject`).
     """
     if is_cancelled:
         return Phase.cancelled, None
@@ -172,10 +174,11 @@ def ending(
         return Phase.failed, "no task delivered a result" + "".join(f": {why}" for why in list(reasons.values())[:1])
     if not is_assembled(report):
         return Phase.failed, "no report was put together"
-    if undone:
-        named = (f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone)
-        return Phase.partial, f"not done: {', '.join(named)}"
+    named = [f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone]
     ids = {record.id for record in records if record.task.required} | {""}
-    if lacks := [f"{name} ({why})" if name else why for name, why in (missing or {}).items() if name in ids]:
-        return Phase.partial, f"not accepted by the reviewer: {'; '.join(lacks)}"
-    return Phase.complete, None
+    lacks = [f"{name} ({why})" if name else why for name, why in (unaccepted or {}).items() if name in ids]
+    said = {"not done": ", ".join(named), "not accepted by the reviewer": "; ".join(lacks)}
+    missing = "; ".join(
+        [*(f"{what}: {which}" for what, which in said.items() if which), *([lacking] if lacking else [])]
+    )
+    return (Phase.partial, missing) if missing else (Phase.complete, None)

@@ -130,7 +130,7 @@ def _doubts_of_review(name: str, objection: str | None, failing: str) -> Iterato
         yield Doubt(kind="failing", task_id=name, said=f"{name} does not pass every check: {_short(failing)}")
 
 
-def lacking(state: RunState, records: Iterable[TaskRecord]) -> dict[str, str]:
+def unaccepted(state: RunState, records: Iterable[TaskRecord]) -> dict[str, str]:
     """What a reviewer missed to the end, by the task that should have it; under "" what no task was given.
 
     A refusal without a reason is a doubt, and no more.
