@@ -26,7 +26,7 @@ def market(**how: JsonValue) -> dict[str, Any]:
 
 
 def market_model(*reviews: Review, **more: Any) -> ScriptedModel:
-    script: dict[str, Any] = {
+    script: dict[Any, Any] = {
         REVIEWS: [*reviews],
         '<task id="size"': "It is five billion large.",
         '<task id="who"': "Acme leads it.",
