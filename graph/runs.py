@@ -49,9 +49,12 @@ SERVER_LEASE = ""
 class Runs(Reading):
     """What the facade's verbs are made of."""
 
-    def __init__(self, services: Services, database: Database, leases: Leases) -> None:
+    def __init__(
+        self, services: Services, database: Database, leases: Leases, *, is_worker: bool = False
+    ) -> None:
         super().__init__(database, leases, services.clock, [agent.name for agent in services.team], services.seals)
         self.services = services
+        self._is_worker = is_worker
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
     async def drive(
@@ -106,6 +109,26 @@ class Runs(Reading):
                 return  # kept in the checkpoint; the view says so, and `resume` goes on from there
             if not self.services.keep_history and (await self.position(thread_id)).has_ended:
                 await self.database.forget_steps(thread_id, places_of_steps(thread_id))
+
+    async def is_for_workers(self, thread_id: str) -> bool:
+        """Whether workers go on with the thread, and this process is none."""
+        queue = self.database.queue
+        return queue is not None and not self._is_worker and await queue.belongs(thread_id)
+
+    async def call_worker(self, thread_id: str) -> None:
+        """See that a worker looks at the thread, if it is one of theirs."""
+        if self.database.queue and not self._is_worker:
+            await self.database.queue.put(thread_id)
+
+    async def withdraw(self, thread_id: str) -> bool:
+        """Take back a run that no worker has begun; the one before on its thread is the last one again."""
+        if not self.database.queue or not await self.database.queue.withdraw(thread_id):
+            return False
+        with suppress(ThreadUnknown):
+            before = await self.view(thread_id)
+            await list_run(self.database.store, thread_id, before.query, before.started_at or 0.0)
+            await self.note_end(before)
+        return True
 
     async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""

@@ -107,6 +107,34 @@ class Supervisor:
                 if not isinstance(item, Run):
                     yield item
 
+    async def enqueue(
+        self,
+        query: str,
+        sources: Sequence[str | Path] = (),
+        thread_id: str | None = None,
+        *,
+        plan: Plan | Json | None = None,
+        policy: Json | None = None,
+        to: str = "",
+        model: str | None = None,
+        priority: int = 0,
+        at: float | None = None,
+    ) -> Run:
+        """Put a run into the queue of this supervisor's team, for any worker that has it (`work`, `baton worker`).
+
+        Of those that wait the highest `priority` is begun first, then the oldest; none before `at` (seconds since the
+        epoch). `model` is a chat model's name; the worker's own without. The rest is as `start` takes it.
+
+        Raises:
+            BadInput: the database is a file, sources are not below the folder that workers share, or the plan is wrong.
+            ThreadBusy: the thread has work in flight, or a run waits on it.
+        """
+        thread = checked_thread(thread_id or new_thread())
+        given = self._given(query, shared_sources(sources, self._files), plan, policy, to)
+        asked = Request.model_validate({**given, "model": model, "queue": self._queue, "priority": priority})
+        await self._runs.enqueue(thread, asked, at)
+        return await self.view(thread)
+
     async def resume(
         self, thread_id: str, by: str = "human", *, door: str = PYTHON, on_event: OnEvent | None = None
     ) -> Run:
@@ -281,6 +309,13 @@ class Supervisor:
         policy: Json | None,
         to: str,
     ) -> AsyncGenerator[Json | Run, None]:
+        paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
+        return self._runs.drive(checked_thread(thread_id), self._given(query, paths, plan, policy, to))
+
+    def _given(
+        self, query: str, sources: Sequence[str], plan: Plan | Json | None, policy: Json | None, to: str
+    ) -> Json:
+        """The input of the graph, refused where it cannot be used."""
         goal, team = checked_goal(query), self.services.team
         most = merged_policy(self.services.policy, policy).max_team_size
         if to and plan is not None:
@@ -288,14 +323,12 @@ class Supervisor:
         made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None
         if made and (why := for_strangers(made, team.names) or too_many(made.tasks, team.specs, most)):
             raise PlanInvalid(f"the plan cannot be used: {why}")
-        paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
-        given: Json = {
+        return {
             "query": goal,
-            **({"sources": [*paths]} if paths else {}),
+            **({"sources": [*sources]} if sources else {}),
             "plan": made.model_dump(mode="json") if made else None,
             "policy": policy,
         }
-        return self._runs.drive(checked_thread(thread_id), given)
 
 
 @asynccontextmanager
