@@ -22,6 +22,7 @@ MOST_PRIORITY = 1000
 Take = Callable[[str], Awaitable[None]]
 """Does what is to be done on a thread."""
 Complain = Callable[[str], None]
+"""Told what went wrong with a thread, or with looking for work that nobody does any more."""
 
 
 class Request(BaseModel):
@@ -41,6 +42,11 @@ class Request(BaseModel):
     queued_at: float
     """Seconds since the epoch."""
 
+    def given(self) -> Json:
+        """What the graph takes in."""
+        sources: Json = {"sources": [*self.sources]} if self.sources else {}
+        return {"query": self.query, **sources, "plan": self.plan, "policy": self.policy}
+
 
 class Queue(Protocol):
     """The queue of one database."""
@@ -50,6 +56,9 @@ class Queue(Protocol):
 
     async def request(self, thread_id: str) -> Request | None:
         """What waits to be begun on a thread."""
+
+    async def last(self, thread_id: str) -> Request | None:
+        """What the thread's last queued run was begun from."""
 
     async def belongs(self, thread_id: str) -> bool:
         """Whether the thread's last run was begun by a worker, or waits for one: workers go on with it."""
@@ -69,6 +78,17 @@ class Queue(Protocol):
 
     async def waiting(self, queues: Collection[str]) -> int:
         """How many threads of these queues nobody has taken yet."""
+
+
+def checked_priority(priority: int) -> int:
+    """The priority, if it is one.
+
+    Raises:
+        BadInput: it is too high or too low.
+    """
+    if abs(priority) > MOST_PRIORITY:
+        raise BadInput(f"a priority is from -{MOST_PRIORITY} to {MOST_PRIORITY}, and {priority} is not")
+    return priority
 
 
 def queue_of(agents: Collection[str]) -> str:

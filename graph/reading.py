@@ -77,13 +77,14 @@ class Reading:
             ThreadDamaged: what there is of it cannot be read.
         """
         with explained(self.database.address), readable(thread_id):
+            queued = await self._queued(thread_id)  # first: it goes when what it asks for has begun
             try:
                 run = await self._view(thread_id, self.names if team is None else team)
             except ThreadUnknown:
-                if queued := await self._queued(thread_id):
-                    return queued
-                raise
-            return (await self._queued(thread_id) if run.has_ended else None) or run
+                if queued is None:
+                    raise
+                return queued
+            return queued if queued and run.has_ended else run
 
     async def _queued(self, thread_id: str) -> Run | None:
         """The run that is to begin on a thread as soon as a worker takes it."""

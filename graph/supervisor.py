@@ -14,11 +14,13 @@ from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
+from graph.queue import Complain, Request, checked_priority, queue_of, shared_sources
 from graph.reading import OnDamaged, tell_damaged
 from graph.runs import PYTHON, SERVER, SERVER_LEASE, Runs
-from graph.settings import beside, read_settings
+from graph.settings import artifacts_of, read_settings
 from graph.steering import Answers, OnEvent, last
 from graph.views import is_due
+from graph.worker import DRAIN_S, OnRun, Worker, quiet, tell
 from nodes.intake import checked_goal
 from nodes.policy.plans import for_strangers, parse_plan, plan_for
 from nodes.policy.recruiting import directory
@@ -45,8 +47,9 @@ from state.trust import Incident, Severity, Trust
 class Supervisor:
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, files: Path | None = None) -> None:
         self._runs = runs
+        self._files = files
 
     @staticmethod
     def open(
@@ -131,9 +134,25 @@ class Supervisor:
         """
         thread = checked_thread(thread_id or new_thread())
         given = self._given(query, shared_sources(sources, self._files), plan, policy, to)
-        asked = Request.model_validate({**given, "model": model, "queue": self._queue, "priority": priority})
+        queue, now = queue_of(self.services.team.names), self.services.clock.now()
+        told = {"model": model, "priority": checked_priority(priority), "queue": queue, "queued_at": now}
+        asked = Request.model_validate({**given, **told})
         await self._runs.enqueue(thread, asked, at)
         return await self.view(thread)
+
+    async def work(
+        self, runs: int = 8, *, drain_s: float = DRAIN_S, on_run: OnRun = quiet, complain: Complain = tell
+    ) -> None:
+        """Be a worker: take runs of this team off the queue, `runs` at once, until cancelled or told to stop (SIGTERM).
+
+        What is under way then has `drain_s` seconds to come to its end or to a question; the rest goes to others. A
+        worker that dies loses nothing: others have its runs within ten seconds. `on_run` sees each run when this worker
+        is done with it.
+
+        Raises:
+            BadInput: the database is a file, which has no queue.
+        """
+        await Worker(self._runs, on_run, complain).work(runs, drain_s)
 
     async def resume(
         self, thread_id: str, by: str = "human", *, door: str = PYTHON, on_event: OnEvent | None = None
@@ -351,12 +370,12 @@ async def open_supervisor(
     """
     settings = read_settings()
     address = address_of(db) if db is not None else settings.db
-    folder = Path(artifacts) if artifacts is not None else beside(address, settings.artifacts)
+    folder = Path(artifacts) if artifacts is not None else artifacts_of(settings, address)
     services = compose(
         settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
     )
     async with open_database(address, settings.synchronous) as database:
-        yield Supervisor(Runs(services, database, database.leases(services.clock)))
+        yield Supervisor(Runs(services, database, database.leases(services.clock)), settings.files)
 
 
 def new_thread() -> str:

@@ -119,13 +119,12 @@ async def open_postgres(address: PostgresAddress, *, read_only: bool = False) ->
     """
     if (await asyncio.to_thread(read_settings)).aes_key.get_secret_value():
         raise SettingsInvalid(f"{KEY} encrypts checkpoints in SQLite files alone; unset it to use {address}")
-    async with open_server(address, read_only=read_only) as server:
-        async with Notifications(address) as notifications:
-            store = Store(server, notifications)
-            database = PostgresDatabase(address, server, Saver(server, Serializer()), store, Queue(server, store))
-            if not read_only:
-                await migrate(database)
-            yield database
+    async with open_server(address, read_only=read_only) as server, Notifications(address) as notifications:
+        store = Store(server, notifications)
+        database = PostgresDatabase(address, server, Saver(server, Serializer()), store, Queue(server, store))
+        if not read_only:
+            await migrate(database)
+        yield database
 
 
 async def migrate(database: PostgresDatabase) -> int:
@@ -150,8 +149,8 @@ async def migrate(database: PostgresDatabase) -> int:
                 await connection.execute("CREATE TABLE IF NOT EXISTS baton (version integer PRIMARY KEY)")
             if version < VERSION:
                 async with connection.transaction():
-                    await connection.execute(TRIGGER)
-                    await connection.execute(SchemaManager.get_schema())
+                    await connection.execute(TRIGGER, prepare=False)
+                    await connection.execute(SchemaManager.get_schema(), prepare=False)
                     await connection.execute("INSERT INTO baton VALUES (%s)", [VERSION])
         finally:
             await connection.close()  # and with it the lock

@@ -1,8 +1,7 @@
-"""The queue of runs on PostgreSQL: Procrastinate's tables, in the database of the runs; a request and its job are one
-write.
+"""The queue of runs on PostgreSQL: Procrastinate's tables, in the database of the runs.
 
 A job carries the name of a thread and nothing else. A job too many does no harm: the lease of the thread lets one
-process run it, and whoever finds that nothing is to be done leaves it at that.
+process run it, and whoever finds that nothing is to be done leaves it at that. A request and its job are one write.
 """
 
 import asyncio
@@ -11,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from langgraph.store.base import PutOp
-from procrastinate import App, JobContext, PsycopgConnector
+from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, ProcrastinateException
 from procrastinate.jobs import DeleteJobCondition, Job, Status
 from psycopg import Error
@@ -29,9 +28,11 @@ STALLED_S = 4.0
 RESCUE_S = 2.0
 POLL_S = 5.0
 """Seconds between two looks for jobs that nobody told of."""
-_WITHDRAW = "DELETE FROM procrastinate_jobs WHERE task_name = %s AND lock = %s AND status = 'todo' RETURNING id"
+_WITHDRAW = (
+    "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
+)
 _WAITING = """
-SELECT count(DISTINCT lock) AS n FROM procrastinate_jobs
+SELECT count(DISTINCT args ->> 'thread_id') AS n FROM procrastinate_jobs
 WHERE task_name = %s AND queue_name = ANY(%s) AND status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= now())
 """
 
@@ -44,7 +45,7 @@ class Queue:
         self._store = store
         self._app = App(connector=PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=4))
         self._take: Take | None = None
-        self._job = self._app.task(self._run, name=TASK, pass_context=True)
+        self._job = self._app.task(name=TASK)(self._run)
 
     async def enqueue(self, thread_id: str, request: Request, at: float | None = None) -> None:
         """Put a request in; it and its job are one write."""
@@ -62,29 +63,32 @@ class Queue:
         row = await self._store.aget(space("requests", thread_id), REQUEST)
         return Request.model_validate(row.value) if row else None
 
+    async def last(self, thread_id: str) -> Request | None:
+        """What the thread's last queued run was begun from."""
+        row = await self._store.aget(space("queued", thread_id), REQUEST)
+        return Request.model_validate(row.value) if row else None
+
     async def belongs(self, thread_id: str) -> bool:
         """Whether workers go on with the thread's last run."""
-        return await self._store.aget(space("queued", thread_id), REQUEST) is not None
+        return await self.last(thread_id) is not None
 
     async def put(self, thread_id: str, at: float | None = None) -> None:
         """See that a worker looks at the thread."""
-        row = await self._store.aget(space("queued", thread_id), REQUEST)
-        if row:
+        if asked := await self.last(thread_id):
             async with self._server.transaction() as transaction:
-                await self._defer(transaction, thread_id, Request.model_validate(row.value), at)
+                await self._defer(transaction, thread_id, asked, at)
 
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun."""
-        row = await self._store.aget(space("requests", thread_id), REQUEST)
-        if row is None:
+        asked = await self.request(thread_id)
+        if asked is None:
             return False
-        begun = Request.model_validate(row.value).queued_at
         async with self._server.transaction() as transaction:
             async with transaction.cursor() as cursor:
                 await cursor.execute(_WITHDRAW, [TASK, thread_id])
                 is_there = await cursor.fetchone() is not None
             if is_there:
-                gone = [PutOp(place, key, None) for place, key in places_of_request(thread_id, begun)]
+                gone = [PutOp(place, key, None) for place, key in places_of_request(thread_id, asked.queued_at)]
                 await Store(transaction).abatch(gone)
         return is_there
 
@@ -98,10 +102,12 @@ class Queue:
     async def _defer(self, transaction: Transaction, thread_id: str, request: Request, at: float | None) -> None:
         """Put a job in, unless one waits already."""
         connection: Connection = transaction.connection
+        # A job waits for the older ones of its lock, also for one that is not due yet.
+        lock = f"{thread_id} {'later' if at else 'now'}"
         job = self._job.configure(
             connection=connection,
-            lock=thread_id,
-            queueing_lock=f"{thread_id} {'later' if at else 'now'}",
+            lock=lock,
+            queueing_lock=lock,
             queue=request.queue,
             priority=request.priority,
             schedule_at=datetime.fromtimestamp(at, UTC) if at else None,
@@ -116,7 +122,7 @@ class Queue:
                 raise error.__cause__ from error
             raise
 
-    async def _run(self, context: JobContext, *, thread_id: str) -> None:  # noqa: ARG002 # Procrastinate's signature
+    async def _run(self, thread_id: str) -> None:
         if self._take:
             await self._take(thread_id)
 
