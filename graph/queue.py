@@ -9,11 +9,10 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from nodes.tools.pages import is_address
 from state.errors import BadInput
-from state.text import Json
 
 MOST_PRIORITY = 1000
 """Priorities go from minus this to this; the highest is taken first, of the same the oldest."""
@@ -30,10 +29,8 @@ class Request(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    query: str
-    sources: list[str] = []
-    plan: Json | None = None
-    policy: Json | None = None
+    given: dict[str, JsonValue]
+    """What the graph takes in."""
     model: str | None = None
     """The chat model's name; the worker's own without."""
     queue: str
@@ -41,11 +38,6 @@ class Request(BaseModel):
     priority: int = 0
     queued_at: float
     """Seconds since the epoch."""
-
-    def given(self) -> Json:
-        """What the graph takes in."""
-        sources: Json = {"sources": [*self.sources]} if self.sources else {}
-        return {"query": self.query, **sources, "plan": self.plan, "policy": self.policy}
 
 
 class Queue(Protocol):

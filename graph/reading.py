@@ -92,7 +92,9 @@ class Reading:
         if asked is None:
             return None
         phase = Phase.decomposing.value
-        return Run(thread_id=thread_id, status="queued", waits_for="worker", phase=phase, query=asked.query)
+        return Run(
+            thread_id=thread_id, status="queued", waits_for="worker", phase=phase, query=str(asked.given["query"])
+        )
 
     async def _view(self, thread_id: str, names: Collection[str]) -> Run:
         store = self.database.store

@@ -25,6 +25,7 @@ from nodes.intake import checked_goal
 from nodes.policy.plans import for_strangers, parse_plan, plan_for
 from nodes.policy.recruiting import directory
 from nodes.policy.routing import too_many
+from nodes.policy.schemas import schema_of
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.services import Services
@@ -80,19 +81,21 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        answer: object = None,
         to: str = "",
         on_event: OnEvent | None = None,
     ) -> Run:
         """Run a request until it is complete or a human is needed.
 
         On a thread whose run has ended it is a follow-up: the last answers are in view, and where no sources are given
-        those of the thread stay. `to`: the agent that does all of it, by name, instead of a plan.
+        those of the thread stay. `answer`: a JSON Schema, or a Pydantic model or any type that it knows: the answer
+        comes as `run.data` that fits it, too. `to`: the agent that does all of it, by name, instead of a plan.
 
         Raises:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy, to), on_event)
+        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to), on_event)
 
     async def stream(
         self,
@@ -102,10 +105,13 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        answer: object = None,
         to: str = "",
     ) -> AsyncIterator[Json]:
         """The events of a run, as they happen; takes what `start` takes."""
-        async with aclosing(self._starting(query, sources, thread_id or new_thread(), plan, policy, to)) as items:
+        async with aclosing(
+            self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to)
+        ) as items:
             async for item in items:
                 if not isinstance(item, Run):
                     yield item
@@ -118,6 +124,7 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        answer: object = None,
         to: str = "",
         model: str | None = None,
         priority: int = 0,
@@ -133,10 +140,13 @@ class Supervisor:
             ThreadBusy: the thread has work in flight, or a run waits on it.
         """
         thread = checked_thread(thread_id or new_thread())
-        given = self._given(query, shared_sources(sources, self._files), plan, policy, to)
-        queue, now = queue_of(self.services.team.names), self.services.clock.now()
-        told = {"model": model, "priority": checked_priority(priority), "queue": queue, "queued_at": now}
-        asked = Request.model_validate({**given, **told})
+        asked = Request(
+            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to),
+            model=model,
+            queue=queue_of(self.services.team.names),
+            priority=checked_priority(priority),
+            queued_at=self.services.clock.now(),
+        )
         await self._runs.enqueue(thread, asked, at)
         return await self.view(thread)
 
@@ -326,13 +336,20 @@ class Supervisor:
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,
+        answer: object,
         to: str,
     ) -> AsyncGenerator[Json | Run, None]:
         paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
-        return self._runs.drive(checked_thread(thread_id), self._given(query, paths, plan, policy, to))
+        return self._runs.drive(checked_thread(thread_id), self._given(query, paths, plan, policy, answer, to))
 
     def _given(
-        self, query: str, sources: Sequence[str], plan: Plan | Json | None, policy: Json | None, to: str
+        self,
+        query: str,
+        sources: Sequence[str],
+        plan: Plan | Json | None,
+        policy: Json | None,
+        answer: object,
+        to: str,
     ) -> Json:
         """The input of the graph, refused where it cannot be used."""
         goal, team = checked_goal(query), self.services.team
@@ -347,6 +364,7 @@ class Supervisor:
             **({"sources": [*sources]} if sources else {}),
             "plan": made.model_dump(mode="json") if made else None,
             "policy": policy,
+            "schema": None if answer is None else schema_of(answer),
         }
 
 

@@ -98,7 +98,7 @@ class Worker:
         except ThreadUnknown:
             return None
         if asked is not None and run.status == "queued":
-            return await last(runs.drive(thread_id, asked.given(), lambda: self._is_asked(queue, thread_id)), None)
+            return await last(runs.drive(thread_id, asked.given, lambda: self._is_asked(queue, thread_id)), None)
         if run.status == "running":
             raise ThreadBusy(f"thread {thread_id} is being run")
         has_news = run.waits_for in ("answers", "release") and await runs.has_signals(thread_id)

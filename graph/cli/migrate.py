@@ -3,13 +3,13 @@
 import asyncio
 
 from graph.address import Address
-from graph.cli.options import COMPLETE, Db
-from graph.cli.screen import print_err
+from graph.cli.options import COMPLETE, AsJson, Db
+from graph.cli.screen import print_err, put_json
 from graph.database import open_database
 from graph.settings import read_settings
 
 
-def migrate(db: Db = None) -> int:
+def migrate(db: Db = None, as_json: AsJson = False) -> int:
     """Make the tables of a database, or bring them to this version; any number may do so at once.
 
     Whoever opens a database does the same: this is for a step of its own in a deployment.
@@ -19,6 +19,8 @@ def migrate(db: Db = None) -> int:
     """
     address: Address = db or read_settings().db
     asyncio.run(_migrate(address))
+    if as_json:
+        put_json({"db": str(address)})
     print_err(f"the tables of {address} are those of this version")
     return COMPLETE
 

@@ -1,24 +1,22 @@
 """`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from graph.address import Address
 from graph.cli.launch import Launch, recall, remember
 from graph.cli.options import COMPLETE, AsJson, Db, TeamFile, Thread
-from graph.cli.plan_file import read_plan
+from graph.cli.plan_file import read_plan, read_schema
 from graph.cli.screen import command, one_line, print_err, put_json, run_as_json
 from graph.cli.session import DOOR, Session, Verb, going_on, who
 from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread, open_supervisor
 from state.errors import BadInput, ThreadUnknown
-from state.plan import Plan
 from state.policy import Oversight
 from state.run import Run
 from state.text import Json
@@ -35,6 +33,9 @@ def run(  # the options are the contract
     oversight: Annotated[Oversight | None, typer.Option("--oversight", help="How closely a human watches")] = None,
     plan: Annotated[
         str | None, typer.Option("--plan", metavar="FILE", help="Plan to use, YAML or JSON; - is stdin")
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="FILE", help="JSON Schema: the answer as data, too; - is stdin")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Approve whatever is asked")] = False,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Chat model, or `offline`")] = None,
@@ -66,6 +67,7 @@ def run(  # the options are the contract
     Examples:
       baton run "What do customers complain about most?" --sources docs --oversight on_the_loop
       baton run "The same question again" --sources docs --plan plan.yaml
+      baton run "What do the plans cost?" --sources docs --schema plans.json --json
       baton run "Shorter, as a table" --thread launch
       baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
       baton run "Compare the offers" --queue --priority 5 --at "2027-01-31 06:00:00"
@@ -74,43 +76,24 @@ def run(  # the options are the contract
         raise BadInput("--priority and --at are for runs that wait for a worker: add --queue")
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
+    answer = read_schema(schema) if schema is not None else None
     before = _before(db, thread)
     launch = Launch(team=_absolute(team) or before.team, model=model or before.model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
     policy: Json = {key: value for key, value in changes.items() if value is not None}
     session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
+    asked = {"plan": given, "answer": answer, "to": to}
     if queue:
-        later = _Queued(sources or [], given, to, priority, at.timestamp() if at else None)
-        return asyncio.run(_enqueued(query, session, later))
-    return session.carry_out(_starting(query, sources or [], session, given, to))
+        when = {"priority": priority, "at": at.timestamp() if at else None}
+        return asyncio.run(_enqueue(query, sources or [], session, asked | when))
+    return session.carry_out(_starting(query, sources or [], session, asked))
 
 
-@dataclass(frozen=True)
-class _Queued:
-    """What a run is queued with, besides what it was launched with."""
-
-    sources: list[str]
-    plan: Plan | None
-    to: str
-    priority: int
-    at: float | None
-
-
-async def _enqueued(query: str, session: Session, asked: _Queued) -> int:
+async def _enqueue(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> int:
     """Put a run into the queue of its team."""
-    launch = session.launch
+    launch, policy = session.launch, session.policy or None
     async with open_supervisor(session.db, team=launch.team, model=launch.model) as sup:
-        run = await sup.enqueue(
-            query,
-            asked.sources,
-            session.thread_id,
-            plan=asked.plan,
-            policy=session.policy or None,
-            to=asked.to,
-            model=launch.model,
-            priority=asked.priority,
-            at=asked.at,
-        )
+        run = await sup.enqueue(query, sources, session.thread_id, policy=policy, model=launch.model, **asked)
         if sup.graph.store:
             await remember(sup.graph.store, session.thread_id, launch)
     if session.as_json:
@@ -120,11 +103,12 @@ async def _enqueued(query: str, session: Session, asked: _Queued) -> int:
     return COMPLETE
 
 
-def _starting(query: str, sources: list[str], session: Session, plan: Plan | None, to: str) -> Verb:
+def _starting(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
         if await _is_free(sup, session.thread_id) and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
-        return await sup.start(query, sources, session.thread_id, plan=plan, to=to, on_event=on_event)
+        thread_id = session.thread_id
+        return await sup.start(query, sources, thread_id, **asked, on_event=on_event)
 
     return start
 

@@ -55,7 +55,7 @@ class Queue:
             await store.abatch(
                 [PutOp(place, REQUEST, kept) for place in (space("requests", thread_id), space("queued", thread_id))]
             )
-            await list_run(store, thread_id, request.query, request.queued_at)
+            await list_run(store, thread_id, str(request.given["query"]), request.queued_at)
             await self._defer(transaction, thread_id, request, at)
 
     async def request(self, thread_id: str) -> Request | None:
