@@ -19,7 +19,7 @@ from nodes.llm.cut_off import CUT_OFF, both, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
-from nodes.policy.quality import doubts_of
+from nodes.policy.quality import doubts_of, unaccepted
 from nodes.policy.report import fitted, joined, sinks, write_report
 from nodes.policy.synthesis import claims_of
 from nodes.policy.takeover import RollbackResult
@@ -103,10 +103,10 @@ def _doubts(state: SupervisorState, records: Sequence[TaskRecord]) -> list[Doubt
     return doubts_of(
         records,
         Terms.model_validate(state["terms"]).policy,
-        rounds=Mode.model_validate(state["mode"]).review_rounds if state.get("mode") else 0,
-        iteration=state.get("iteration", 0),
         refused=state.get("refused", {}),
         unreviewed=state.get("unreviewed", ""),
+        failing=state.get("failing", {}),
+        gaps=state.get("gaps", []),
     )
 
 
@@ -140,6 +140,7 @@ def _report(
         undone=undone,
         used=used,
         unseen=unseen,
+        lacks=unaccepted(state, records),
         learned=Advice.model_validate(state["advice"]).said if state.get("advice") else "",
     )
 
