@@ -11,7 +11,7 @@ from pathlib import Path
 import docx
 import pptx
 import xlsxwriter
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 CHAPTER = "<html><body><h1>{title}</h1><p>{text}</p></body></html>"
 
@@ -129,4 +129,13 @@ def picture() -> bytes:
 def _saved(document: object) -> bytes:
     file = io.BytesIO()
     document.save(file)  # type: ignore[attr-defined]
+    return file.getvalue()
+
+
+def scan(text: str, kind: str) -> bytes:
+    """A page with a text drawn on it, as a picture (`PNG`) or as a PDF without letters (`PDF`)."""
+    file = io.BytesIO()
+    page = Image.new("RGB", (1240, 400), "white")
+    ImageDraw.Draw(page).text((60, 120), text, fill="black", font=ImageFont.load_default(size=44))
+    page.save(file, kind, resolution=150)
     return file.getvalue()

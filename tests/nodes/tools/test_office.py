@@ -1,5 +1,6 @@
 """What offices send: each kind read, found at the place that a person would look for, or left out in one line."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,6 +69,22 @@ def test_a_quotation_is_found_where_a_person_would_look_for_it(sources: Sources,
 
     assert not claim.unverified
     assert [shown(citation) for citation in claim.citations] == [place]
+
+
+@pytest.mark.skipif(not shutil.which("tesseract"), reason="Tesseract is not installed")
+def test_the_text_of_pictures_and_scans_is_recognised_and_cited_by_page(tmp_path: Path) -> None:
+    (tmp_path / "sign.png").write_bytes(office.scan("The harbour opens at seven.", "PNG"))
+    (tmp_path / "scan.pdf").write_bytes(office.scan("The deposit is 450 euros.", "PDF"))
+
+    found = open_sources([str(tmp_path)])
+    said = '"The harbour opens at seven" [sign.png#p1]. The deposit is 450 euros [scan.pdf#p1].'
+    one, two = check(said, "", found).claims
+
+    assert one.unverified + two.unverified == []
+    assert [shown(cited) for claim in (one, two) for cited in claim.citations] == [
+        "sign.png, page 1",
+        "scan.pdf, page 1",
+    ]
 
 
 BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><container>&b;</container>'
