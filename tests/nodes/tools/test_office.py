@@ -93,6 +93,7 @@ BAD = {
     **{f"cut-{name}": make()[: len(make()) // 2] for name, make in MAKERS.items() if not name.endswith(".eml")},
     **{f"locked{suffix}": OLE for suffix in (".xlsx", ".docx", ".pptx")},
     **{f"text{suffix}": b"not what it says" for suffix in (".xlsx", ".docx", ".zip", ".tar", ".gz", ".mbox", ".ipynb")},
+    "locked.epub": office.book("OEBPS/text/c1.xhtml"),
     "bomb.zip": office.zipped({"a.txt": bytes(60_000_000)}),
     "bomb.xlsx": office.zipped({"xl/workbook.xml": bytes(60_000_000)}),
     "bomb.epub": office.zipped({"META-INF/container.xml": BOMB}),
@@ -112,6 +113,12 @@ def test_what_is_damaged_locked_or_a_bomb_is_left_out_with_one_line_each(tmp_pat
     assert found.files == ["good.md"]
     assert set(BAD) <= set(told)
     assert all(";" in why and "\n" not in why and len(why) < 160 for why in told.values()), told
+
+
+def test_a_book_whose_fonts_alone_are_encrypted_is_read(tmp_path: Path) -> None:
+    (tmp_path / "novel.epub").write_bytes(office.book("OEBPS/font.otf"))
+
+    assert open_sources([str(tmp_path)]).files == ["novel.epub"]
 
 
 def test_archives_in_archives_are_opened_three_deep(tmp_path: Path) -> None:
