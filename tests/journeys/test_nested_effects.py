@@ -138,7 +138,7 @@ async def test_a_nested_supervisor_that_works_again_on_new_inputs_does_not_act_o
         run = await sup.start("Q", thread_id=THREAD, plan=tasks)
         run = await sup.answer(THREAD, {run.approvals[0].id: True}, by="ana")
 
-    assert (run.status, run.iteration, statuses(run)) == ("partial", 1, {"u": "done", "a": "done"})
+    assert (run.status, run.iteration, statuses(run)) == ("complete", 1, {"u": "done", "a": "done"})
     assert notes(tmp_path) == ["sent hello to bob"]
 
 

@@ -154,7 +154,7 @@ async def test_work_that_is_sent_back_does_not_act_twice(tmp_path: Path) -> None
         run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
         run = await sup.answer(THREAD, {run.approvals[0].id: True}, by="ana")
 
-    assert (run.status, run.iteration, run.tasks[0].result) == ("partial", 1, "It said: sent to bob")
+    assert (run.status, run.iteration, run.tasks[0].result) == ("complete", 1, "It said: sent to bob")
     assert notes(tmp_path) == SENT
 
 
