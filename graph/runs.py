@@ -29,7 +29,7 @@ from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.pages import is_address
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.channels import RunState, Terms, is_over
+from state.channels import RunState, Terms, is_over, phase_of
 from state.errors import AgentsMissing, ModelFailed, ThreadBusy, ThreadUnknown
 from state.run import Phase, Run
 from state.signal import Signal
@@ -50,7 +50,7 @@ class Runs(Reading):
     """What the facade's verbs are made of."""
 
     def __init__(self, services: Services, database: Database, leases: Leases) -> None:
-        super().__init__(database, leases, services.clock, [agent.name for agent in services.team], services.seals)
+        super().__init__(database, leases, services.clock, services.names(), services.seals)
         self.services = services
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
@@ -176,7 +176,7 @@ class Runs(Reading):
             thread_id=thread_id,
             scope="",
             policy=Terms.model_validate(state.get("terms") or {}).policy,
-            phase=Phase(state["phase"]),
+            phase=phase_of(state) or Phase.decomposing,
             paths=[],
             journal=Journal(self.database.store, thread_id, self.services.clock),
         )

@@ -174,5 +174,7 @@ class Phase(StrEnum):
     handed_over = "handed_over"
 
 
+WAITING = "waiting"
+"""What the channel `phase` says while a human is asked; the phase that goes on then is kept beside it (`then`)."""
 ENDS = frozenset({Phase.complete, Phase.partial, Phase.failed, Phase.cancelled})
 """A run in one of these is over; input on its thread starts a new run."""
