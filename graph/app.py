@@ -14,6 +14,7 @@ from graph.guard import LeaseGuard
 from graph.runs import SERVER
 from graph.settings import UPLOADS, beside, read_settings
 from graph.team_file import open_team
+from nodes.policy.strictness import stricter
 from nodes.runtime.services import Choice, Services
 
 
@@ -67,7 +68,9 @@ def served() -> Services:
     models = {"": own.models} | {name: compose(settings, model=name).models for name in settings.models}
     teams = {"": own.team} | {file.stem: open_team(file) for file in settings.teams}
     offers = {
-        Choice(model, team): replace(own, models=models[model], team=teams[team])
+        Choice(model, team): replace(
+            own, models=models[model], team=teams[team], policy=stricter(own.policy, teams[team].policy)[0]
+        )
         for model, team in product(models, teams)
         if model or team
     }

@@ -42,6 +42,8 @@ COMMANDS = {
     "cancel": "graph.cli.steer",
     "team": "graph.cli.team",
     "tools": "graph.cli.tools",
+    "policy": "graph.cli.policy",
+    "init": "graph.cli.init",
     "recruit": "graph.cli.steer",
     "retire": "graph.cli.steer",
     "mail": "graph.cli.steer",

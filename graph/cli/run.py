@@ -1,6 +1,7 @@
 """`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,12 @@ from graph.cli.launch import Launch, recall, remember
 from graph.cli.options import AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan
 from graph.cli.session import DOOR, Session, Verb, going_on, who
+from graph.policy_text import read_policy, set_fields
 from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread
+from nodes.intake import checked_goal
+from nodes.llm.offline.requests import expression_in
 from state.errors import BadInput, ThreadUnknown
 from state.plan import Plan
 from state.policy import Oversight
@@ -44,6 +48,13 @@ def run(  # the options are the contract
     budget_tokens: Annotated[
         int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens the run may use")
     ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Policy fields, YAML or JSON; see `baton policy`")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="One policy field, or a part of it; repeatable"),
+    ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
@@ -56,19 +67,44 @@ def run(  # the options are the contract
       baton run "The same question again" --sources docs --plan plan.yaml
       baton run "Shorter, as a table" --thread launch
       baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
+      baton run "Draft the launch" --policy policy.yaml --set approval_timeout_s=2h
     """
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
     before = _before(db, thread)
     launch = Launch(team=_absolute(team) or before.team, model=model or before.model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
-    policy: Json = {key: value for key, value in changes.items() if value is not None}
-    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
+    fields: Json = {
+        **(read_policy(policy) if policy else {}),
+        **set_fields(setting or []),
+        **{key: value for key, value in changes.items() if value is not None},
+    }
+    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=fields)
     return session.carry_out(_starting(query, sources or [], session, given, to))
+
+
+async def _check_something_can_answer(sup: Supervisor, query: str, thread_id: str) -> None:
+    """Refuse a first try with nothing to answer from; the offline model alone can calculate, and nothing else.
+
+    Raises:
+        BadInput: says what to give.
+    """
+    settings = read_settings()
+    if settings.model or settings.team or expression_in(query) or not sup.services.models.is_offline:
+        return
+    with suppress(ThreadUnknown):
+        await sup.view(thread_id)
+        return
+    raise BadInput(
+        "there is nothing to answer from: no language model (OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own)"
+        " and no sources (--sources DIR); `baton init` makes a project to begin with"
+    )
 
 
 def _starting(query: str, sources: list[str], session: Session, plan: Plan | None, to: str) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
+        if not (sources or plan or to or session.launch.team or session.launch.model):
+            await _check_something_can_answer(sup, checked_goal(query), session.thread_id)
         if await _is_free(sup, session.thread_id) and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
         return await sup.start(query, sources, session.thread_id, plan=plan, to=to, on_event=on_event)
