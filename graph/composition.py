@@ -1,6 +1,8 @@
 """The composition root: from settings and what a caller hands in to the services that nodes are built from."""
 
 from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import cast, get_args
 
@@ -13,6 +15,7 @@ from graph.team_file import open_team
 from graph.witness import seals_of
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.observing import NoObserver, Observer
 from nodes.runtime.servers import PROCESS, Servers
 from nodes.runtime.services import Services
 from nodes.tools.search_service import Kind, SearchService
@@ -54,6 +57,7 @@ def compose(
         notifier=notifier or _notifier(settings),
         artifacts=artifacts or beside(settings.db, settings.artifacts),
         seals=seals_of(settings),
+        observer=_observer(settings),
         fetches_inside=settings.fetch_inside,
         search=_search(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
@@ -77,6 +81,17 @@ def _search(settings: Settings) -> SearchService | None:
         raise SettingsInvalid(f"BATON_SEARCH: {kind[:40]!r} is no search service that Baton knows; give {known}")
     key = settings.search_key.get_secret_value() if settings.search_key else ""
     return SearchService(cast(Kind, kind), address, key)
+
+
+@cache
+def _telemetry() -> Observer:
+    """One for the process: it has a connection and threads of its own."""
+    made: Observer = import_module("graph.telemetry").Telemetry()  # an extra, and slow to load
+    return made
+
+
+def _observer(settings: Settings) -> Observer:
+    return _telemetry() if settings.telemetry == "otlp" else NoObserver()
 
 
 def _notifier(settings: Settings) -> Notifier:

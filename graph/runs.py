@@ -96,7 +96,8 @@ class Runs(Reading):
             if given is None:
                 await self.enter_again(thread_id)
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
-            stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
+            named: RunnableConfig = {**config(thread_id), "run_name": f"baton {thread_id}"}  # what traces call it
+            stream = self.graph.astream(cast(Any, given), named, stream_mode="custom", durability="sync")
             try:
                 async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
                     async for event in events:

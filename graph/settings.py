@@ -51,6 +51,8 @@ class Settings(BaseSettings):
     """Names of chat models that assistants of the server may choose, between spaces or commas."""
     teams: Annotated[list[Path], NoDecode] = []
     """Team files that they may choose, each by its name without the ending; likewise."""
+    telemetry: Literal["off", "otlp"] = "off"
+    """Whether traces and metrics go to a collector, where OpenTelemetry's own `OTEL_…` variables say; extra `otel`."""
     policy: Path | None = None
     """A file of policy fields (YAML or JSON) that hold where nothing else is said: the server's, for its clients."""
     token: SecretStr | None = None

@@ -55,9 +55,9 @@ COMMANDS = {
 }
 """Every command, in the order of the overview, with the file that has its function."""
 
-QUIET = ("langchain_core.callbacks", "apprise")
+QUIET = ("langchain_core.callbacks", "apprise", "opentelemetry")
 """Libraries whose warnings the terminal does not repeat: a question that stops a callback is asked, and that a message
-reached nobody is said by Baton."""
+reached nobody is said by Baton. That a collector of traces is away is no matter of the run."""
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,

@@ -18,6 +18,7 @@ from langgraph.store.memory import InMemoryStore
 from nodes.llm.choose import Models
 from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.observing import NoObserver, Observer
 from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
 from nodes.tools.search_service import SearchService
@@ -90,6 +91,8 @@ class Services:
     """How the audit log is sealed."""
     offers: Mapping[Choice, "Services"] = field(default_factory=dict)
     """The same with another model or team, which assistants may choose."""
+    observer: Observer = field(default_factory=NoObserver)
+    """Looks on, for traces."""
     mcp: McpShelf = field(default_factory=McpShelf)
     """Tools of MCP servers."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
