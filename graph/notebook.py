@@ -24,7 +24,8 @@ EVERY_S = 0.25
 async def live(sup: Supervisor, query: str, **given: Any) -> Run:
     """Start a run, as `sup.start` does with the same arguments, and draw it in this cell until it ends or waits."""
     thread_id = str(given.pop("thread_id", None) or new_thread())
-    shown: Any = display(HTML(""), display_id=True)
+    begin: Any = display  # IPython has no types
+    shown = begin(HTML(""), display_id=True)  # type: ignore[no-untyped-call]
     news = asyncio.Event()
 
     def hear(_: Json) -> None:

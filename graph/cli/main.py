@@ -55,9 +55,9 @@ COMMANDS = {
 }
 """Every command, in the order of the overview, with the file that has its function."""
 
-QUIET = ("langchain_core.callbacks", "apprise", "opentelemetry")
+QUIET = ("langchain_core.callbacks", "apprise", "psycopg", "opentelemetry")
 """Libraries whose warnings the terminal does not repeat: a question that stops a callback is asked, and that a message
-reached nobody is said by Baton. That a collector of traces is away is no matter of the run."""
+reached nobody, or that a connection was lost, is said by Baton. A collector of traces that is away stops nothing."""
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,

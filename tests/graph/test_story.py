@@ -147,7 +147,8 @@ async def test_the_report_streams_under_the_id_that_it_keeps() -> None:
     model = ScriptedModel({"You put the findings": "Both are done, and well.", "": "It is done."})
     graph = graph_of(*[AgentSpec(name="ada", role="generalist")], model=model, learning="off")
     given: Any = {"query": "Q", "plan": plan("a", "b")}
-    streamed = [part async for part, _ in graph.astream(given, THREAD, stream_mode="messages")]
+    parts: Any = graph.astream(given, THREAD, stream_mode="messages")
+    streamed = [part[0] async for part in parts]
     report = (await graph.aget_state(THREAD)).values["messages"][-1]
     said = [one for one in streamed if one.id == report.id]
 

@@ -82,9 +82,9 @@ async def test_a_run_is_one_tree_at_the_collector_before_and_after_a_kill(collec
 
     model = ScriptedModel(["Ada's words."], usage=(30, 7))
     team = [AgentSpec(name="ada", role="generalist"), agent(slow, name="bo", role="slow")]
-    price = {model._llm_type: {"input": 1_000_000, "output": 1_000_000}}
+    price: Any = {model._llm_type: {"input": 1_000_000, "output": 1_000_000}}
     async with opened(*team, model=model, learning="off", prices=price) as sup:
-        given = {"plan": plan("a", {"id": "b", "role": "slow", "depends_on": ["a"]})}
+        given: Any = {"plan": plan("a", {"id": "b", "role": "slow", "depends_on": ["a"]})}
         running = asyncio.create_task(sup.start("Q", thread_id="t", **given))
         await began.wait()
         async with asyncio.timeout(60):

@@ -206,8 +206,8 @@ def test_a_question_at_the_terminal_that_outlasts_the_rest_of_the_run_is_asked_a
 def test_ctrl_c_at_a_terminal_pauses_once_and_says_how_to_go_on(
     baton: Baton, at_work: list[str], tmp_path: Path
 ) -> None:
-    terminal = Terminal(*at_work)
-    terminal.until("asks  running")
+    terminal = Terminal(*at_work, TERM="xterm", NO_COLOR="1")
+    terminal.until("running")
     terminal.process.send_signal(signal.SIGINT)
     terminal.until("Ctrl-C again quits at once")
     (tmp_path / "answered").touch()  # what is at work comes to its end, and the other to a point where it can go on
@@ -219,8 +219,8 @@ def test_ctrl_c_at_a_terminal_pauses_once_and_says_how_to_go_on(
 
 
 def test_ctrl_c_twice_at_a_terminal_quits_and_nothing_is_lost(baton: Baton, at_work: list[str]) -> None:
-    terminal = Terminal(*at_work)
-    terminal.until("asks  running")
+    terminal = Terminal(*at_work, TERM="xterm", NO_COLOR="1")
+    terminal.until("running")
     terminal.process.send_signal(signal.SIGINT)
     terminal.until("Ctrl-C again quits at once")
     terminal.process.send_signal(signal.SIGINT)
