@@ -108,7 +108,7 @@ def test_ctrl_c_ends_a_watch_while_a_run_that_it_took_up_is_at_work(baton: Baton
     assert baton("status", "t", "--json").lines[0]["status"] == "paused"
 
 
-@pytest.mark.parametrize("words", [["team"], ["graph"], ["run", ASK, "--json"]])
+@pytest.mark.parametrize("words", [["team"], ["graph"], ["run", ASK, "--json", "--model", "offline"]])
 def test_a_reader_that_leaves_is_no_error(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
