@@ -64,9 +64,9 @@ def make_assemble(services: Services) -> Node:
         records, budget = records_of(state), execution.budget
         last, delivered, is_cut = sinks(records), _Answer(joined(sinks(records))), _is_cut(execution, state)
         answer = delivered
-        written = Writing(state)
+        live = Writing(state)
         if not is_cut:
-            with suppress(Parked), told_to(written.hear):  # stopped: `catch_up` says how
+            with suppress(Parked), told_to(live.hear):  # stopped: `catch_up` says how
                 answer = await _answer(run, state["goal"], last, budget)
         checked = await _checked(run, state["goal"], answer.text, records)
         filled, data = Update(), list[Artifact]()
@@ -87,7 +87,7 @@ def make_assemble(services: Services) -> Node:
         shown = await asyncio.to_thread(made, theirs, checked.text)
         checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures, shown])))
         report = _report(services, state, checked, records, doubts, undone, budget.used_by)
-        written.complete(report)
+        live.complete(report)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         written = [file.model_dump(mode="json") for file in [*files, *data]]
         return {**changed, **filled, "report": report, "doubts": kept, "artifacts": written, "phase": phase}
