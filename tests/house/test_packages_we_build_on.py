@@ -20,7 +20,10 @@ OTHERS = {
     # Weak copyleft, by file: used as they are.
     "certifi": "MPL",
     "hypothesis": "MPL",
+    "hypothesis-jsonschema": "MPL",
     "pathspec": "MPL",
+    # MIT by the file in it, and says nothing; the axe-core that it brings has the MPL.
+    "axe-playwright-python": "",
     # By library, only with the extra `postgres`: imported as they are.
     "psycopg": "LGPL",
     "psycopg-binary": "LGPL",
