@@ -20,7 +20,6 @@ OTHERS = {
     # Weak copyleft, by file: used as they are.
     "certifi": "MPL",
     "hypothesis": "MPL",
-    "hypothesis-jsonschema": "MPL",
     "pathspec": "MPL",
     # MIT by the file in it, and says nothing; the axe-core that it brings has the MPL.
     "axe-playwright-python": "",
