@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { showPassage } from "./api";
+import { isPicture, Picture } from "./picture";
 import type { Status } from "./types";
 
 const SHAPES: Record<Status, JSX.Element> = {
@@ -94,7 +95,7 @@ export function Long({ text, draws, most = MOST }: { text: string; draws: (text:
   );
 }
 
-/** Markdown as far as reports use it. It makes elements from text: no HTML, no links, no pictures can come of it. */
+/** Markdown as far as reports use it. It makes elements from text: no HTML, no links, and no pictures but the run's own can come of it. */
 export const Markdown = ({ text }: { text: string }) => {
   const places = useMemo(() => placesIn(text), [text]);
   return <Long text={text} draws={(part) => <Blocks text={part} places={places} />} />;
@@ -149,7 +150,8 @@ function blocksOf(text: string, places: Places): JSX.Element[] {
           </table>
         </div>,
       );
-    } else if (line.trim()) blocks.push(<p key={i} dir="auto">{said(line.replace(/^> ?/, ""))}</p>);
+    } else if (isPicture(line)) blocks.push(<Picture key={i} line={line} />);
+    else if (line.trim()) blocks.push(<p key={i} dir="auto">{said(line.replace(/^> ?/, ""))}</p>);
   }
   return blocks;
 }
