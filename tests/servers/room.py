@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any
@@ -107,11 +108,17 @@ def serving(
 
 
 def start(url: str, *tasks: str | dict[str, Any], query: str = "Look into it", **given: Any) -> str:
-    """A run of these tasks (as `tests.runs.plan` reads them); its thread."""
+    """A run of these tasks (as `tests.runs.plan` reads them); its thread. One that will ask waits when this returns."""
     body = {"query": query, "plan": plan(*tasks), **given}
     done = httpx.post(f"{url}/api/runs", json=body, trust_env=False, timeout=60)
     assert done.status_code == 202, done.text
-    return str(done.json()["thread_id"])
+    thread = str(done.json()["thread_id"])
+    is_asked = (given.get("policy") or {}).get("oversight") == "in_command"
+    while (is_asked or any(str(task).startswith("ask") for task in tasks)) and (
+        shown(url, thread)["run"]["status"] == "running"
+    ):
+        time.sleep(0.05)
+    return thread
 
 
 def shown(url: str, thread: str) -> Any:

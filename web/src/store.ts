@@ -165,6 +165,7 @@ export function keep(name: string, value: string): void {
 
 export const mmss = (seconds: number): string => {
   const s = Math.max(0, Math.round(seconds));
+  if (s >= 86_400) return `${Math.floor(s / 86_400)} d ${Math.floor((s % 86_400) / 3600)} h`;
   const minutes = Math.floor(s / 60);
   const rest = String(s % 60).padStart(2, "0");
   return minutes >= 60 ? `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;

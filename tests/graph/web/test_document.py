@@ -52,7 +52,7 @@ def test_no_request_that_can_be_made_from_the_document_is_an_error_of_the_server
         timeout=500,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
-    assert f"{len(VERBS) + 5} tested" in " ".join(done.stdout.split()), done.stdout[-2000:]
+    assert f"{len(VERBS) + 5} passed" in " ".join(done.stdout.split()), done.stdout[-2000:]
     assert {shown(url, thread)["run"]["thread_id"] for thread in threads} == set(threads)
 
 
