@@ -28,10 +28,11 @@ from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
 from nodes.tools.pictures import pictured
+from nodes.tools.sources import Sources
 from state.channels import Terms, records_of
 from state.episode import Advice
 from state.errors import ModelFailed, SourcesInvalid
-from state.record import Artifact, Doubt, TaskRecord, Usage
+from state.record import Doubt, TaskRecord, Usage
 from state.run import ENDS, Mode, Phase
 from state.supervisor import SupervisorState, Update
 from state.text import Json
@@ -59,17 +60,26 @@ def make_assemble(services: Services) -> Node:
         if not is_cut:
             with suppress(Parked):  # stopped: `catch_up` says how
                 answer = await _answer(run, state["goal"], last, budget)
-        checked = await _checked(run, state["goal"], answer.text, records)
+        sources, are_gone = await _opened(run)
+        asked = "\n\n".join([state["goal"], *(record.task.description for record in records)])
+
+        async def checked_in(text: str) -> Checked:
+            """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
+            if are_gone:
+                return Checked(text, [])  # what the tasks found when they were there still counts
+            return await asyncio.to_thread(check, text, "", sources, computations(records), asked)
+
+        checked = await checked_in(answer.text)
         changed = await catch_up(execution, state)  # what came while it was written
         if not _is_cut(execution, state) and is_turned(changed):
             return changed
         if _is_cut(execution, state) and not is_cut:
-            answer, checked = delivered, await _checked(run, state["goal"], delivered.text, records)
+            answer, checked = delivered, await checked_in(delivered.text)
         control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
-        pictures, files = await _pictures(run, checked)
+        pictures, files = await pictured(checked.claims, sources.tables, run.folder) if sources else ("", [])
         checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures])))
         report = _report(services, state, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
@@ -132,23 +142,12 @@ def _report(
     )
 
 
-async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[TaskRecord]) -> Checked:
-    """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
+async def _opened(run: RunContext) -> tuple[Sources | None, bool]:
+    """The sources, and whether there were some that are gone."""
     try:
-        sources = await run.sources()
+        return await run.sources(), False
     except SourcesInvalid:
-        return Checked(answer, [])  # they are gone: what the tasks found when they were there still counts
-    asked = "\n\n".join([goal, *(record.task.description for record in records)])
-    return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
-
-
-async def _pictures(run: RunContext, answer: Checked) -> tuple[str, list[Artifact]]:
-    """Charts of the figures in the answer."""
-    try:
-        sources = await run.sources()
-    except SourcesInvalid:
-        return "", []
-    return await pictured(answer.claims, sources.tables, run.folder) if sources else ("", [])
+        return None, True
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> _Answer:
