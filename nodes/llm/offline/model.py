@@ -81,24 +81,19 @@ class OfflineModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,  # noqa: ARG002 - the interface's
-        run_manager: CallbackManagerForLLMRun | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002 - the interface's
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for chunk in _chunks(_message(messages, kwargs)):
-            if run_manager:
-                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
-            yield chunk
+        yield from _chunks(_message(messages, kwargs))
 
     async def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,  # noqa: ARG002 - the interface's
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002 - the interface's
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         for chunk in _chunks(_message(messages, kwargs)):
-            if run_manager:
-                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
 
 
@@ -125,7 +120,7 @@ def _reply(messages: Sequence[BaseMessage], offered: Sequence[Tool], choice: obj
     """A structured reply where its form is on offer; an answer from findings; else a worker's next step."""
     tools = [] if choice == "none" else list(offered)
     talk = read(messages, tools)
-    form = next((name for name in FORMS if talk.has(name)), None)
+    form = next((name for name in FORMS if name in talk.tools), None)
     if form:
         return [Call(form, FORMS[form](talk))]
     reply = assemble(talk) if talk.all("finding") else work(talk)
