@@ -100,6 +100,7 @@ export interface Run {
 }
 export interface Entry {
   number: number;
+  approval: string;
   at: number;
   kind: string;
   action: string;
