@@ -40,6 +40,7 @@ _OWN_WORDS = re.compile(r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^
 _ABOUT_QUERY = re.compile(
     r"\(Words in no passage: (?P<unknown>.*)\. The best passages speak of (?P<cover>\d+)% of the query"
 )
+_GAPS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
 _HEADING = re.compile(
     r"\A\s*#{1,6}[ \t]+(?P<title>[^\n]+?)[ \t#]*\n+|\A(?P<lined>[^\n]{2,90})\n[=\-~^*+\"]{3,}[ \t]*\n+|"
@@ -66,7 +67,11 @@ class Passage:
         body = self.text[heading.end() :] if heading and self.text[heading.end() :].strip() else self.text
         named = heading and body != self.text
         title = f"**{next(filter(None, heading.groups())).strip()}** ({self.file})\n\n" if heading and named else ""
-        return title + "".join(f"{f'> {line}'.rstrip()}\n" for line in body.strip("\n").splitlines()) + self.label
+        return (
+            title
+            + "".join(f"{f'> {line}'.rstrip()}\n" for line in _GAPS.sub("\n\n", body.strip("\n")).splitlines())
+            + self.label
+        )
 
 
 def answer(talk: Conversation) -> Reply:
@@ -121,6 +126,7 @@ def points(talk: Conversation) -> tuple[str, float]:
         return "\n\n".join([f"{said}; the nearest are:", *nearest] if nearest else [f"{said}."]), 0.3
     tables = {table.file for table in tables_in(talk.source_lines)}
     said = f"No passage speaks of {_listed(unknown)}." if unknown else ""
+    found = [passage for passage in found if not counted or passage.file not in tables]
     parts = [said, counted, *map(str, chosen(found, tables))]
     return "\n\n".join(filter(None, parts)), round(min(0.9, 0.5 + 0.4 * cover), 2)
 

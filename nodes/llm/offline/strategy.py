@@ -17,12 +17,12 @@ SHORTEST, LONGEST = 30, 400
 """Characters of a line."""
 SWOT = {
     "Strengths": "strength advantage benefit",
-    "Weaknesses": "weakness limitation drawback disadvantage",
-    "Opportunities": "opportunity forecast demand growth",
-    "Threats": "threat risk danger failure",
+    "Weaknesses": "weakness drawback disadvantage",
+    "Opportunities": "opportunity forecast demand",
+    "Threats": "threat risk danger",
 }
 """The words that are searched for; a line has to name its kind by one of them."""
-SUITS = {"What suits whom": "suits recommend fits suited choose better"}
+SUITS = {"What suits whom": "suits suited fits recommend"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"“])")
 
 

@@ -65,6 +65,8 @@ STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what w
 """Cells that a question has for other reasons."""
 UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
 """Last words of column names that say what is measured in."""
+NUMBERS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
+"""Words in the names of columns whose numbers are names."""
 SMALL = UNITS | {"of", "per", "at", "the", "a"}
 TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
 
@@ -127,7 +129,7 @@ class Column:
     @property
     def is_measure(self) -> bool:
         """Whether it holds amounts."""
-        return bool(_NUMERIC.match(self.kind)) and not self.is_time
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not NUMBERS & set(self.parts)
 
     @property
     def is_text(self) -> bool:
@@ -249,7 +251,7 @@ class Asked:
             wanted = [*(column for column, _ in self.filters), *times, *([self.target] if self.target else [])]
             shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
         where = [] if self.aggregate == "share" else [*conditions, *([f"{name.sql} IS NOT NULL"] if name else [])]
-        where += [f"{target} IS NOT NULL"] if self.is_list else []
+        where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
         named = f"{name.sql} AS name, " if name and self.aggregate not in ("share", "summary") else ""
         parts = [f"SELECT {named}{shown} FROM {quoted(self.table.name)}"]
         parts += [f"WHERE {' AND '.join(where)}"] if where else []
@@ -320,7 +322,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     groups = [c for c in table.columns if c.name not in filtered]
     group = _named(_GROUP, text, [c for c in groups if not c.is_measure]) or _named(_GROUP, text, groups, least=1.0)
     group = None if is_ranking else group
-    which = _named(_WHICH, text, [c for c in table.columns if c.is_text or c.is_time])
+    which = _named(_WHICH, text, [c for c in table.columns if not c.is_measure])
     target = _target(table, free, senses, {column.name for column in (group, which) if column} | filtered)
     amounts = [column for column in table.columns if column.is_measure]
     if is_ranking and not target and len(amounts) == 1 and _named(_GROUP, text, [table.named]):
@@ -450,7 +452,8 @@ def _filters(question: str, table: Table, cells: Sequence[Row]) -> list[tuple[Co
         said = _in(cell) & {word.lower() for word in words}
         is_few = different(row) <= FEW and len(_in(cell)) <= 4 * len(said) and not re.search(r"\w\.\w|/", cell)
         is_named = len(cell) >= 3 or cell in words if is_whole else is_few and bool(said & proper)
-        if column.name not in found and is_named and not (said and said <= used) and cell.lower() not in STOP_CELLS:
+        is_word = cell.lower() in STOP_CELLS and (cell.islower() or cell not in words)
+        if column.name not in found and is_named and not (said and said <= used) and not is_word:
             found[column.name] = (column, cell)
             used |= said
     for match in _NUMBERED.finditer(question):
