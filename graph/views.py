@@ -18,6 +18,7 @@ from nodes.policy.phases import needed
 from nodes.policy.report import joined, sinks, write_report
 from nodes.runtime.journal import asked_below, asked_on
 from nodes.runtime.rows import RUN, used_by
+from state.answer import DataField
 from state.approval import Approval
 from state.channels import RunState, Terms
 from state.delegation import Delegation
@@ -130,6 +131,8 @@ def view_of(
         phase=_phase(state, rows.board, is_held=is_held),
         query=state.get("goal") or state.get("query") or "",
         report=state.get("report") or (report_so_far(state, records, error or "") if status == "failed" else None),
+        data=state.get("data"),
+        fields=[DataField.model_validate(one) for one in state.get("fields") or []],
         tasks=[_task(record, rows.board.get(f"task:{record.id}"), is_held=is_held) for record in records],
         delegations=[_delegation(row) for row in rows.delegations if row.worker],
         approvals=[question for question in asked if question.id not in rows.decided],

@@ -13,6 +13,7 @@ from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
 from nodes.policy.approvals import open_questions
 from nodes.policy.conversation import turns_before
+from nodes.policy.schemas import checked_schema
 from nodes.policy.strictness import stricter
 from nodes.policy.wording import decided, title_of
 from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
@@ -79,6 +80,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         BadInput: no request, or one that is too long.
         PolicyInvalid: unknown or out-of-range policy fields.
         SourcesInvalid: sources outside the folders that clients may name.
+        SchemaInvalid: a schema that no answer can be asked to fit.
     """
     messages = state.get("messages") or []
     goal = checked_goal(state.get("query") or last_human(messages))
@@ -96,11 +98,13 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         policy=policy,
         sources=[*dict.fromkeys([*confined(given, services.source_roots), *uploads, *_made_before(earlier, folder)])],
         model=services.models.name,
+        answer=checked_schema(state["schema"]) if state.get("schema") else None,
         team=[agent.name for agent in services.team],
     )
     said = [HumanMessage(goal)] if state.get("query") else []
     update: Update = {
         **_blank(),
+        **({"data": None, "fields": []} if terms.answer or "data" in state else {}),
         "messages": said,
         "earlier": [turn.model_dump(mode="json") for turn in earlier],
         "goal": goal,
@@ -133,6 +137,7 @@ def _blank() -> Update:
     """What an earlier run on the thread may have left, as it is before anything has happened."""
     return {
         "query": "",
+        "schema": None,
         "tasks": [],
         "draft": None,
         "advice": None,

@@ -146,6 +146,8 @@ class TaskRunner:
     async def _unless_stopped(self, making: Coroutine[Any, Any, Outcome], record: TaskRecord) -> Outcome:
         """The outcome of `making`, or `cancelled` when the run stops first."""
         work, stop = asyncio.ensure_future(making), asyncio.ensure_future(self.execution.aborted.wait())
+        # Its error is read, too, where it comes as whoever waits is cancelled: a lost lease does both at once.
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
             if work.done() and (work.result().status in FINAL or not self.execution.aborted.is_set()):

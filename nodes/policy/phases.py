@@ -149,12 +149,14 @@ def ending(
     is_at_limit: bool,
     on_reject: OnReject,
     report: str | None,
+    lacking: str = "",
 ) -> tuple[Phase, str | None]:
     """How a run ends, and the line that says why it is no success.
 
     Complete: every required task is done, by an agent or a human. Partial: something was delivered, and a required task
-    was not done, or a limit of the run (`is_at_limit`) came first. Failed: it gave up (`error`), nothing was delivered,
-    or a human refused a required task where that is to fail the run (chapter 15.12.5, `on_reject`).
+    was not done, a limit of the run (`is_at_limit`) came first, or the data that was asked for lacks something. Failed:
+    it gave up (`error`), nothing was delivered, or a human refused a required task where that is to fail the run
+    (chapter 15.12.5, `on_reject`).
     """
     if is_cancelled:
         return Phase.cancelled, None
@@ -170,7 +172,6 @@ def ending(
         return Phase.failed, "no task delivered a result" + "".join(f": {why}" for why in list(reasons.values())[:1])
     if not is_assembled(report):
         return Phase.failed, "no report was put together"
-    if undone:
-        named = (f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone)
-        return Phase.partial, f"not done: {', '.join(named)}"
-    return Phase.complete, None
+    named = [f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone]
+    missing = "; ".join(filter(None, [f"not done: {', '.join(named)}" if named else "", lacking]))
+    return (Phase.partial, missing) if missing else (Phase.complete, None)

@@ -16,6 +16,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import ToolCall
 
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Tool, read
+from nodes.llm.offline.filling import fill
 from nodes.llm.offline.planning import plan
 from nodes.llm.offline.reviewing import review
 from nodes.llm.offline.words import subject_of
@@ -23,7 +24,7 @@ from nodes.llm.offline.working import work
 from nodes.llm.offline.writing import assemble
 from nodes.llm.replying import ReplyingModel
 
-FORMS: dict[str, Callable[[Conversation], Arguments]] = {"PlanDraft": plan, "Review": review}
+FORMS: dict[str, Callable[[Conversation], Arguments]] = {"PlanDraft": plan, "Review": review, "AnswerData": fill}
 """Structured replies it can give, by the name of their schema."""
 CHARS_PER_TOKEN = 4
 """How usage is counted: characters by four, rounded up."""
