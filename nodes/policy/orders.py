@@ -33,12 +33,12 @@ _EXAMPLE = re.compile(
 _NO = (
     r"(?:do(?:es)? not|don['’]?t|never|must not|mustn['’]?t|should not|shouldn['’]?t|may not|cannot|can['’]?t|need not|"
     r"no need to|not to|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|"
-    r"stop short of|not|no)"
+    r"stop short of|hold off(?: on)?|not|no)"
 )
 _FORBIDDEN = re.compile(
-    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also )*{_NO}\s+(?:(?:be|yet|actually|ever|just|go|and|under "
-    rf"any circumstances|"
-    rf"to|have|anything|it|already)\s+)*(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
+    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also |whatever \w+ \w+,? )*{_NO}\s+"
+    rf"(?:(?:be|yet|actually|ever|just|go|and|under any circumstances|to|have|anything|it|already)\s+)*"
+    rf"(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
     r"[^,.;:?!\n)]*[,)]?",
     re.IGNORECASE,
 )

@@ -26,8 +26,15 @@ _THEN = re.compile(
     rf"(?={VERB})",
     re.IGNORECASE,
 )
-_ASKS_ON = re.compile(rf"(?:\s*,?\s+and|,)\s+(?=(?:{_ASKS})\s+\w)", re.IGNORECASE)
-_SUBORDINATE = re.compile(r"\b(?:how|what|why|which|who|that|to|if|when|whether)\s+\w+", re.IGNORECASE)
+_ASKS_ON = re.compile(
+    rf"\s*,?\s+and\s+(?=(?:{_ASKS})\s+\w)|,\s+(?=(?:what|how|why|who|which)\s+\w|(?:when|where)\s+(?:is|are|was|were|"
+    r"do|does|did|can|will|has|have|should)\b)",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(
+    r"\b(?:how|what|why|which|who|that|if|when|whether|to(?!\s+(?:(?:the|an?|my|our|your)\b|(?-i:[A-Z]))))\s+\w+",
+    re.IGNORECASE,
+)
 _BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
 _TEXTS = (
     r"report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|document|"
@@ -50,6 +57,7 @@ _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|acro
 _LEADING = r"(?:the|its|their|about|on|of|covering|including|include|cover|are|is)"
 _COMPARES = re.compile(r"^(?:compare|contrast)\b|\b(?:versus|vs\.?|difference between)\b", re.IGNORECASE)
 _ON = re.compile(r"\s+(?:on|by|regarding|in terms of|with re(?:gard|spect) to|concerning)\s+(?P<on>.+)$", re.IGNORECASE)
+_NO_ITEM = r"e\.g\.|(?:for (?:example|instance)|such as|when|where|if|because|while|but)\b"
 _AND = re.compile(r",\s*(?:and |or |as well as )?|\s+as well as\s+")
 
 
@@ -166,7 +174,7 @@ def _add_aspects(text: str, request: Request) -> None:
     for aspect in _compared(text) or enumerated(text):
         if aspect != text and _TEXT.fullmatch(re.sub(r"^(?:an?|the)\s+", "", aspect)):
             request.writing = True
-        elif keywords(aspect) and without_errand(aspect).lower() not in (
+        elif (keywords(aspect) or _QUESTION.search(aspect)) and without_errand(aspect).lower() not in (
             without_errand(other).lower() for other in request.aspects
         ):
             request.aspects.append(aspect)
@@ -177,7 +185,7 @@ def enumerated(text: str) -> list[str]:
     head, colon, tail = text.partition(": ")
     items = [item.strip(" .?") for item in _AND.split(tail if colon and "," in tail else text) if item.strip(" .?")]
     items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
-    is_chain = any(re.match(VERB, item, re.IGNORECASE) for item in items[1:])
+    is_chain = any(re.match(rf"{VERB}|{_NO_ITEM}", item, re.IGNORECASE) for item in items[1:])
     is_prose = any(len(item.split()) > 8 for item in items[1:-1])
     if is_chain or is_prose or len(items) < (2 if colon else 3):
         return [text]
