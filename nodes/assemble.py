@@ -19,7 +19,7 @@ from nodes.llm.cut_off import CUT_OFF, both, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
-from nodes.policy.quality import doubts_of
+from nodes.policy.quality import doubts_of, unaccepted
 from nodes.policy.report import fitted, joined, sinks, write_report
 from nodes.policy.synthesis import claims_of
 from nodes.policy.takeover import RollbackResult
@@ -30,7 +30,7 @@ from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
 from nodes.tools.files import put_artifact
-from nodes.tools.pictures import pictured
+from nodes.tools.pictures import made, pictured
 from nodes.tools.sources import Sources
 from state.channels import Terms, records_of
 from state.episode import Advice
@@ -90,11 +90,13 @@ def make_assemble(services: Services) -> Node:
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
         pictures, files = await pictured(checked.claims, sources.tables, run.folder) if sources else ("", [])
-        checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures])))
+        theirs = [one for record in records if record.outcome for one in record.outcome.artifacts]
+        shown = await asyncio.to_thread(made, theirs, checked.text)
+        checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures, shown])))
         report = _report(services, state, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
-        made = [file.model_dump(mode="json") for file in [*files, *data]]
-        return {**changed, **filled, "report": report, "doubts": kept, "artifacts": made, "phase": phase}
+        written = [file.model_dump(mode="json") for file in [*files, *data]]
+        return {**changed, **filled, "report": report, "doubts": kept, "artifacts": written, "phase": phase}
 
     return assemble
 
@@ -111,10 +113,10 @@ def _doubts(state: SupervisorState, records: Sequence[TaskRecord]) -> list[Doubt
     return doubts_of(
         records,
         Terms.model_validate(state["terms"]).policy,
-        rounds=Mode.model_validate(state["mode"]).review_rounds if state.get("mode") else 0,
-        iteration=state.get("iteration", 0),
         refused=state.get("refused", {}),
         unreviewed=state.get("unreviewed", ""),
+        failing=state.get("failing", {}),
+        gaps=state.get("gaps", []),
     )
 
 
@@ -148,6 +150,7 @@ def _report(
         undone=undone,
         used=used,
         unseen=unseen,
+        lacks=unaccepted(state, records),
         learned=Advice.model_validate(state["advice"]).said if state.get("advice") else "",
     )
 
@@ -159,10 +162,10 @@ async def _filled(
     schema = Terms.model_validate(state["terms"]).answer
     if schema is None or not sinks(records):
         return {}, []
-    made = await fill(run, state["goal"], schema, answer.text, records, budget)
-    fields = [one.model_dump(mode="json") for one in made.fields]
-    update = {"data": made.data, "fields": fields, "warnings": [*state.get("warnings", []), *made.notes]}
-    text = json.dumps(made.data, indent=1, ensure_ascii=False)
+    filled = await fill(run, state["goal"], schema, answer.text, records, budget)
+    fields = [one.model_dump(mode="json") for one in filled.fields]
+    update = {"data": filled.data, "fields": fields, "warnings": [*state.get("warnings", []), *filled.notes]}
+    text = json.dumps(filled.data, indent=1, ensure_ascii=False)
     with suppress(ToolRefused):  # a disk that is full: the state has it
         return update, [await asyncio.to_thread(put_artifact, run.folder, DATA, text.encode(), "")]
     return update, []

@@ -7,6 +7,7 @@ from langgraph.store.base import PutOp
 
 from nodes.policy.episodes import episode_of
 from nodes.policy.phases import ending
+from nodes.policy.quality import unaccepted
 from nodes.policy.schemas import lacking
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.episodes import episode_row
@@ -37,6 +38,7 @@ def make_finish(services: Services) -> Node:
             on_reject=terms.policy.on_reject,
             report=state.get("report"),
             lacking=lacking(state.get("data"), terms.answer, reasons),
+            unaccepted=unaccepted(state, records),
         )
         run = open_context(services, state, runtime, phase)
         await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")

@@ -29,7 +29,7 @@ from nodes.tools.readers.table import READABLE
 from nodes.tools.uploads import kept_uploads
 from state.channels import Terms, is_over
 from state.conversation import Turn
-from state.errors import BadInput, SourcesInvalid, ToolRefused
+from state.errors import BadInput, PolicyInvalid, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
 from state.preferences import checked_preferences
 from state.run import Phase
@@ -89,6 +89,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         policy, kept = stricter(services.policy, state.get("policy"))
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
+    check_reviewer(policy.reviewer, services)
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
@@ -133,6 +134,19 @@ async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
     return missing
 
 
+def check_reviewer(name: str, services: Services) -> None:
+    """Refuse a reviewer that cannot review.
+
+    Raises:
+        PolicyInvalid: there is no such agent, or it has no chat model.
+    """
+    if name and name not in services.team.names:
+        there = ", ".join(services.team.names)
+        raise PolicyInvalid(f"the policy's reviewer {name!r} is not in the team; there are: {there}")
+    if name and services.team.agent(name).run is not None:
+        raise PolicyInvalid(f"the policy's reviewer {name!r} is not led by a chat model; name an agent that is")
+
+
 def _blank() -> Update:
     """What an earlier run on the thread may have left, as it is before anything has happened."""
     return {
@@ -153,6 +167,8 @@ def _blank() -> Update:
         "unread": "",
         "refused": {},
         "unreviewed": "",
+        "failing": {},
+        "gaps": [],
         "doubts": [],
         "notes": [],
         "objections": [],

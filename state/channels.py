@@ -105,6 +105,10 @@ class RunState(Given, Result, total=False):
     """What the reviewing model said to what it did not accept when it was asked last, by task id; it may be nothing."""
     unreviewed: str
     """Why the last review could not be had; empty otherwise."""
+    failing: dict[str, str]
+    """What the last look of review found without a model, by task id."""
+    gaps: list[str]
+    """What the last look of review found that the request asks for and nobody was given."""
     doubts: list[Json]
     """Why what was delivered is not a plain success (`Doubt`), as of the report."""
     warnings: list[str]
