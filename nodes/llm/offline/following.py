@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from nodes.llm.offline.shapes import shape_of
-from nodes.llm.offline.words import joined, keywords, names, without_errand
+from nodes.llm.offline.words import capital, joined, keywords, names, without_errand
 from nodes.llm.sections import Section
 from nodes.policy.orders import ordered
 from nodes.tools.words import stem
@@ -85,7 +85,7 @@ def followed(request: str, earlier: Sequence[Section]) -> str:
 def standing_alone(text: str, questions: Sequence[str]) -> str:
     """The words with what they refer to in place of `it` and `its`, where they name nothing themselves."""
     match, subject = _ONE.search(text), _subject(questions)
-    if not match or not subject or _names(_inside(text)):
+    if not match or not subject or _names(_inside(text[: match.start()])):
         return text
     return f"{text[: match.start()]}{subject}{chr(39) + 's' if match['whose'] else ''}{text[match.end() :]}"
 
@@ -120,15 +120,17 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     if own := _names(what):
         places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last)) if known else []
         return _put(what, last, places[-1]) if places else f"{bare}: {what if known else ' '.join(own)}"
+    aspect = _DETERMINED.sub("", what)
+    if _ONE.match(what) and aspect != what:
+        return f"{capital(aspect)} of {_subject(questions)}"
     *before, head = what.split()
     same_word = next((re.escape(one) for one in re.findall(r"[\w-]+", last) if stem(one) == stem(head)), "")
     if same_word and (place := re.search(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same_word}\b", last)):
         return _put(what, last, place)
-    aspect = _DETERMINED.sub("", what)
     object_ = _LAST_OBJECT.search(last)
     if aspect == what and object_ and not known:
         return f"{last[: object_.start('what')]}{what}{last[object_.end('what') :]}"
-    return f"{aspect[:1].upper()}{aspect[1:]} of {_subject(questions)}"
+    return f"{capital(aspect)} of {_subject(questions)}"
 
 
 def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
@@ -143,8 +145,8 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
     own, refers = _names(_inside(text)), _ONE.search(text)
     if not own and not refers and is_short and _SUPERLATIVE.search(text) and " of " not in text:
         return f"{text.rstrip(' ?.!')} of {several}?"
-    if refers and not own:
-        return standing_alone(text, questions)
+    if (whole := standing_alone(text, questions)) != text:
+        return whole
     is_open = is_joined or len(keywords(text)) < 2 or bool(_ELSEWHERE.search(text))
     if own or not is_open or not is_short or keywords(text).keys() >= keywords(subject).keys():
         return text

@@ -36,12 +36,12 @@ SHAPES: dict[ShapeName, str] = {
 }
 """Words that ask for a shape."""
 _AROUND = """
-    dr answers reports text reply put show write form format version bit little instead turn last previous everything
+    dr answers reports text reply put show write form format version bit little instead turn last previous everything now
     want rather even two three four five 1 2 3 4 5 can could rest
     als eine einer einem ein der die das den dem es bitte mach mache gib mir zeig zeige stelle stell dar fass fasse
     deine antwort ergebnis bericht und nur noch etwas viel zwei drei vier fünf mal kannst du
     en un une sous forme de le la les ça cela moi il te vous plaît plait plus fais mets donne réponse rapport et deux
-    trois como el lo eso esto por favor más mas haz hazlo ponlo dame respuesta informe y dos tres
+    trois una como el lo eso esto por favor más mas haz hazlo ponlo dame respuesta informe y dos tres
     di per favore più fai fammi metti mettilo risposta e due tre uma um mais faz faça põe resposta
     een het dat dit kan je maak alsjeblieft graag antwoord som в виде покажи сделай это пожалуйста по и ответ одним
     двумя предложением w formie من فضلك في شكل

@@ -212,3 +212,19 @@ def test_an_aspect_is_left_out_and_another_one_added() -> None:
 
 def test_an_objection_that_rules_cannot_read_changes_nothing() -> None:
     assert replanned(ASKED, "The plan was rejected: I don't like it") == planned(ASKED)
+
+
+@pytest.mark.parametrize(
+    ("follow_up", "description"),
+    [
+        ("And its licence?", "Licence of Eino"),
+        ("does it run on Windows?", "Does Eino run on Windows?"),
+        ("et pour Dapr ?", "Who makes Dapr?"),
+        ("en una tabla por favor", "The answer before, as a table"),
+    ],
+)
+def test_a_follow_up_is_planned_in_words_that_stand_alone(follow_up: str, description: str) -> None:
+    sections = [Section("earlier", "CloudWeGo.", {"request": "Who makes Eino?"}), Section("request", follow_up)]
+    draft = OfflineModel().with_structured_output(PlanDraft).invoke([HumanMessage(render(sections))])
+    assert isinstance(draft, PlanDraft)
+    assert [task.description for task in draft.tasks] == [description]
