@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from state.errors import BadInput
 
 MOST_PRIORITY = 1000
@@ -94,14 +94,12 @@ def shared_sources(sources: Sequence[str | Path], root: Path | None) -> list[str
     Raises:
         BadInput: a path that is not below the folder which all workers share.
     """
-    found = []
-    for source in sources:
-        if is_address(str(source)):
-            found.append(str(source))
-            continue
+
+    def placed(source: str) -> str:
         path = Path(source).resolve()
         if root is None or not path.is_relative_to(root.resolve()):
             where = f"below {root}" if root else "into a folder that all of them share, and name that as BATON_FILES"
             raise BadInput(f"{source}: a worker may run on another machine; put the sources of a queued run {where}")
-        found.append(str(path))
-    return found
+        return str(path)
+
+    return GivenSources.of(sources).placed(placed)

@@ -27,7 +27,7 @@ from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import list_run, places_of_steps
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, send, waiting
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
 from state.approval import Decision
 from state.channels import RunState, Terms, is_over
@@ -244,8 +244,7 @@ class Runs(Reading):
             is_free = (await self.position(thread_id)).has_ended
         if not is_free:
             raise _in_flight(thread_id)
-        given_paths = map(str, cast(list[JsonValue], given.get("sources") or []))
-        if paths := [path for path in given_paths if not is_address(path)]:
+        if paths := GivenSources.of(cast(list[JsonValue], given.get("sources") or [])).paths:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
         # Before the first checkpoint: no list of runs misses it.
         await list_run(self.database.store, thread_id, str(given["query"]), self.services.clock.now())

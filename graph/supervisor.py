@@ -31,7 +31,7 @@ from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from state.agent import Member, Team
 from state.approval import Entry
 from state.errors import BadInput, PlanInvalid, ThreadDamaged
@@ -339,8 +339,8 @@ class Supervisor:
         answer: object,
         to: str,
     ) -> AsyncGenerator[Json | Run, None]:
-        paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
-        return self._runs.drive(checked_thread(thread_id), self._given(query, paths, plan, policy, answer, to))
+        named = GivenSources.of(sources).placed(lambda path: str(Path(path).absolute()))
+        return self._runs.drive(checked_thread(thread_id), self._given(query, named, plan, policy, answer, to))
 
     def _given(
         self,
