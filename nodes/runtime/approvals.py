@@ -254,6 +254,8 @@ def questions_for(run: RunContext) -> Approvals:
 
 TRIES = 3
 """How often a message is tried to be delivered."""
+TELLING_S = 60.0
+"""Seconds that one try may take."""
 
 LOG = logging.getLogger("baton.approvals")
 
@@ -267,8 +269,9 @@ async def tell(notifier: Notifier, clock: Clock, title: str, body: str, *, escal
 async def _patiently(send: Callable[[], Awaitable[bool]], clock: Clock, title: str) -> bool:
     for number in range(1, TRIES + 1):
         try:
-            if await send():
-                return True
+            async with asyncio.timeout(TELLING_S):
+                if await send():
+                    return True
             why = "somebody could not be reached"
         except Exception as error:  # noqa: BLE001 - the notifier's boundary: no message is worth a run
             why = f"{type(error).__name__}: {error}"

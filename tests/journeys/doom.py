@@ -94,9 +94,9 @@ async def begun_or_resumed(sup: Supervisor, story: Story, on_event: Callable[[Js
     return await sup.start("Q", thread_id=THREAD, plan=story.plan, on_event=on_event)
 
 
-def opened(story: Story, folder: Path) -> Any:
-    """The supervisor of a story."""
-    return open_supervisor(folder / "runs.db", story.team, story.policy, story.model)
+def opened(story: Story, folder: Path, **how: Any) -> Any:
+    """The supervisor of a story; `how`: its clock, its notifier."""
+    return open_supervisor(folder / "runs.db", story.team, story.policy, story.model, **how)
 
 
 def _make(folder: Path) -> None:
