@@ -34,7 +34,7 @@ async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update: 
     """Open the conversation."""
     context = runtime.context
     task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context)})
-    return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief.task)), task]}
+    return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief)), task]}
 
 
 READ = "mail"
