@@ -182,7 +182,12 @@ class Approvals:
         self._announced.add(key)
         task = asyncio.create_task(self._tell(approval, key, opening))
         self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        task.add_done_callback(self._told)
+
+    def _told(self, task: asyncio.Task[None]) -> None:
+        self._telling.discard(task)
+        if not task.cancelled():
+            task.exception()  # read, also where nobody waits: the next process tells whoever was not reached
 
     async def _tell(self, approval: Approval, key: str, opening: str) -> None:
         place = space("told", self._run.thread_id)
