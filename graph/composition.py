@@ -8,7 +8,7 @@ import yaml
 from langchain_core.language_models import BaseChatModel
 
 from graph.notifier import AppriseNotifier
-from graph.settings import Settings, beside
+from graph.settings import Settings, artifacts_of
 from graph.team_file import open_team
 from graph.witness import seals_of
 from nodes.llm.choose import Models, make_models
@@ -48,7 +48,7 @@ def compose(
         clock=clock or SystemClock(),
         servers=PROCESS if clock is None else Servers(),
         notifier=notifier or _notifier(settings),
-        artifacts=artifacts or beside(settings.db, settings.artifacts),
+        artifacts=artifacts or artifacts_of(settings, settings.db),
         seals=seals_of(settings),
         fetches_inside=settings.fetch_inside,
         search=_search(settings),

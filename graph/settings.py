@@ -23,6 +23,8 @@ class Settings(BaseSettings):
     """What holds everything: an SQLite file, or `postgresql://USER@HOST/NAME`."""
     artifacts: Path = Path("artifacts")
     """Folder for what agents write and for reports, next to the database; each thread has its own below it."""
+    files: Path | None = None
+    """A folder that all workers see at the same path: sources of queued runs are below it, and artifacts go there."""
     team: Path | None = None
     """A team file; the built-in team without."""
     model: str | None = None
@@ -90,6 +92,11 @@ def read_settings() -> Settings:
     except ValidationError as error:
         wrong = "; ".join(f"{_variable(e['loc'])}: {e['msg']}" for e in error.errors())
         raise SettingsInvalid(f"the environment cannot be understood: {wrong}") from error
+
+
+def artifacts_of(settings: Settings, db: Address) -> Path:
+    """Where agents write and reports go: in the folder that workers share where there is one."""
+    return settings.files.absolute() / settings.artifacts if settings.files else beside(db, settings.artifacts)
 
 
 def beside(db: Address, folder: Path) -> Path:

@@ -24,7 +24,7 @@ from nodes.runtime.services import Services
 from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from nodes.tools.readers.table import READABLE
 from nodes.tools.uploads import kept_uploads
 from state.channels import Terms, is_over
@@ -93,7 +93,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
-    if not (given or uploads or any(map(is_address, state.get("sources") or []))):
+    if not (given or uploads or GivenSources.of(state.get("sources") or []).pages):
         given = list(services.sources)
     terms = Terms(
         policy=policy,
@@ -124,7 +124,7 @@ async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
         SourcesInvalid: of one there is nothing.
     """
     missing: list[str] = []
-    for url in filter(is_address, sources):
+    for url in GivenSources.of(sources).pages:
         if await run.outside.has_kept(run.folder, url):
             continue
         try:
@@ -214,7 +214,7 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
     A source that a run of the thread has had already, and that is not there any more, does not keep the next from
     starting; one that was given just now does.
     """
-    given = [path for path in state.get("sources") or [] if not is_address(path)]
+    given = GivenSources.of(state.get("sources") or []).paths
     before = Terms.model_validate(state.get("terms") or {}).sources
     gone = [path for path in given if path in before and not Path(path).exists()]
     return [path for path in given if path not in gone], gone

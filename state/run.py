@@ -10,8 +10,10 @@ from state.approval import Approval
 from state.episode import Advice
 from state.record import Artifact, Doubt, Score, Usage
 
-RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"]
-WaitsFor = Literal["", "answers", "release", "resume", "process", "model", "team"]
+RunStatus = Literal[
+    "queued", "running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"
+]
+WaitsFor = Literal["", "worker", "answers", "release", "resume", "process", "model", "team"]
 Verb = Literal["answer", "resume", "hand-back", "pause", "takeover", "cancel"]
 
 
@@ -94,10 +96,10 @@ class Run(BaseModel):
     thread_id: str
     status: RunStatus
     waits_for: WaitsFor = ""
-    """What has to happen before it moves again: `answers` to its open questions, `release` by whoever paused it or
-    holds it, or to be taken up (`resume`): `resume` since what it waited for is there, `process` since the process that
-    ran it is gone, `model` since a model failed. `team`: the same, by a team that has `missing_agents`. Empty: nothing,
-    it runs or has ended."""
+    """What has to happen before it moves again: a `worker` has to begin it, or its open questions want `answers`, or it
+    wants `release` by whoever paused it or holds it, or to be taken up: `resume` since what it waited for is there,
+    `process` since the process that ran it is gone, `model` since a model failed. `team`: the same, by a team that has
+    `missing_agents`. Empty: nothing, it runs or has ended."""
     phase: str
     query: str
     report: str | None = None
@@ -159,7 +161,7 @@ class Run(BaseModel):
             "hand-back": is_held_by_human and self.status == "handed_over",
             "pause": self.status == "running",
             "takeover": self.status == "running" or (self.waits_for == "answers" and has_team),
-            "cancel": self.status == "running" or (self.waits_for in ("answers", "release") and has_team),
+            "cancel": self.status in ("queued", "running") or (self.waits_for in ("answers", "release") and has_team),
         }
         return [verb for verb, does in works.items() if does]
 

@@ -36,6 +36,7 @@ COMMANDS = {
     "answer": "graph.cli.steer",
     "trust": "graph.cli.team",
     "watch": "graph.cli.watch",
+    "worker": "graph.cli.worker",
     "pause": "graph.cli.steer",
     "takeover": "graph.cli.steer",
     "hand-back": "graph.cli.steer",
@@ -50,6 +51,7 @@ COMMANDS = {
     "graph": "graph.cli.drawing",
     "prune": "graph.cli.prune",
     "doctor": "graph.cli.doctor",
+    "migrate": "graph.cli.migrate",
 }
 """Every command, in the order of the overview, with the file that has its function."""
 

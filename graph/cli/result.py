@@ -29,6 +29,7 @@ OF_RUN: dict[RunStatus, int] = {
     "complete": COMPLETE,
     "partial": PARTIAL,
     "failed": FAILED,
+    "queued": COMPLETE,
     "waiting": WAITING,
     "paused": WAITING,
     "running": COMPLETE,
