@@ -30,7 +30,7 @@ from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.channels import RunState, Terms, is_over
+from state.channels import RunState, Terms, is_over, phase_of
 from state.errors import AgentsMissing, BadInput, ModelFailed, ThreadBusy, ThreadUnknown
 from state.run import Phase, Run
 from state.signal import Signal
@@ -51,7 +51,7 @@ class Runs(Reading):
     """What the facade's verbs are made of."""
 
     def __init__(self, services: Services, database: Database, leases: Leases, *, is_worker: bool = False) -> None:
-        super().__init__(database, leases, services.clock, [agent.name for agent in services.team], services.seals)
+        super().__init__(database, leases, services.clock, services.names(), services.seals)
         self.services = services
         self._is_worker = is_worker
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
@@ -98,7 +98,8 @@ class Runs(Reading):
             if given is None:
                 await self.enter_again(thread_id)
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
-            stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
+            named: RunnableConfig = {**config(thread_id), "run_name": f"baton {thread_id}"}  # what traces call it
+            stream = self.graph.astream(cast(Any, given), named, stream_mode="custom", durability="sync")
             try:
                 async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
                     async for event in events:
@@ -220,7 +221,7 @@ class Runs(Reading):
             thread_id=thread_id,
             scope="",
             policy=Terms.model_validate(state.get("terms") or {}).policy,
-            phase=Phase(state["phase"]),
+            phase=phase_of(state) or Phase.decomposing,
             paths=[],
             journal=Journal(self.database.store, thread_id, self.services.clock),
         )

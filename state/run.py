@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
 from state.answer import DataField
 from state.approval import Approval
+from state.drawn import Box, Drawn, Sight, spent_time
 from state.episode import Advice
 from state.record import Artifact, Doubt, Score, Usage
 
@@ -88,7 +89,7 @@ class Mode(BaseModel):
     """How often review may send work back in this mode."""
 
 
-class Run(BaseModel):
+class Run(Drawn, BaseModel):
     """A run as it is now. What a later version says of a run besides is left out when it is read."""
 
     model_config = ConfigDict(extra="ignore")
@@ -138,6 +139,31 @@ class Run(BaseModel):
     started_at: float | None = None
     finished_at: float | None = None
 
+    def _sight(self) -> Sight:
+        done = sum(task.status == "done" for task in self.tasks)
+        took = spent_time(self.started_at, self.finished_at)
+        stands = [f"{done} of {len(self.tasks)} tasks done", took, self.error or ""]
+        facts = [self.query, " · ".join(filter(None, stands))]
+        facts += [f"asks: {one.agent} wants to {one.action} ({one.risk} risk), {one.id}" for one in self.approvals]
+        return Sight(
+            title=self.thread_id,
+            status=self.status,
+            facts=facts,
+            boxes=[Box(task.id, task.status, task.agent or "", task.depends_on) for task in self.tasks],
+            columns=["task", "status", "agent", "time", "what"],
+            rows=[
+                [
+                    one.id,
+                    one.status,
+                    one.agent or "",
+                    spent_time(one.started_at, one.finished_at),
+                    one.error or one.description,
+                ]
+                for one in self.tasks
+            ],
+            text=self.report or "",
+        )
+
     @property
     def has_ended(self) -> bool:
         """Whether nothing can follow."""
@@ -181,5 +207,7 @@ class Phase(StrEnum):
     handed_over = "handed_over"
 
 
+WAITING = "waiting"
+"""What the channel `phase` says while a human is asked; the phase that goes on then is kept beside it (`then`)."""
 ENDS = frozenset({Phase.complete, Phase.partial, Phase.failed, Phase.cancelled})
 """A run in one of these is over; input on its thread starts a new run."""

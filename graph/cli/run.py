@@ -1,6 +1,7 @@
 """`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,9 +14,12 @@ from graph.cli.options import COMPLETE, AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan, read_schema
 from graph.cli.screen import command, one_line, print_err, put_json, run_as_json
 from graph.cli.session import DOOR, Session, Verb, going_on, who
+from graph.policy_text import read_policy, set_fields
 from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread, open_supervisor
+from nodes.intake import checked_goal
+from nodes.llm.offline.requests import expression_in
 from state.errors import BadInput, ThreadUnknown
 from state.policy import Oversight
 from state.run import Run
@@ -48,6 +52,13 @@ def run(  # the options are the contract
     budget_tokens: Annotated[
         int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens the run may use")
     ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Policy fields, YAML or JSON; see `baton policy`")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="One policy field, or a part of it; repeatable"),
+    ] = None,
     queue: Annotated[
         bool, typer.Option("--queue", help="Leave it to a worker (`baton worker`); needs PostgreSQL")
     ] = False,
@@ -70,6 +81,7 @@ def run(  # the options are the contract
       baton run "What do the plans cost?" --sources docs --schema plans.json --json
       baton run "Shorter, as a table" --thread launch
       baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
+      baton run "Draft the launch" --policy policy.yaml --set approval_timeout_s=2h
       baton run "Compare the offers" --queue --priority 5 --at "2027-01-31 06:00:00"
     """
     if not queue and (priority or at):
@@ -80,8 +92,12 @@ def run(  # the options are the contract
     before = _before(db, thread)
     launch = Launch(team=_absolute(team) or before.team, model=model or before.model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
-    policy: Json = {key: value for key, value in changes.items() if value is not None}
-    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
+    fields: Json = {
+        **(read_policy(policy) if policy else {}),
+        **set_fields(setting or []),
+        **{key: value for key, value in changes.items() if value is not None},
+    }
+    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=fields)
     asked = {"plan": given, "answer": answer, "to": to}
     if queue:
         when = {"priority": priority, "at": at.timestamp() if at else None}
@@ -103,8 +119,28 @@ async def _enqueue(query: str, sources: list[str], session: Session, asked: dict
     return COMPLETE
 
 
+async def _check_something_can_answer(sup: Supervisor, query: str, thread_id: str) -> None:
+    """Refuse a first try with nothing to answer from; the offline model alone can calculate, and nothing else.
+
+    Raises:
+        BadInput: says what to give.
+    """
+    settings = read_settings()
+    if settings.model or settings.team or expression_in(query) or not sup.services.models.is_offline:
+        return
+    with suppress(ThreadUnknown):
+        await sup.view(thread_id)
+        return
+    raise BadInput(
+        "there is nothing to answer from: no language model (OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own)"
+        " and no sources (--sources DIR); `baton init` makes a project to begin with"
+    )
+
+
 def _starting(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
+        if not (sources or asked.get("plan") or asked.get("to") or session.launch.team or session.launch.model):
+            await _check_something_can_answer(sup, checked_goal(query), session.thread_id)
         if await _is_free(sup, session.thread_id) and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
         thread_id = session.thread_id

@@ -6,8 +6,9 @@ server that does not know `stream_options`, or does not stream at all, is asked 
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -25,6 +26,19 @@ Way = Literal["counted", "streamed", "whole"]
 WAYS: tuple[Way, ...] = ("counted", "streamed", "whole")
 _accepted: dict[str, Way] = {}
 """What servers have accepted that refused a better way, by address."""
+
+
+_hears: ContextVar[Callable[[str], None] | None] = ContextVar("hears", default=None)
+
+
+@contextmanager
+def told_to(hear: Callable[[str], None]) -> Iterator[None]:
+    """Within this, each piece of a reply's text is told as it arrives."""
+    token = _hears.set(hear)
+    try:
+        yield
+    finally:
+        _hears.reset(token)
 
 
 class TookTooLong(TimeoutError):
@@ -124,11 +138,14 @@ def _next_way(way: Way, error: Exception) -> Way | None:
 async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], config: RunnableConfig) -> object:
     chunks: list[Any] = []
     stream: Any = bound.astream(messages, config)
+    hear = _hears.get()
     try:
         async with aclosing(stream):
             async for chunk in stream:
                 chunks.append(chunk)
                 current_bounds().arrived += 1  # servers send a token a chunk, or few
+                if hear and (text := str(getattr(chunk, "text", ""))):
+                    hear(text)
     except TimeoutError:
         raise
     except Exception as error:
