@@ -13,6 +13,7 @@ from typing import cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
+from graph.pictures import pictures_of
 from nodes.policy.approvals import most_urgent_first, open_questions, plan_in_question
 from nodes.policy.growth import followed
 from nodes.policy.phases import needed
@@ -124,7 +125,7 @@ def view_of(
     made = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
     error = state.get("error") if position.has_ended else next(iter(position.failures), None)
     asked = [] if position.has_ended else questions_of(position, rows.board, is_at_work=status == "running")
-    return Run(
+    run = Run(
         thread_id=thread_id,
         status=status,
         waits_for="team" if missing and waits_for in ("resume", "process", "model") else waits_for,
@@ -151,6 +152,7 @@ def view_of(
         started_at=state.get("started_at"),
         finished_at=state.get("finished_at"),
     )
+    return run.drawn_with(pictures_of)
 
 
 def report_so_far(state: RunState, records: Sequence[TaskRecord], error: str) -> str | None:

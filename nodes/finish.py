@@ -67,6 +67,8 @@ def make_finish(services: Services) -> Node:
             "error": error,
             "usage": used.model_dump(mode="json"),
             "artifacts": [*(artifact.model_dump(mode="json") for artifact in artifacts), *state.get("artifacts", [])],
+            "plan": None,  # whatever came while it ran is none of the next run's
+            "schema": None,
             "messages": [said(state, "report", state.get("report") or error or "")],
             "finished_at": now,
         }

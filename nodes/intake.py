@@ -105,7 +105,7 @@ def _turned_away(state: SupervisorState, why: str) -> Update:
     said = [HumanMessage(query)] if query else []
     told = AIMessage(f"This could not be started: {why}", id=f"{NAME}-refused-{len(messages)}", name=NAME)
     before = Terms.model_validate(state.get("terms") or {}).sources
-    left: Update = {"query": "", "plan": None, "policy": None, "sources": before}
+    left: Update = {"query": "", "plan": None, "policy": None, "schema": None, "sources": before}
     return {**left, "turned_away": why, "messages": [*said, told]}
 
 
@@ -271,12 +271,14 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
     """Take up what was said, if anything was: the answer to the one open question, or a note.
 
     A note is for agents that start from now on. What is said last is new as long as nothing was said to it: a run may
-    come by here again.
+    come by here again. A schema comes too late for this run, a plan where there is one, and neither is the next run's.
     """
     messages = state.get("messages") or []
     text = (state.get("query") or last_human(messages[-1:])).strip()
+    late = [name for name in ("plan", "schema") if state.get(name) and (name == "schema" or state.get("draft"))]
+    left: Update = {"query": "", **dict.fromkeys(late)}
     if not text or (not state.get("query") and text == state.get("goal")):
-        return {"query": ""}
+        return left
     questions = open_questions(state)
     if len(questions) == 1 and (answer := typed_answer(text)):
         execution = await resumed_execution(open_context(services, state, runtime, Phase(state["phase"])), state)
@@ -285,11 +287,13 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
         reply = f"Taken as the answer to “{title_of(questions[0])}” {decided(made)}."
         return {
             **await catch_up(execution, state),
-            "query": "",
+            **left,
             "unread": "",
             "messages": [AIMessage(reply, name=NAME)],
         }
     notes = state.get("notes", [])
     added = [*notes, text] if text not in (state.get("goal"), *notes) else notes
     reply = "Work on this thread is still in flight; this was passed on as a note. Nothing was restarted."
-    return {"query": "", "notes": added, "messages": [AIMessage(reply, name=NAME)]}
+    if late:
+        reply += f" What came with it was left out, give it with the next request: {' and '.join(late)}."
+    return {**left, "notes": added, "messages": [AIMessage(reply, name=NAME)]}

@@ -4,8 +4,9 @@ A noun says what there is to see (`Sight`); how that is drawn is here, once. All
 models, documents and strangers. No script, no font, no address: what is drawn is in the notebook itself.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 COLORS = {
@@ -27,6 +28,8 @@ MOST_BOXES = 60
 """Boxes that are drawn; a longer plan has its table."""
 LABEL = 24
 """Characters on a line of a box."""
+SHOWN = re.compile(r"^!\[([^\]\n]*)\]\(([^()\s]+)\)$", re.MULTILINE)
+"""A picture in a text, on a line of its own."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class Sight:
     rows: Sequence[Sequence[str]] = ()
     text: str = ""
     """What it says at length, Markdown as it was written."""
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """What that shows, by the names that it has for them, as `data:` addresses."""
 
 
 class Drawn:
@@ -80,8 +85,7 @@ def as_html(sight: Sight) -> str:
         head = "".join(f'<th style="text-align:left">{escape(column)}</th>' for column in sight.columns)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in sight.rows)
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    if sight.text:
-        parts.append(f'<pre style="white-space:pre-wrap">{escape(sight.text)}</pre>')
+    parts += _text(sight.text, sight.pictures)
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -150,6 +154,26 @@ def _box(box: Box, x: int, y: int) -> str:
         f'<text x="{x + 10}" y="{y + 35}" font-size="11" fill="{color}">'
         f"{escape(_short(' '.join(filter(None, [box.status, box.below]))))}</text></g>"
     )
+
+
+def _text(text: str, pictures: Mapping[str, str]) -> Iterator[str]:
+    """Text as it was written, with its pictures where they stand, each with its words below it."""
+    at = 0
+    for found in SHOWN.finditer(text):
+        words, name = found.groups()
+        if name in pictures:
+            yield _written(text[at : found.start()])
+            yield (
+                f'<figure style="margin:1em 0"><img src="{escape(pictures[name])}" alt="{escape(words)}" '
+                f'style="max-width:100%;background:#fff"/><figcaption style="color:{GREY}">{escape(words)}'
+                "</figcaption></figure>"
+            )
+            at = found.end()
+    yield _written(text[at:])
+
+
+def _written(text: str) -> str:
+    return f'<pre style="white-space:pre-wrap">{escape(text.strip())}</pre>' if text.strip() else ""
 
 
 def _cell(text: str) -> str:

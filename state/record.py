@@ -1,5 +1,6 @@
 """A task with its route and what came of it: outcome, failure, artifacts, usage. So `tasks` stand in a run's state."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -38,6 +39,17 @@ class Route(BaseModel):
     reason: str
     scores: list[Score]
     """All candidates, best first."""
+
+
+PICTURES: Mapping[str, str] = {
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+"""Files that a report shows, by suffix, with their types."""
 
 
 class Artifact(BaseModel):

@@ -1,9 +1,10 @@
 """A run as it is shown to people and programs; its phase, and how much machinery it uses (chapter 15.1, 15.8)."""
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
+from pydantic import BaseModel, ConfigDict, JsonValue, PrivateAttr, computed_field
 
 from state.answer import DataField
 from state.approval import Approval
@@ -139,6 +140,13 @@ class Run(Drawn, BaseModel):
     started_at: float | None = None
     finished_at: float | None = None
 
+    _pictures: Callable[["Run"], Mapping[str, str]] | None = PrivateAttr(default=None)
+
+    def drawn_with(self, pictures: Callable[["Run"], Mapping[str, str]]) -> Self:
+        """Itself; where it is drawn, `pictures` gives those of its report, by their names, as `data:` addresses."""
+        self._pictures = pictures
+        return self
+
     def _sight(self) -> Sight:
         done = sum(task.status == "done" for task in self.tasks)
         took = spent_time(self.started_at, self.finished_at)
@@ -162,6 +170,7 @@ class Run(Drawn, BaseModel):
                 for one in self.tasks
             ],
             text=self.report or "",
+            pictures=self._pictures(self) if self._pictures else {},
         )
 
     @property

@@ -1,19 +1,15 @@
 """What the page, the export and programs get to see of runs, as JSON."""
 
 import asyncio
-from base64 import b64encode
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import quote
 
+from graph.pictures import pictures_of
 from graph.reading import Reading
 from nodes.policy.mail import Mailbox
 from nodes.policy.takeover import is_left_behind
 from nodes.policy.timeline import fold
 from nodes.runtime.ledger import SideEffectLedger
 from nodes.runtime.rows import read_all, space
-from nodes.tools.files import digest
-from nodes.tools.pictures import PICTURES
 from state.channels import Terms
 from state.event import Event
 from state.run import Run
@@ -21,8 +17,6 @@ from state.text import Json
 
 LIMITS = {"oversight", "token_budget", "cost_budget", "max_seconds", "max_parallel"}
 """What of a run's policy its counters are shown against."""
-PICTURE_BYTES = 5 * 1024 * 1024
-"""Of all pictures of a run that are sent along."""
 SHORT = 400
 """Characters of a request in a list."""
 
@@ -61,7 +55,7 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
     effects = await SideEffectLedger(reading.database.store, run.thread_id, reading.clock).newest_first()
     return {
         "v": 1,
-        "pictures": await asyncio.to_thread(pictures_of, run),
+        "pictures": {**await asyncio.to_thread(pictures_of, run)},
         "now": reading.clock.now(),
         "run": run.model_dump(mode="json"),
         "policy": terms.policy.model_dump(mode="json", include=LIMITS),
@@ -83,25 +77,6 @@ async def _mail(reading: Reading, thread_id: str) -> list[Json]:
         for number, mail in enumerate(box.messages, first):
             found.append({**mail.model_dump(mode="json"), "agent": row.key, "read": number < box.read})
     return sorted(found, key=lambda one: float(str(one["at"])))
-
-
-def pictures_of(run: Run) -> Json:
-    """The pictures that a report shows, by their names, as `data:` addresses; none that has changed since. Blocking."""
-    found: Json = {}
-    left = PICTURE_BYTES
-    for one in run.artifacts:
-        kind = PICTURES.get(Path(one.name).suffix.lower())
-        name = quote(one.name)
-        if kind is None or one.bytes > left or f"]({name})" not in (run.report or ""):
-            continue
-        try:
-            data = Path(one.path).read_bytes()
-        except OSError:
-            continue
-        if digest(data) == one.sha256:
-            found[name] = f"data:{kind};base64,{b64encode(data).decode()}"
-            left -= one.bytes
-    return found
 
 
 def timeline_of(run: Run, events: Sequence[Event]) -> Json:

@@ -1,7 +1,7 @@
 """Pictures for a report: what its figures were computed from, drawn where that helps (the extra `charts`)."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -16,21 +16,12 @@ from nodes.tools.files import put_artifact
 from nodes.tools.tables import Tables
 from state.citation import Claim
 from state.errors import ToolRefused
-from state.record import Artifact
+from state.record import PICTURES, Artifact
 
 FOLDER = "charts"
 """Below the run's folder; each chart is there as a picture, with the figures behind it beside it."""
 CHARTS = 3
 """In one report, at most."""
-PICTURES: Mapping[str, str] = {
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-}
-"""Files that a report shows, by suffix, with their types."""
 ALTERNATIVE = 300
 """Characters of what stands for a picture, at most."""
 

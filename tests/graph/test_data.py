@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 from pydantic import BaseModel
 
 from graph.app import build_supervisor
@@ -247,3 +248,26 @@ async def test_a_graph_takes_a_schema_and_gives_data(docs: Path) -> None:
     assert again["data"] is None
     properties: Sequence[str] = graph.get_input_jsonschema()["properties"]
     assert "schema" in properties
+
+
+@pytest.mark.parametrize("comes_with", ["a note", "an answer"])
+async def test_a_schema_that_comes_while_a_run_is_in_flight_is_not_for_the_next(comes_with: str, docs: Path) -> None:
+    graph = build_supervisor(policy={"oversight": "in_command"}, model=OfflineModel(), checkpointer=InMemorySaver())
+    thread: Any = {"configurable": {"thread_id": "1"}}
+    late: Any = {"schema": obj(ceo=TEXT), "plan": plan("late")}
+    asked: Any = {"query": "Who is the CEO of Northwind?", "sources": [str(docs)]}
+    out: Any = await graph.ainvoke(asked, thread)
+    if comes_with == "a note":
+        note: Any = {"query": "Mind the gap.", **late}
+        out = await graph.ainvoke(note, thread)
+        said = "What came with it was left out, give it with the next request: plan and schema."
+        assert out["messages"][-1].text.endswith(said)
+    while "__interrupt__" in out:
+        answer: Any = Command(resume="yes", update=late if comes_with == "an answer" else None)
+        out = await graph.ainvoke(answer, thread)
+    follow_up: Any = {"query": "And who founded it?", "policy": {"oversight": "on_the_loop"}}
+    again: Any = await graph.ainvoke(follow_up, thread)
+
+    assert (out["phase"], again["phase"]) == ("complete", "complete")
+    assert (out.get("data"), again.get("data")) == (None, None)
+    assert "late" not in [task["task"]["id"] for task in again["tasks"]]

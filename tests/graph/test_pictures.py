@@ -1,11 +1,14 @@
 """Charts in reports, of figures that were computed from tables."""
 
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
+from defusedxml import ElementTree
 
 from graph import open_supervisor
-from graph.web.views import in_full, pictures_of
+from graph.pictures import pictures_of
+from graph.web.views import in_full
 from nodes.llm.scripted import ScriptedModel
 from nodes.tools.files import digest
 from nodes.tools.sandbox import missing
@@ -33,6 +36,10 @@ async def test_a_ranking_is_drawn_beside_its_words_with_the_figures_behind_it(tm
     assert f'<svg role="img" aria-label="{words}" ' in (charts / "1.svg").read_text(encoding="utf-8")
     assert (charts / "1.csv").read_text().split()[1:] == ["Bolt,50.0", "Cargo,35.0", "Acme,20.0", "Dunn,10.0"]
     assert {artifact.name for artifact in run.artifacts} >= {"charts/1.svg", "charts/1.csv"}
+    [figure] = ElementTree.fromstring(run._repr_html_()).iter("figure")
+    [shown, told] = figure
+    assert (shown.attrib["alt"], told.text) == (words, words)
+    assert b64decode(shown.attrib["src"].partition(",")[2]) == (charts / "1.svg").read_bytes()
 
 
 async def test_a_single_figure_is_not_drawn(tmp_path: Path) -> None:

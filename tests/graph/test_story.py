@@ -177,6 +177,8 @@ async def test_a_server_says_in_the_thread_why_a_request_is_turned_away_and_take
         refused = (await served.graph.aget_state(config())).values["messages"]
         with pytest.raises(ValueError, match="oversight"):  # going on without anything new is turned away alike
             await served.graph.ainvoke(None, config())
+        with pytest.raises(ValueError, match="schema"):
+            await served.graph.ainvoke(cast(Any, {"query": "Q", "schema": {"type": "nothing"}}), config())
         out = await served.graph.ainvoke(cast(Any, {"query": "Q", "plan": plan("a")}), config())
         with pytest.raises(ValueError, match="empty"):
             await served.graph.ainvoke(cast(Any, {"query": " "}), config())

@@ -1,5 +1,6 @@
 """`langgraph dev` from the checkout: the supervisor is served, asks, is answered, and is seen from the command line."""
 
+import ast
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -198,3 +199,23 @@ async def test_follow_ups_are_typed_into_the_same_thread(server: Server, client:
             check(say, heard.state["report"], [task["task"]["description"] for task in heard.state["tasks"]])
 
     await asyncio.gather(*map(talked, TALKS.values()))
+
+
+async def test_an_answer_comes_as_data_over_http_and_mcp_to_who_asks_for_it(
+    server: Server, client: LangGraphClient
+) -> None:
+    lit = {"type": "object", "properties": {"lit_in": {"type": "integer"}}, "required": ["lit_in"]}
+    asked: Any = {"query": QUESTION, "sources": [str(server.folder / "lamps.csv")], "schema": lit}
+    (server.folder / "lamps.csv").write_text("lighthouse,lit in\nCape Morrow,1887\n", encoding="utf-8")
+    call = {"name": "supervisor", "arguments": asked}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    headers = {"Accept": "application/json, text/event-stream"}
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
+        [content] = (await http.post("/mcp", json=body, headers=headers)).json()["result"]["content"]
+    by_mcp = ast.literal_eval(content["text"])  # LangGraph's server writes Python
+    by_http = (await run(client, input=asked)).state
+
+    for answered in (by_mcp, by_http):
+        assert answered["data"] == {"lit_in": 1887}
+        [lit_in] = answered["fields"]
+        assert (lit_in["path"], lit_in["citations"][0]["place"]) == ("/lit_in", "r1")
