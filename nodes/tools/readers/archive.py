@@ -8,31 +8,19 @@ import gzip
 import io
 import lzma
 import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import IO, Any
 
 from nodes.tools.document import Skipped
 from nodes.tools.readers.decoding import Unreadable
-from nodes.tools.readers.zipped import ENCRYPTED, RATIO, SMALL, UNPACKED, check_size, open_zip
+from nodes.tools.readers.zipped import DAMAGED, ENCRYPTED, RATIO, SMALL, UNPACKED, check_size, open_zip
 
 MEMBER = 50 * 1024 * 1024
 """Bytes of one file in an archive."""
 ARCHIVES = frozenset([".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz"])
 STREAMS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-BROKEN = (
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    OSError,
-    ValueError,
-    RuntimeError,
-    NotImplementedError,
-)
+BROKEN = (*DAMAGED, tarfile.TarError)
 
 Member = tuple[str, bytes]
 

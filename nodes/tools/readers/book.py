@@ -11,7 +11,7 @@ from nodes.tools.passages import Heading
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.plain import unit_document
 from nodes.tools.readers.webpage import read_html
-from nodes.tools.readers.zipped import ENCRYPTED, open_zip
+from nodes.tools.readers.zipped import DAMAGED, ENCRYPTED, open_zip
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -40,7 +40,7 @@ def read_book(file: str, data: bytes) -> Document:
                 if hidden & {*chapters, *map(quote, chapters)}:
                     raise Unreadable("it is protected by its publisher; give a copy without that")
             pages = [archive.read(chapter) for chapter in chapters]
-        except (KeyError, StopIteration, ParseError, DefusedXmlException, ValueError, OSError, RuntimeError) as error:
+        except (KeyError, StopIteration, ParseError, DefusedXmlException, *DAMAGED) as error:
             raise Unreadable(f"it is a broken EPUB ({type(error).__name__}); export it again") from error
     texts, titles = list[str](), dict[int, Heading]()
     for page in pages:

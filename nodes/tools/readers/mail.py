@@ -14,6 +14,8 @@ from nodes.tools.readers.webpage import read_html
 HEADERS = ("From", "To", "Cc", "Date", "Subject")
 START = re.compile(rb"^From [^\n]*\n", re.MULTILINE)
 """The line before each message of an mbox; `>From` in a message is one that was escaped."""
+BETWEEN = (b"\n\n", b"\n\r\n")
+"""What stands before that line, but for the first."""
 MESSAGES = 20_000
 
 
@@ -34,7 +36,9 @@ def read_mailbox(file: str, data: bytes) -> Document:
     """
     if not data.startswith(b"From "):
         raise Unreadable("it does not begin as an mbox file does; export it again")
-    starts = [match for match in START.finditer(data) if match.start() == 0 or data[: match.start()].endswith(b"\n\n")]
+    starts = [match for match in START.finditer(data) if data[: match.start()].endswith(BETWEEN) or not match.start()]
+    if not starts:
+        raise Unreadable("there is nothing in it but the first line of an mbox file; export it again")
     if len(starts) > MESSAGES:
         raise Unreadable(f"it has {len(starts)} messages, more than {MESSAGES}; split it")
     ends = [*(match.start() for match in starts[1:]), len(data)]

@@ -35,10 +35,14 @@ def read_scan(file: str, data: bytes) -> Document:
         Unreadable: see `read_picture`.
     """
     _ready()
-    document: Any = import_module("pypdfium2").PdfDocument(data)
-    if len(document) > PAGES:
-        raise Unreadable(f"it is a scanned PDF of {len(document)} pages, more than {PAGES}; split it")
-    return unit_document(file, "pdf", "p", [recognised(page.render(scale=DOTS).to_pil()) for page in document])
+    try:
+        document: Any = import_module("pypdfium2").PdfDocument(data)
+        if len(document) > PAGES:
+            raise Unreadable(f"it is a scanned PDF of {len(document)} pages, more than {PAGES}; split it")
+        pictures = (page.render(scale=DOTS).to_pil() for page in document)
+        return unit_document(file, "pdf", "p", [recognised(picture) for picture in pictures])
+    except (RuntimeError, ValueError) as error:  # PDFium's errors are RuntimeErrors
+        raise Unreadable(f"it is a broken PDF ({type(error).__name__}); export it again") from error
 
 
 def recognised(picture: Any) -> str:

@@ -8,18 +8,21 @@ import datetime as dt
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any
+from zipfile import ZipFile
 
-from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+from python_calamine import CalamineError, CalamineWorkbook
 
 from nodes.tools.document import Document, Grid, Skipped, TableDocument
 from nodes.tools.readers.decoding import Unreadable, storable
 from nodes.tools.readers.delimited import COLUMNS, named_columns
-from nodes.tools.readers.zipped import open_zip
+from nodes.tools.readers.zipped import DAMAGED, OLE, open_zip
 
 SHEETS = 200
 """More are not read."""
 TITLES = 10
 """Rows that may stand above the names of the columns."""
+MANIFEST = "META-INF/manifest.xml"
+"""Where OpenDocument files say what of them is encrypted (OpenDocument 1.3, part 2, chapter 4)."""
 
 
 def read_workbook(file: str, data: bytes) -> Iterator[Document | Skipped]:
@@ -29,13 +32,15 @@ def read_workbook(file: str, data: bytes) -> Iterator[Document | Skipped]:
         Unreadable: damaged, protected by a password, or all of it is empty.
     """
     if data.startswith(b"PK"):
-        open_zip(data, "a workbook").close()
+        with open_zip(data, "a workbook") as archive:
+            if _is_locked(archive):
+                raise Unreadable("it is protected by a password; save it without")
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
         names = book.sheet_names
-    except PasswordError as error:
-        raise Unreadable("it is protected by a password; save it without") from error
     except (CalamineError, ValueError, OSError) as error:
+        if data.startswith(OLE):  # what has a password begins so, and what is old; both may be said to be damaged
+            raise Unreadable("it is protected by a password, or damaged; save it anew without one") from error
         raise Unreadable("it is damaged, or no workbook; export it again") from error
     found = 0
     for name in names[:SHEETS]:
@@ -51,6 +56,13 @@ def read_workbook(file: str, data: bytes) -> Iterator[Document | Skipped]:
         yield Skipped(file, f"of its {len(names)} sheets only the first {SHEETS} are read; split it")
     if not found:
         raise Unreadable("all its sheets are empty; nothing to do")
+
+
+def _is_locked(archive: ZipFile) -> bool:
+    try:
+        return b"encryption-data" in archive.read(MANIFEST)
+    except (KeyError, *DAMAGED):
+        return False
 
 
 def _sheet(file: str, book: CalamineWorkbook, name: str) -> TableDocument | None:

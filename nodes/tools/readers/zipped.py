@@ -1,7 +1,9 @@
 """Zip files, also those that documents are (Word, Excel, EPUB): opened only when what is in them is of a sane size."""
 
 import io
+import lzma
 import zipfile
+import zlib
 
 from nodes.tools.readers.decoding import Unreadable
 
@@ -13,6 +15,18 @@ RATIO = 200
 SMALL = 10 * 1024 * 1024
 """Up to this it may unpack to, whatever its size."""
 ENCRYPTED = 0x1
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,  # encrypted; and NotImplementedError: packed in an unknown way
+)
+"""What is raised where a member is read that is not whole."""
+OLE = b"\xd0\xcf\x11\xe0"
+"""How the files of offices began before they were zip files, and how those with a password still begin."""
 
 
 def open_zip(data: bytes, what: str) -> zipfile.ZipFile:
@@ -21,7 +35,7 @@ def open_zip(data: bytes, what: str) -> zipfile.ZipFile:
     Raises:
         Unreadable: damaged, protected by a password, or too large once it is unpacked.
     """
-    if data.startswith(b"\xd0\xcf\x11\xe0"):
+    if data.startswith(OLE):
         raise Unreadable(f"it is protected by a password, or older than {what} of today; save it anew without one")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))

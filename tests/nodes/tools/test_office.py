@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 import xlsxwriter
@@ -12,6 +13,7 @@ from nodes.tools.readers.workbook import SHEETS
 from nodes.tools.sources import Sources, open_sources
 from state.citation import Citation
 from tests.nodes.tools import office
+from tests.nodes.tools.documents import encrypted_pdf_bytes, pdf_bytes
 
 MAKERS: dict[str, Callable[[], bytes]] = {
     "prices.xlsx": office.workbook,
@@ -101,6 +103,21 @@ BAD = {
     "bare.xlsx": office.zipped({"a.txt": b"a"}),
     "photo.png": b"\x89PNG not one",
 }
+ENCRYPTED = b'<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>'
+LOCKED = {
+    **{f"locked{suffix}": OLE for suffix in (".xlsx", ".xls", ".docx", ".pptx")},
+    "locked.ods": office.zipped({"META-INF/manifest.xml": ENCRYPTED, "content.xml": bytes(range(256))}),
+    "locked.pdf": encrypted_pdf_bytes(),
+}
+
+
+@pytest.mark.parametrize("name", LOCKED)
+def test_what_has_a_password_is_said_to_have_one(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(LOCKED[name])
+    (tmp_path / "good.md").write_text("All is well.")
+    [skipped] = open_sources([str(tmp_path)]).skipped
+
+    assert "password" in skipped.reason
 
 
 def test_what_is_damaged_locked_or_a_bomb_is_left_out_with_one_line_each(tmp_path: Path) -> None:
@@ -113,6 +130,30 @@ def test_what_is_damaged_locked_or_a_bomb_is_left_out_with_one_line_each(tmp_pat
     assert found.files == ["good.md"]
     assert set(BAD) <= set(told)
     assert all(";" in why and "\n" not in why and len(why) < 160 for why in told.values()), told
+
+
+def test_files_in_which_bytes_have_changed_are_read_or_left_out_and_stop_nothing(tmp_path: Path) -> None:
+    whole = {name: make() for name, make in MAKERS.items()}
+    whole |= {"a.pdf": pdf_bytes("one"), "a.zip": office.zipped({"a.md": b"Here."}), "a.mbox": b"From ada\n\nHello."}
+    (tmp_path / "good.md").write_text("All is well.")
+    for name, data in whole.items():
+        for seed in range(12):
+            drawn, changed = Random(seed), bytearray(data)
+            for _ in range(drawn.choice([1, 3, 30])):
+                changed[drawn.randrange(len(data))] = drawn.randrange(256)
+            (tmp_path / f"{seed}-{name}").write_bytes(changed)
+    (tmp_path / "begun.mbox").write_bytes(b"From ada")
+
+    found = open_sources([str(tmp_path)])
+
+    assert "good.md" in found.files
+    assert all(";" in one.reason and "\n" not in one.reason for one in found.skipped)
+
+
+def test_a_mailbox_from_windows_has_its_messages(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (tmp_path / "all.mbox").write_bytes(office.post(tmp_path_factory.mktemp("box")).replace(b"\n", b"\r\n"))
+
+    assert "Friday" in open_sources([str(tmp_path / "all.mbox")]).text_at("all.mbox", "m2")
 
 
 def test_a_book_whose_fonts_alone_are_encrypted_is_read(tmp_path: Path) -> None:
