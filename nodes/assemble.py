@@ -71,10 +71,14 @@ def make_assemble(services: Services) -> Node:
         doubts = [*_doubts(state, records), *answer.doubts]
         pictures, files = await _pictures(run, checked)
         checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures])))
-        report = _report(services, state, checked, records, doubts, undone, budget.used_by)
+        warnings = list(
+            dict.fromkeys([*state.get("warnings", []), *budget.warnings])
+        )  # with what review and editor have used
+        report = _report(services, {**state, "warnings": warnings}, checked, records, doubts, undone, budget.used_by)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         made = [file.model_dump(mode="json") for file in files]
-        return {**changed, "report": report, "doubts": kept, "artifacts": made, "phase": phase}
+        end: Update = {"report": report, "doubts": kept, "artifacts": made, "warnings": warnings, "phase": phase}
+        return {**changed, **end}
 
     return assemble
 

@@ -139,6 +139,22 @@ def guarded(graph: AnyGraph, guard: Guard) -> AnyGraph:
     return graph.copy({"nodes": {name: _guarded_step(node, guard) for name, node in graph.nodes.items()}})
 
 
+def is_model_loop(graph: AnyGraph) -> bool:
+    """Whether a graph runs no code but a model's loop with its tools, as LangChain's and LangGraph's makers build it.
+
+    Tried instead: the names of its nodes, which anybody may give to theirs.
+    """
+    return all(_is_library_code(step.bound) for step in graph.nodes.values())
+
+
+def _is_library_code(bound: Any) -> bool:
+    work = [code for code in (bound.func, bound.afunc) if code] if isinstance(bound, RunnableCallable) else []
+    plain = [code.args[-1] if isinstance(code, partial) and code.args else code for code in work]
+    return bool(plain) and all(
+        str(getattr(code, "__module__", "")).partition(".")[0] in ("langchain", "langgraph") for code in plain
+    )
+
+
 def _guarded_step(step: Any, guard: Guard) -> Any:
     match step.bound:
         case ToolNode() as node:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from nodes.llm.bounds import current_bounds
 from nodes.llm.openai import is_chat_openai
 from nodes.llm.server import address_of
+from nodes.llm.tokens import tokens_in
 from state.text import in_words
 
 Way = Literal["counted", "streamed", "whole"]
@@ -93,7 +94,29 @@ async def _in_way(way: Way, bound: Runnable[Any, Any], messages: list[BaseMessag
                 raise
             raise OddReply(_odd(cause)) from error
     seconds = current_bounds().seconds  # it is silent until it is done
-    return await bound.bind(stream=False, **({"timeout": seconds} if seconds else {})).ainvoke(messages, config)
+    try:
+        return await bound.bind(stream=False, **({"timeout": seconds} if seconds else {})).ainvoke(messages, config)
+    except Exception as error:
+        current_bounds().arrived += (current_bounds().cap or 0) * is_lost(error)
+        raise
+
+
+def arrived(pieces: Sequence[str]) -> int:
+    """About how many tokens the pieces have that came of a reply: servers send a token a piece, or few."""
+    return max(len(pieces), tokens_in("".join(pieces)))
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Whether an answer may have been written that nobody got: the connection ended while it was waited for."""
+    while error is not None:
+        if type(error).__name__ in _LOST:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+_LOST = frozenset({"ReadError", "ReadTimeout", "RemoteProtocolError", "ClientPayloadError", "IncompleteRead"})
+"""What httpx, aiohttp and http.client raise then."""
 
 
 ODD = (ValidationError, TypeError, LookupError, AttributeError)
@@ -127,12 +150,10 @@ async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], conf
     try:
         async with aclosing(stream):
             async for chunk in stream:
-                chunks.append(chunk)
-                current_bounds().arrived += 1  # servers send a token a chunk, or few
-    except TimeoutError:
-        raise
-    except Exception as error:
-        if chunks and "Timeout" not in type(error).__name__:
+                chunks.append(chunk)  # noqa: PERF401 - what came before it breaks off is counted
+    except BaseException as error:
+        current_bounds().arrived += arrived([str(getattr(chunk, "content", "")) for chunk in chunks])
+        if chunks and isinstance(error, Exception) and "Timeout" not in type(error).__name__:
             raise BrokenOff(str(error)) from error
         raise
     whole = chunks[0] if len(chunks) == 1 else chunks[0] + chunks[1:]

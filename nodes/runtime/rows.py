@@ -46,6 +46,7 @@ KINDS: dict[str, Lifetime] = {
     "outcomes": "steps",
     "recruits": "run",
     "retired": "run",
+    "servers": "always",
     "signal_log": "thread",
     "signals": "run",
     "told": "run",

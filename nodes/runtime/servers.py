@@ -5,8 +5,12 @@ After that calls go out one by one at first, and more at a time with every one t
 RFC 5681), so that fifty that have waited do not come back at once.
 """
 
+import math
 from dataclasses import dataclass, field
 from threading import Lock
+
+LOOK_EVERY_S = 1.0
+"""Seconds between two looks at what other processes were told, of each server."""
 
 
 @dataclass
@@ -18,6 +22,8 @@ class Server:
     room: int | None = None
     """Calls that may be under way at a time; None as long as it has refused none."""
     under_way: int = 0
+    looked_at: float = -math.inf
+    """When this process has last read what others were told."""
     told: set[str] = field(default_factory=set)
     """Threads whose people know of this pause."""
 
@@ -36,6 +42,15 @@ class Servers:
             if server.free_at <= now:
                 server.told.clear()
             server.free_at, server.room = max(server.free_at, now + seconds), 1
+
+    def is_to_look(self, address: str, now: float) -> bool:
+        """Whether it is time to read what other processes were told; it counts as done."""
+        with self._lock:
+            server = self._known.setdefault(address, Server())
+            if now - server.looked_at < LOOK_EVERY_S:
+                return False
+            server.looked_at = now
+            return True
 
     def left(self, address: str, now: float) -> float:
         """Seconds until it may be asked."""

@@ -16,7 +16,7 @@ from langgraph.runtime import Runtime
 from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, name_of, usage_of, used_of
-from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, both, is_cut_off, rest_of
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, REST, both, is_cut_off, rest_of
 from nodes.llm.sections import Section, render
 from nodes.llm.server import address_of
 from nodes.llm.tokens import prompt_tokens
@@ -126,10 +126,6 @@ async def _asked(
         return reply, room.used
 
     return await in_turn(run, address_of(context.model), once, spec.limits.timeout_s, invocation.execution.safe_point)
-
-
-REST = "rest"
-"""Key, in a message's `additional_kwargs`, that tells a request to go on with a reply that was cut off."""
 
 
 def _rest_of(messages: Sequence[AnyMessage]) -> str:
