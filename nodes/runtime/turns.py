@@ -30,8 +30,8 @@ class Turn:
     last: float
     """When there is no time left to wait."""
     is_answered: bool = False
-    paused: float = 0.0
-    """Seconds for which the server has asked to be left alone."""
+    pause: tuple[float, float] | None = None
+    """When the server has asked to be left alone, and for how many seconds."""
 
     def answered(self, headers: Mapping[str, str]) -> None:
         """Take note of an answer, which may be the last one for a while."""
@@ -49,7 +49,7 @@ class Turn:
         return True
 
     def _pause(self, seconds: float) -> None:
-        self.paused = seconds
+        self.pause = (self._now, seconds)
         self.run.services.servers.pause(self.address, seconds, self._now)
 
     @property
@@ -85,25 +85,19 @@ async def turn(run: RunContext, address: str, last: float, safe_point: SafePoint
         yield own
     finally:
         servers.leave(address, is_answered=own.is_answered)
-        if own.paused:
-            row: dict[str, object] = {"at": clock.now(), "seconds": own.paused}
-            await run.store.aput(space("servers", address), _PAUSE, row)
+        if own.pause:
+            at, seconds = own.pause
+            await run.store.aput(space("servers", address), _PAUSE, {"at": at, "seconds": seconds})
 
 
 _PAUSE = "pause"
 
 
 async def _recall(run: RunContext, address: str) -> None:
-    """Take note of a pause that another process was told, or this one before it died.
-
-    It is no longer than it was asked for, whatever two machines' clocks say.
-    """
+    """Take note, now and then, of a pause that another process was told, or this one before it died."""
     servers, now = run.services.servers, run.services.clock.now()
     if servers.is_to_look(address, now) and (row := await run.store.aget(space("servers", address), _PAUSE)):
-        asked = row.value["seconds"]
-        left = min(asked, row.value["at"] + asked - now)
-        if left > 0:
-            servers.pause(address, left, now)
+        servers.recall(address, row.value["at"], row.value["seconds"], now)
 
 
 def patience(run: RunContext, seconds: float) -> float:
