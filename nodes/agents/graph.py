@@ -14,6 +14,7 @@ from nodes.agents.callbacks import BudgetCallbacks
 from nodes.agents.internals import guarded, is_model_loop
 from nodes.agents.interrupts import InterruptQuestion, questions_of
 from nodes.agents.invocation import Invocation
+from nodes.agents.mail import new_mail
 from nodes.agents.prompts import agent_input, fit_input, input_schema
 from nodes.agents.results import outcome_of, result_as_json, result_of
 from nodes.agents.tool_calls import without_answer
@@ -45,7 +46,8 @@ async def run_graph(invocation: Invocation) -> Outcome:
         AgentFailed: it ended without a result, or the run's budget had no room for one of its model calls.
     """
     metered, guard = BudgetCallbacks(invocation), ToolGuard(invocation, goes_on=True)
-    graph, callbacks = guarded(invocation.spec.run, guard.around), (*metered.handlers, *guard.handlers)
+    graph = guarded(invocation.spec.run, guard.around, lambda said: new_mail(said, invocation))
+    callbacks = (*metered.handlers, *guard.handlers)
     thread = open_graph_thread(invocation.execution, graph, invocation.thread, callbacks=callbacks)
     given = fit_input(agent_input(invocation), input_schema(invocation.spec.run))
     try:

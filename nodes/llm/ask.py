@@ -301,7 +301,7 @@ def _server(model: BaseChatModel) -> str:
 
 def _said(error: Exception, secrets: Sequence[str]) -> str:
     body = getattr(error, "body", None)
-    told = body.get("message") if isinstance(body, dict) else None
+    told = body.get("message") if isinstance(body, dict) else body
     line = " ".join((told if isinstance(told, str) else str(error)).split())
     for secret in secrets:
         line = line.replace(secret, "***")

@@ -39,6 +39,11 @@ class TookTooLong(TimeoutError):
 class OddReply(Exception):
     """A reply that came, and that the client cannot make a message of; says what is odd."""
 
+    def __init__(self, said: str, *, is_about_usage: bool = False) -> None:
+        super().__init__(said)
+        self.is_about_usage = is_about_usage
+        """Whether nothing is odd but what it is said to have used."""
+
 
 class BrokenOff(Exception):
     """A stream that ended in an error after a part of the reply; `__cause__` is the error."""
@@ -69,7 +74,7 @@ async def _in_some_way(
     if not is_chat_openai(model):
         return await _streamed(bound, messages, config)
     server = address_of(model)
-    way = _accepted.get(server, WAYS[0])
+    way = _accepted.get(server, WAYS[0]) if _may_stream(model) else "whole"
     while True:
         try:
             reply = await _in_way(way, bound, messages, config)
@@ -79,9 +84,15 @@ async def _in_some_way(
                 raise
             way = other
             continue
-        if way != WAYS[0]:
+        if way != WAYS[0] and _may_stream(model):
             _accepted[server] = way
         return reply
+
+
+def _may_stream(model: BaseChatModel) -> bool:
+    """Whether whoever made the model lets it stream; LangChain asks it at once otherwise."""
+    is_told = "streaming" in model.model_fields_set and not getattr(model, "streaming", True)
+    return not (model.disable_streaming or is_told)
 
 
 async def _in_way(way: Way, bound: Runnable[Any, Any], messages: list[BaseMessage], config: RunnableConfig) -> object:
@@ -92,7 +103,7 @@ async def _in_way(way: Way, bound: Runnable[Any, Any], messages: list[BaseMessag
             cause = error.__cause__ if isinstance(error, BrokenOff) else error
             if not isinstance(cause, ODD) or isinstance(cause, UnicodeError) or _EMPTY in str(cause):
                 raise
-            raise OddReply(_odd(cause)) from error
+            raise OddReply(_odd(cause), is_about_usage=_is_about_usage(cause)) from error
     seconds = current_bounds().seconds  # it is silent until it is done
     try:
         return await bound.bind(stream=False, **({"timeout": seconds} if seconds else {})).ainvoke(messages, config)
@@ -132,10 +143,16 @@ def _odd(error: Exception) -> str:
     return "; ".join(f"{place}: {what}" for place, what in found.items())
 
 
+def _is_about_usage(error: BaseException | None) -> bool:
+    return isinstance(error, ValidationError) and all(one["loc"][:1] == ("usage_metadata",) for one in error.errors())
+
+
 def _next_way(way: Way, error: Exception) -> Way | None:
     """The way to try where this one was refused; None where something else went wrong."""
     if way == "whole":
         return None
+    if isinstance(error, OddReply):
+        return "streamed" if error.is_about_usage and way == "counted" else None
     if isinstance(error, ValueError) and _EMPTY in str(error):
         return "whole"
     status, text = getattr(error, "status_code", None), str(error).lower()

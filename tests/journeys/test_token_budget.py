@@ -140,7 +140,8 @@ async def test_what_was_written_of_replies_that_broke_off_is_counted(way: str, i
     with OpenAIStub(break_off) as server:
         model: Any = make_models(api_key=SecretStr("k"), base_url=server.url, model="stub-model").default
         spec = WAYS[way](model.model_copy(update={"streaming": is_streamed}))
-        limits: dict[str, Any] = {"token_budget": BUDGET, "max_iterations": 0, "max_attempts": 1}
+        limits: dict[str, Any] = {"token_budget": BUDGET, "max_iterations": 0, "max_attempts": 1, "max_parallel": 2}
+        limits["failure_threshold"] = {"default": 1.0}
         async with supervisor(spec, model=model, **limits) as sup:
             run = await sup.start("Q", thread_id=THREAD, plan=plan(*(f"t{n}" for n in range(10))))
 
