@@ -35,8 +35,8 @@ def build_supervisor(
 
     `graph.invoke(None, config)` goes on after a kill or Ctrl-C: what was finished is not done again, a task that was in
     flight starts again. The input is `query` or `messages` (the last human one is the request), optionally `sources`
-    (files and folders), `plan` and `policy`; the output has `report`, `messages`, `tasks`, `artifacts`, `phase` and
-    `usage`.
+    (files and folders), `plan`, `policy` and `schema` (a JSON Schema for `data`); the output has `report`, `messages`,
+    `tasks`, `artifacts`, `data`, `fields`, `phase` and `usage`.
     No lease is held: one process at a time is to run a thread. `open_supervisor` sees to that, and to a database.
 
     Args:

@@ -23,6 +23,7 @@ from nodes.intake import checked_goal
 from nodes.policy.plans import for_strangers, parse_plan, plan_for
 from nodes.policy.recruiting import directory
 from nodes.policy.routing import too_many
+from nodes.policy.schemas import schema_of
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.services import Services
@@ -77,19 +78,21 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        answer: object = None,
         to: str = "",
         on_event: OnEvent | None = None,
     ) -> Run:
         """Run a request until it is complete or a human is needed.
 
         On a thread whose run has ended it is a follow-up: the last answers are in view, and where no sources are given
-        those of the thread stay. `to`: the agent that does all of it, by name, instead of a plan.
+        those of the thread stay. `answer`: a JSON Schema, or a Pydantic model or any type that it knows: the answer
+        comes as `run.data` that fits it, too. `to`: the agent that does all of it, by name, instead of a plan.
 
         Raises:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy, to), on_event)
+        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to), on_event)
 
     async def stream(
         self,
@@ -99,10 +102,13 @@ class Supervisor:
         *,
         plan: Plan | Json | None = None,
         policy: Json | None = None,
+        answer: object = None,
         to: str = "",
     ) -> AsyncIterator[Json]:
         """The events of a run, as they happen; takes what `start` takes."""
-        async with aclosing(self._starting(query, sources, thread_id or new_thread(), plan, policy, to)) as items:
+        async with aclosing(
+            self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to)
+        ) as items:
             async for item in items:
                 if not isinstance(item, Run):
                     yield item
@@ -279,6 +285,7 @@ class Supervisor:
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,
+        answer: object,
         to: str,
     ) -> AsyncGenerator[Json | Run, None]:
         goal, team = checked_goal(query), self.services.team
@@ -294,6 +301,7 @@ class Supervisor:
             **({"sources": [*paths]} if paths else {}),
             "plan": made.model_dump(mode="json") if made else None,
             "policy": policy,
+            "schema": None if answer is None else schema_of(answer),
         }
         return self._runs.drive(checked_thread(thread_id), given)
 

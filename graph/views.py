@@ -14,10 +14,12 @@ from typing import cast
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from nodes.policy.approvals import most_urgent_first, open_questions, plan_in_question
+from nodes.policy.growth import followed
 from nodes.policy.phases import needed
 from nodes.policy.report import joined, sinks, write_report
 from nodes.runtime.journal import asked_below, asked_on
 from nodes.runtime.rows import RUN, used_by
+from state.answer import DataField
 from state.approval import Approval
 from state.channels import RunState, Terms
 from state.delegation import Delegation
@@ -130,6 +132,8 @@ def view_of(
         phase=_phase(state, rows.board, is_held=is_held),
         query=state.get("goal") or state.get("query") or "",
         report=state.get("report") or (report_so_far(state, records, error or "") if status == "failed" else None),
+        data=state.get("data"),
+        fields=[DataField.model_validate(one) for one in state.get("fields") or []],
         tasks=[_task(record, rows.board.get(f"task:{record.id}"), is_held=is_held) for record in records],
         delegations=[_delegation(row) for row in rows.delegations if row.worker],
         approvals=[question for question in asked if question.id not in rows.decided],
@@ -137,7 +141,7 @@ def view_of(
         artifacts=[Artifact.model_validate(one) for one in state.get("artifacts") or []] or made,
         usage=Usage.model_validate(state.get("spent") or {}) + rows.ledger.get(RUN, Usage()),
         used_by=used_by(rows.ledger),
-        mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
+        mode=_mode(state, records),
         advice=Advice.model_validate(state["advice"]) if state.get("advice") else None,
         model=Terms.model_validate(state.get("terms") or {}).model,
         iteration=state.get("iteration", 0),
@@ -162,6 +166,14 @@ def report_so_far(state: RunState, records: Sequence[TaskRecord], error: str) ->
         warnings=state.get("warnings", []),
         error=error,
     )
+
+
+def _mode(state: RunState, records: Sequence[TaskRecord]) -> Mode | None:
+    """The mode as it is now: recruits count before a checkpoint has them."""
+    if not state.get("mode"):
+        return None
+    policy = Terms.model_validate(state.get("terms") or {}).policy
+    return followed(Mode.model_validate(state["mode"]), records, policy.max_iterations)
 
 
 def _records(state: RunState, recruits: Sequence[TaskRecord]) -> list[TaskRecord]:

@@ -11,6 +11,7 @@ from nodes.execution.dispatcher import Dispatcher
 from nodes.execution.task import TaskRunner, show_waiting
 from nodes.policy.approvals import NOBODY_ANSWERS, objection_to, open_questions_of, to_replan
 from nodes.policy.gates import is_escalated
+from nodes.policy.growth import followed
 from nodes.policy.phases import is_executed
 from nodes.policy.quality import fingerprint, is_to_review
 from nodes.policy.readiness import goes_on
@@ -102,11 +103,16 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
 def _after_the_last(records: Sequence[TaskRecord], run: RunContext, state: SupervisorState) -> Update:
     """Review; or the end, where nothing is left to review, or review has let these very tasks pass."""
     tasks, iteration = fingerprint(dumped(records)), state.get("iteration", 0)
-    is_last = iteration >= Mode.model_validate(state["mode"]).review_rounds
-    is_plain = iteration == 0 and not any(is_to_review(one, by_model=is_by_model(one, run)) for one in records)
-    if is_last or is_plain or tasks == state.get("accepted", ""):
-        return {"accepted": tasks, "phase": Phase.assembling.value}
-    return {"phase": Phase.reviewing.value}
+    before = Mode.model_validate(state["mode"])
+    mode = followed(before, records, run.policy.max_iterations)
+    update: Update = {"mode": mode.model_dump(mode="json")} if mode != before else {}
+    has_reviewer = bool(run.policy.reviewer)
+    is_plain = iteration == 0 and not any(
+        is_to_review(one, by_model=has_reviewer or is_by_model(one, run)) for one in records
+    )
+    if not mode.review_rounds or is_plain or tasks == state.get("accepted", ""):
+        return {**update, "accepted": tasks, "phase": Phase.assembling.value}
+    return {**update, "phase": Phase.reviewing.value}
 
 
 def _replanned(denied: Sequence[TaskRecord], state: SupervisorState) -> Update:

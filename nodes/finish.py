@@ -7,6 +7,8 @@ from langgraph.store.base import PutOp
 
 from nodes.policy.episodes import episode_of
 from nodes.policy.phases import ending
+from nodes.policy.quality import unaccepted
+from nodes.policy.schemas import lacking
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.episodes import episode_row
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
@@ -26,13 +28,17 @@ def make_finish(services: Services) -> Node:
     async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Close the run."""
         records = records_of(state)
+        terms = Terms.model_validate(state["terms"])
+        reasons = {str(one["path"]): str(one["reason"]) for one in state.get("fields", [])}
         phase, error = ending(
             records,
             error=state.get("error"),
             is_cancelled=Phase.cancelled == state["phase"] or control_of(state).driving == "cancelled",
             is_at_limit=state.get("at_limit", False),
-            on_reject=Terms.model_validate(state["terms"]).policy.on_reject,
+            on_reject=terms.policy.on_reject,
             report=state.get("report"),
+            lacking=lacking(state.get("data"), terms.answer, reasons),
+            unaccepted=unaccepted(state, records),
         )
         run = open_context(services, state, runtime, phase)
         await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")

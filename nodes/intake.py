@@ -13,6 +13,7 @@ from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
 from nodes.policy.approvals import open_questions
 from nodes.policy.conversation import turns_before
+from nodes.policy.schemas import checked_schema
 from nodes.policy.strictness import stricter
 from nodes.policy.wording import decided, title_of
 from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
@@ -28,7 +29,7 @@ from nodes.tools.readers.table import READABLE
 from nodes.tools.uploads import kept_uploads
 from state.channels import Terms, is_over
 from state.conversation import Turn
-from state.errors import BadInput, SourcesInvalid, ToolRefused
+from state.errors import BadInput, PolicyInvalid, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
 from state.preferences import checked_preferences
 from state.run import Phase
@@ -79,6 +80,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         BadInput: no request, or one that is too long.
         PolicyInvalid: unknown or out-of-range policy fields.
         SourcesInvalid: sources outside the folders that clients may name.
+        SchemaInvalid: a schema that no answer can be asked to fit.
     """
     messages = state.get("messages") or []
     goal = checked_goal(state.get("query") or last_human(messages))
@@ -87,6 +89,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         policy, kept = stricter(services.policy, state.get("policy"))
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
+    check_reviewer(policy.reviewer, services)
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
@@ -96,11 +99,13 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
         policy=policy,
         sources=[*dict.fromkeys([*confined(given, services.source_roots), *uploads, *_made_before(earlier, folder)])],
         model=services.models.name,
+        answer=checked_schema(state["schema"]) if state.get("schema") else None,
         team=[agent.name for agent in services.team],
     )
     said = [HumanMessage(goal)] if state.get("query") else []
     update: Update = {
         **_blank(),
+        **({"data": None, "fields": []} if terms.answer or "data" in state else {}),
         "messages": said,
         "earlier": [turn.model_dump(mode="json") for turn in earlier],
         "goal": goal,
@@ -129,10 +134,24 @@ async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
     return missing
 
 
+def check_reviewer(name: str, services: Services) -> None:
+    """Refuse a reviewer that cannot review.
+
+    Raises:
+        PolicyInvalid: there is no such agent, or it has no chat model.
+    """
+    if name and name not in services.team.names:
+        there = ", ".join(services.team.names)
+        raise PolicyInvalid(f"the policy's reviewer {name!r} is not in the team; there are: {there}")
+    if name and services.team.agent(name).run is not None:
+        raise PolicyInvalid(f"the policy's reviewer {name!r} is not led by a chat model; name an agent that is")
+
+
 def _blank() -> Update:
     """What an earlier run on the thread may have left, as it is before anything has happened."""
     return {
         "query": "",
+        "schema": None,
         "tasks": [],
         "draft": None,
         "advice": None,
@@ -148,6 +167,8 @@ def _blank() -> Update:
         "unread": "",
         "refused": {},
         "unreviewed": "",
+        "failing": {},
+        "gaps": [],
         "doubts": [],
         "notes": [],
         "objections": [],

@@ -269,3 +269,5 @@ class Brief(BaseModel):
     """How many artifacts the run has so far."""
     sources: list[str] = []
     """Names of the files the user gave."""
+    then: dict[str, str] = {}
+    """Tasks that build on this one alone, by id: whoever answers one of them too says so (`also_answers`)."""

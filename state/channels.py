@@ -6,7 +6,7 @@ Apart from `state.supervisor`, which merges messages by LangGraph's way: whoever
 
 from collections.abc import Iterable
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypedDict
 
 from state.policy import Policy
@@ -24,6 +24,8 @@ class Terms(BaseModel):
     policy: Policy = Policy()
     sources: list[str] = []
     model: str = ""
+    answer: Json | None = None
+    """The JSON Schema that the run's data is to fit, references written out; None where no data was asked for."""
     team: list[str] = []
     """Names of the agents it was started with; empty in runs that did not keep them."""
     audited: dict[str, int] = {}
@@ -41,6 +43,8 @@ class Given(TypedDict, total=False):
     """A plan to use instead of making one."""
     policy: Json | None
     """Policy fields for this run; the others as the graph was built."""
+    schema: Json | None
+    """A JSON Schema: the answer comes as `data` that fits it, too."""
 
 
 class Result(TypedDict, total=False):
@@ -49,6 +53,10 @@ class Result(TypedDict, total=False):
     report: str
     tasks: list[Json]
     artifacts: list[Json]
+    data: JsonValue
+    """The answer as data that fits the schema, with null for what is not known; None where none was asked for."""
+    fields: list[Json]
+    """Of each field of the data, the places that it rests on, or the reason why it is null (`DataField`)."""
     phase: str
     usage: Json
 
@@ -97,6 +105,10 @@ class RunState(Given, Result, total=False):
     """What the reviewing model said to what it did not accept when it was asked last, by task id; it may be nothing."""
     unreviewed: str
     """Why the last review could not be had; empty otherwise."""
+    failing: dict[str, str]
+    """What the last look of review found without a model, by task id."""
+    gaps: list[str]
+    """What the last look of review found that the request asks for and nobody was given."""
     doubts: list[Json]
     """Why what was delivered is not a plain success (`Doubt`), as of the report."""
     warnings: list[str]

@@ -31,6 +31,10 @@ class EpisodeTask(BaseModel):
     failure: FailureClass | None = None
     iteration: int = 0
     """The review round of its last result: more than 0 where it was sent back, or built on one that was."""
+    is_sent_back: bool | None = None
+    """Whether its own result was sent back last, and not only what it builds on; None where that was not kept."""
+    is_spared: bool = False
+    """Whether nobody had to do it: a result that it builds on had answered it."""
     is_refused: bool = False
     """Whether the reviewer was not content to the end."""
     confidence: float | None = None

@@ -6,6 +6,7 @@
     |   +-- TeamInvalid                   a team file or list that cannot be a team
     |   +-- PolicyInvalid                 a policy with unknown or out-of-range values
     |   +-- SourcesInvalid                sources that are missing, empty or unreadable
+    |   +-- SchemaInvalid                 a schema that no answer can be asked to fit
     |   +-- ThreadUnknown                 no run of that name in this database
     |   +-- ThreadBusy                    another process runs that thread, or work is in flight on it
     |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
@@ -68,6 +69,10 @@ class PolicyInvalid(BadInput):
 
 class SourcesInvalid(BadInput):
     """Sources that are missing, empty or unreadable."""
+
+
+class SchemaInvalid(BadInput):
+    """A schema that no answer can be asked to fit."""
 
 
 class ThreadUnknown(BadInput):

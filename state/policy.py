@@ -46,7 +46,10 @@ class Policy(BaseModel):
     failure_threshold: dict[str, float] = {"default": 0.5, "analysis": 0.2, "critical": 0.0}
     """By kind of task: the run aborts when floor(N x share) + 1 of its N tasks of that kind have failed (15.5)."""
     max_iterations: int = Field(default=2, ge=0, le=20)
-    """Rounds in which review may send work back."""
+    """Rounds in which review may send work back, or add what was left out; after the last it looks once more."""
+    reviewer: str = Field(default="", max_length=64)
+    """The agent of the team that reviews, by name: with its model and instructions, and whoever did the work. Empty:
+    the model that plans reviews what chat models did."""
     approval_timeout_s: float | dict[str, float] = 1800.0
     """Seconds a human has to answer (15.12.5: thirty minutes), also by risk: `{"default": 1800, "high": 300}`."""
     on_timeout: dict[str, Timeout] = {"low": "approve", "default": "reject"}

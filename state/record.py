@@ -139,16 +139,18 @@ class Usage(BaseModel):
 SMALL_COST = 0.1
 """US dollars below which cents do not tell enough."""
 
-DoubtKind = Literal["unreviewed", "refused", "unseen", "limited", "silence", "confidence", "unedited"]
+DoubtKind = Literal["unreviewed", "refused", "unseen", "failing", "gap", "limited", "silence", "confidence", "unedited"]
 
 
 class Doubt(BaseModel):
     """Why something that was delivered is not a plain success.
 
     `unreviewed`: the review could not be had. `refused`: the reviewer was not content to the end. `unseen`: it was done
-    again, and nobody has looked at it since. `limited`: a limit cut the work or the answer short. `silence`: nobody
-    answered, and the policy accepted the result. `confidence`: the agent is less sure than the policy asks for.
-    `unedited`: the report could not be written by the model, and the results stand there one after the other.
+    again, and nobody has looked at it since (in runs of a version before). `failing`: it does not pass a check that
+    needs no model. `gap`: the request asks for something that nobody was given in time. `limited`: a limit cut the work
+    or the answer short. `silence`: nobody answered, and the policy accepted the result. `confidence`: the agent is less
+    sure than the policy asks for. `unedited`: the report could not be written by the model, and the results stand there
+    one after the other.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -183,6 +185,10 @@ class Outcome(BaseModel):
     """Which limit cut the work short, where one did: what was delivered is not a plain success."""
     doubts: list[Doubt] = []
     """What is known to be in doubt of it: an answer without an end, what a nested supervisor doubts."""
+    also_answers: list[str] = []
+    """Ids of tasks building on it that its agent says it answers too."""
+    answered_by: str = ""
+    """The task whose result this is, where nobody had to do this one: its result had answered it."""
     handed_to: str = ""
     """The agent that finishes the task in this one's place, where it was handed over."""
     attempts: int = 0

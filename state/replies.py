@@ -69,6 +69,16 @@ class Verdict(BaseModel):
     )
 
 
+class Gap(BaseModel):
+    """Something that a request asks for and that no task was given."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    description: str = Field(default="", description="A task that would find it out, in one or two sentences")
+    role: str = Field(default="generalist", description="A role or an agent's name from the team")
+    kind: str = Field(default="general", description="research, analysis, strategy, implementation, writing or general")
+
+
 class Review(BaseModel):
     """What a reviewer thinks of the results."""
 
@@ -77,5 +87,10 @@ class Review(BaseModel):
     verdicts: list[Verdict] = Field(
         default_factory=list,
         description="One for each task that was shown",
+        json_schema_extra=FINITE,
+    )
+    gaps: list[Gap] = Field(
+        default_factory=list,
+        description="What the request asks for and no task was given; usually none",
         json_schema_extra=FINITE,
     )

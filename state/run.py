@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
+from state.answer import DataField
 from state.approval import Approval
 from state.episode import Advice
 from state.record import Artifact, Doubt, Score, Usage
@@ -100,6 +101,10 @@ class Run(BaseModel):
     phase: str
     query: str
     report: str | None = None
+    data: JsonValue = None
+    """The answer as data, where a schema was given: valid against it, but for fields that are null with a reason."""
+    fields: list[DataField] = []
+    """Of each field of the data, the places that it rests on, or why it is null."""
     tasks: list[TaskView] = []
     delegations: list[DelegationView] = []
     """Parts of tasks that agents had others do, by task and in the order in which they began."""

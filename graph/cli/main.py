@@ -53,9 +53,9 @@ COMMANDS = {
 }
 """Every command, in the order of the overview, with the file that has its function."""
 
-QUIET = ("langchain_core.callbacks", "apprise")
+QUIET = ("langchain_core.callbacks", "apprise", "psycopg")
 """Libraries whose warnings the terminal does not repeat: a question that stops a callback is asked, and that a message
-reached nobody is said by Baton."""
+reached nobody, or that a connection was lost, is said by Baton."""
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,

@@ -1,4 +1,4 @@
-"""A plan from a file or from stdin, and back: what `status --plan` prints, `run --plan` reads."""
+"""What `run` reads from files or stdin: a plan, and back (`status --plan` prints one); results; a schema."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,8 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from nodes.policy.plans import parse_plan
-from state.errors import BadInput, PlanInvalid
+from nodes.policy.schemas import checked_schema
+from state.errors import BadInput, PlanInvalid, SchemaInvalid
 from state.plan import Plan
 from state.text import Json
 
@@ -45,6 +46,19 @@ def read_results(name: str) -> Json:
         return _RESULTS.validate_python(raw)
     except ValidationError as error:
         raise BadInput(f"{shown} is no mapping from task ids to results; write `t1: The result.`") from error
+
+
+def read_schema(name: str) -> Json:
+    """The JSON Schema in a JSON or YAML file; `-` is stdin.
+
+    Raises:
+        SchemaInvalid: it cannot be read, is neither YAML nor JSON, or cannot be asked for.
+    """
+    shown = "the schema on stdin" if name == STDIN else f"schema file {name}"
+    try:
+        return checked_schema(_read(name, shown, "a JSON Schema"))
+    except SchemaInvalid as error:
+        raise SchemaInvalid(f"{shown}: {error}") from error
 
 
 def _read(name: str, shown: str, holding: str) -> object:

@@ -9,7 +9,7 @@ import typer
 from graph.address import Address
 from graph.cli.launch import Launch, recall, remember
 from graph.cli.options import AsJson, Db, TeamFile, Thread
-from graph.cli.plan_file import read_plan
+from graph.cli.plan_file import read_plan, read_schema
 from graph.cli.session import DOOR, Session, Verb, going_on, who
 from graph.settings import read_settings
 from graph.steering import OnEvent
@@ -33,6 +33,9 @@ def run(  # the options are the contract
     plan: Annotated[
         str | None, typer.Option("--plan", metavar="FILE", help="Plan to use, YAML or JSON; - is stdin")
     ] = None,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="FILE", help="JSON Schema: the answer as data, too; - is stdin")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Approve whatever is asked")] = False,
     model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Chat model, or `offline`")] = None,
     out: Annotated[
@@ -54,24 +57,29 @@ def run(  # the options are the contract
     Examples:
       baton run "What do customers complain about most?" --sources docs --oversight on_the_loop
       baton run "The same question again" --sources docs --plan plan.yaml
+      baton run "What do the plans cost?" --sources docs --schema plans.json --json
       baton run "Shorter, as a table" --thread launch
       baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
     """
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
+    answer = read_schema(schema) if schema is not None else None
     before = _before(db, thread)
     launch = Launch(team=_absolute(team) or before.team, model=model or before.model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
     policy: Json = {key: value for key, value in changes.items() if value is not None}
     session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
-    return session.carry_out(_starting(query, sources or [], session, given, to))
+    return session.carry_out(_starting(query, sources or [], session, given, answer, to))
 
 
-def _starting(query: str, sources: list[str], session: Session, plan: Plan | None, to: str) -> Verb:
+def _starting(
+    query: str, sources: list[str], session: Session, plan: Plan | None, answer: Json | None, to: str
+) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
         if await _is_free(sup, session.thread_id) and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
-        return await sup.start(query, sources, session.thread_id, plan=plan, to=to, on_event=on_event)
+        thread_id = session.thread_id
+        return await sup.start(query, sources, thread_id, plan=plan, answer=answer, to=to, on_event=on_event)
 
     return start
 

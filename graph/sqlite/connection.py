@@ -142,6 +142,8 @@ class Connection:
             return await asyncio.shield(doing)
         except asyncio.CancelledError:
             await asyncio.wait({doing})
+            if not doing.cancelled():
+                doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
             raise
 
     async def one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:

@@ -42,6 +42,8 @@ class StartBody(BaseModel):
     plan: dict[str, JsonValue] | None = None
     policy: dict[str, JsonValue] | None = None
     """Fields of the policy; they hold where they are stricter than the server's."""
+    answer: dict[str, JsonValue] | None = Field(default=None, alias="schema")
+    """A JSON Schema: the answer comes as `data` that fits it, too."""
     to: str = ""
     """The agent that does all of it, by name, instead of a plan."""
     thread_id: str | None = Field(default=None, min_length=1, max_length=200)
@@ -152,7 +154,7 @@ class Driving:
         thread_id = body.thread_id or str(uuid4())
 
         async def call(on_event: OnEvent) -> Run:
-            given = body.model_dump(include={"plan", "policy", "to"})
+            given = body.model_dump(include={"plan", "policy", "answer", "to"})
             return await self._sup.start(body.query, body.sources, thread_id, on_event=on_event, **given)
 
         await self._taken_up(thread_id, call)

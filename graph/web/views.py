@@ -1,13 +1,21 @@
 """What the page, the export and programs get to see of runs, as JSON."""
 
+import asyncio
+from base64 import b64encode
 from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
 
 from graph.reading import Reading
 from nodes.policy.timeline import fold
+from nodes.tools.files import digest
+from nodes.tools.pictures import PICTURES
 from state.event import Event
 from state.run import Run
 from state.text import Json
 
+PICTURE_BYTES = 5 * 1024 * 1024
+"""Of all pictures of a run that are sent along."""
 SHORT = 400
 """Characters of a request in a list."""
 
@@ -41,12 +49,32 @@ async def in_full(reading: Reading, run: Run) -> Json:
     entries, broken = await reading.audit(run.thread_id)
     return {
         "v": 1,
+        "pictures": await asyncio.to_thread(pictures_of, run),
         "now": reading.clock.now(),
         "run": run.model_dump(mode="json"),
         "events": [event.model_dump(mode="json") for event in events],
         "timeline": timeline_of(run, events),
         "audit": {"entries": [entry.model_dump(mode="json") for entry in entries], "broken": broken},
     }
+
+
+def pictures_of(run: Run) -> Json:
+    """The pictures that a report shows, by their names, as `data:` addresses; none that has changed since. Blocking."""
+    found: Json = {}
+    left = PICTURE_BYTES
+    for one in run.artifacts:
+        kind = PICTURES.get(Path(one.name).suffix.lower())
+        name = quote(one.name)
+        if kind is None or one.bytes > left or f"]({name})" not in (run.report or ""):
+            continue
+        try:
+            data = Path(one.path).read_bytes()
+        except OSError:
+            continue
+        if digest(data) == one.sha256:
+            found[name] = f"data:{kind};base64,{b64encode(data).decode()}"
+            left -= one.bytes
+    return found
 
 
 def timeline_of(run: Run, events: Sequence[Event]) -> Json:

@@ -29,6 +29,8 @@ PASSAGE = 4_000
 closest."""
 LONGEST_QUOTE = 400
 """Characters of a source shown for a claim that quotes nothing itself."""
+SEVERAL = 3
+"""Words of a value from which on it is known again elsewhere in a file than where it was said to stand."""
 _SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”“’»)]))\s+|\n{2,}|\n(?=\s*[-*+|#])")
 
 
@@ -75,6 +77,18 @@ def check(
     ]
     edits = [edit for verdict in verdicts for edit in verdict.edits]
     return Checked(_edited(text, edits), claims)
+
+
+def citation_of(value: str, file: str, place: str, sources: Sources) -> Citation | None:
+    """Where a value stands, to the letter, in a place or, where it has several words, in its file; None if nowhere."""
+    checker, at = _Checker(sources, {}, Wording("")), LabelAt(0, 0, file, place)
+    for parts in parts_of(value):
+        if found := checker.at_label(parts, at, sources, denies=False):
+            return found
+    for parts in parts_of(value) if len(value.split()) >= SEVERAL else []:
+        if (located := sources.find(parts, file)) and not located.found.denied:
+            return checker.corrected(located, sources)
+    return None
 
 
 def asked_in(brief: Brief) -> str:
@@ -158,18 +172,18 @@ class _Checker:
         denies = says_no(_outside(statement, quotation))
         for parts in readings:
             for at in labels:
-                if citation := self._at_label(parts, at, sources, denies=denies):
+                if citation := self.at_label(parts, at, sources, denies=denies):
                     return _Quoted(quotation, citation, at)
         for parts in readings:
             for at in labels:
                 if (located := sources.find(parts, at.file)) and _counts(located, denies=denies):
-                    return _Quoted(quotation, self._corrected(located, sources), at)
+                    return _Quoted(quotation, self.corrected(located, sources), at)
         for parts in readings:
             if (located := sources.find_anywhere(parts)) and _counts(located, denies=denies):
-                return _Quoted(quotation, self._corrected(located, sources), None)
+                return _Quoted(quotation, self.corrected(located, sources), None)
         return None if quotation.is_term else _Quoted(quotation, None, None)
 
-    def _at_label(self, parts: Sequence[Part], at: LabelAt, sources: Sources, *, denies: bool) -> Citation | None:
+    def at_label(self, parts: Sequence[Part], at: LabelAt, sources: Sources, *, denies: bool) -> Citation | None:
         """The citation of a label in whose place a quotation stands."""
         name = sources.resolve(at.file) or at.file
         if at.place == "table":
@@ -182,7 +196,7 @@ class _Checker:
         exact = located.place if at.place.startswith("L") else located.cells
         return self._cited(name, at.place, located.quote, sources, exact)
 
-    def _corrected(self, located: Located, sources: Sources) -> Citation:
+    def corrected(self, located: Located, sources: Sources) -> Citation:
         return self._cited(located.file, located.place, located.quote, sources, located.cells)
 
     def _cited(self, file: str, place: str, quote: str, sources: Sources, exact: str = "") -> Citation:

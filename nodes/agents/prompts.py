@@ -12,7 +12,6 @@ from nodes.llm.sections import Section, render
 from nodes.policy.routing import ANYBODY
 from state.agent import AgentSpec, Brief
 from state.conversation import Turn
-from state.plan import Task
 from state.text import as_text
 
 TEXT_FIELDS = ("input", "query", "question", "request", "task", "topic", "text", "prompt", "goal")
@@ -30,6 +29,7 @@ def agent_input(invocation: Invocation) -> dict[str, Any]:
         "feedback": brief.feedback,
         "iteration": brief.iteration,
         "artifacts": brief.artifacts,
+        "then": brief.then,
         "earlier": [turn.model_dump(mode="json") for turn in brief.earlier],
     }
     prompt = HumanMessage(task_prompt(brief), additional_kwargs={READ: in_brief(invocation)} if brief.mail else {})
@@ -91,8 +91,14 @@ When you are done, answer with the result itself and no tool call, and end with 
 0 to 1. If the task cannot be done, answer `FAILED: ` and the reason."""
 
 
-def system_prompt(spec: AgentSpec, task: Task) -> str:
+ALSO = """
+Sections `next` hold tasks that others are to do with your result. If it answers one of them too, fully, add a line
+`Also answers: ` and its id: then nobody does it."""
+
+
+def system_prompt(spec: AgentSpec, brief: Brief) -> str:
     """Who the agent is: name, role, the one its task asks for, specialty, tendency, instructions (chapter 15.6)."""
+    task = brief.task
     lines = [f"You are {spec.name}, the {spec.role} of a team."]
     if task.role.lower() not in (ANYBODY, spec.role.lower(), spec.name.lower()):
         lines.append(f"For this task you are its {task.role}.")
@@ -102,7 +108,7 @@ def system_prompt(spec: AgentSpec, task: Task) -> str:
         lines.append(f"Your way of working: {spec.tendency}.")
     if spec.instructions:
         lines.append(spec.instructions.strip())
-    return " ".join(lines) + "\n\n" + RULES
+    return " ".join(lines) + "\n\n" + RULES + (ALSO if brief.then else "")
 
 
 def earlier_section(turn: Turn) -> Section:
@@ -121,6 +127,7 @@ def task_prompt(brief: Brief) -> str:
     sections = [earlier_section(turn) for turn in brief.earlier]
     sections += [Section("request", brief.query), Section("task", task.description, attrs)]
     sections += [Section("input", as_text(result), {"task": other}) for other, result in brief.inputs.items()]
+    sections += [Section("next", said, {"task": other}) for other, said in brief.then.items()]
     sections += [Section("mail", mail.text, {"from": mail.sender}) for mail in brief.mail]
     rest = {
         "constraints": brief.constraints,

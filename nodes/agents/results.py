@@ -56,6 +56,7 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
             confidence=fields.get("confidence"),
             artifacts=fields.get("artifacts") or [],
             usage=used,
+            also_answers=also_answered(fields.get("also_answers"), brief),
             iteration=brief.iteration,
         )
     except ValidationError as error:
@@ -63,12 +64,22 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
         raise AgentFailed(f"the agent returned what is not an outcome: {wrong}", "invalid") from error
 
 
+def also_answered(said: object, brief: Brief) -> list[str]:
+    """Ids, of what builds on the task, of what its agent says it has answered too; what names none of them is void."""
+    named = said if isinstance(said, list) else [said]
+    return [task_id for task_id in brief.then if task_id in named]
+
+
 def result_as_json(value: object) -> object:
     """A graph's result as plain JSON; text of any length stays whole."""
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and isinstance(value.get("result"), str):
-        stored = {key: item for key, item in value.items() if key in ("result", "confidence", "artifacts", "cost")}
+        stored = {
+            key: item
+            for key, item in value.items()
+            if key in ("result", "confidence", "artifacts", "cost", "also_answers")
+        }
         return {**stored, "failed": value["failed"]} if value.get("failed") else stored
     made = to_json(value, longest=sys.maxsize, most=sys.maxsize)
     if made in ({}, None):

@@ -27,6 +27,7 @@ from nodes.policy.gates import (
     result_question,
     with_returns,
 )
+from nodes.policy.growth import answered_before, spared
 from nodes.policy.oversight import Response, fired
 from nodes.policy.readiness import assemble_brief, readiness
 from nodes.runtime.execution import ExecutionContext
@@ -66,6 +67,8 @@ class TaskRunner:
         if state == "hopeless":
             failure = Failure(kind="permanent", message="the tasks it builds on did not deliver")
             return await self._finish(record, self._outcome(record, "skipped", failure))
+        if known := await self._answered_before(record, inputs):
+            return await self._finish(record, known)
         segment = 0
         while True:  # goes on as soon as an answer comes while the rest of the run is still busy
             waiting = record.outcome if record.status == "parked" else None
@@ -102,6 +105,15 @@ class TaskRunner:
         record = self.execution.records[task_id]
         return record.outcome or self._outcome(record, "skipped")
 
+    async def _answered_before(self, record: TaskRecord, inputs: Mapping[str, Outcome]) -> Outcome | None:
+        """What a task it builds on has delivered in its place; nothing is left out where a human sees every step."""
+        run = self.execution.run
+        made = answered_before(record, inputs, run.policy.confidence_threshold)
+        if made is None or await mode_of(run, record.agent or "") == "in_command":
+            return None
+        now = run.services.clock.now()
+        return made.model_copy(update={"iteration": self.iteration, "started_at": now, "finished_at": now})
+
     def _outcome(self, record: TaskRecord, status: OutcomeStatus, failure: Failure | None = None) -> Outcome:
         return Outcome(
             task_id=record.id, agent=record.agent or "", status=status, iteration=self.iteration, failure=failure
@@ -121,6 +133,7 @@ class TaskRunner:
             return self._outcome(record, "blocked")
         record = self._with_available_agent(record)
         await self._start(record)
+        records = self.execution.records
         notes = [Mail(sender="user", to="all", text=note) for note in self.notes]
         brief = assemble_brief(
             self.query,
@@ -128,9 +141,10 @@ class TaskRunner:
             inputs,
             mail=[*notes, *self.execution.signals.read_mail(record.agent or "").messages],
             iteration=self.iteration,
-            artifacts=self.execution.records.artifacts,
+            artifacts=records.artifacts,
             sources=self.sources,
             earlier=self.earlier,
+            then=spared(record.id, [records[other] for other in records.dependents_of(record.id)]),
         )
         made = await self._unless_stopped(self._through_gates(record, brief, segment), record)
         return await self._finish(record, made)
@@ -146,6 +160,8 @@ class TaskRunner:
     async def _unless_stopped(self, making: Coroutine[Any, Any, Outcome], record: TaskRecord) -> Outcome:
         """The outcome of `making`, or `cancelled` when the run stops first."""
         work, stop = asyncio.ensure_future(making), asyncio.ensure_future(self.execution.aborted.wait())
+        # Its error is read, too, where it comes as whoever waits is cancelled: a lost lease does both at once.
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
             if work.done() and (work.result().status in FINAL or not self.execution.aborted.is_set()):
@@ -315,6 +331,7 @@ class TaskRunner:
             attempts=outcome.attempts,
             tokens=outcome.usage.total_tokens,
             reason=outcome.failure.message if outcome.failure else None,
+            answered_by=outcome.answered_by or None,
             limited=outcome.limited or None,
         )
         self.execution.on_end(outcome)

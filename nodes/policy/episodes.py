@@ -72,6 +72,8 @@ def _remembered(record: TaskRecord, refused: set[str], *, is_quoting: bool) -> J
             "attempts": outcome.attempts,
             "failure": outcome.failure.kind if outcome.failure else None,
             "iteration": outcome.iteration,
+            "is_sent_back": bool(record.feedback) and outcome.iteration > 0,
+            "is_spared": bool(outcome.answered_by),
             "confidence": outcome.confidence,
             "tokens": outcome.usage.total_tokens,
             "seconds": max(0.0, outcome.finished_at - outcome.started_at),
@@ -103,7 +105,10 @@ def record_of(episodes: Iterable[Episode]) -> dict[tuple[str, str], float]:
         failed = {name for name in done.tried if name != done.agent}
         if done.status == "failed" and done.failure not in EXCUSED:
             failed.add(done.agent)
-        if done.status == "done" and (done.is_refused or done.iteration):
+        was_sent_back = done.iteration > 0 if done.is_sent_back is None else done.is_sent_back
+        if done.is_spared:
+            continue
+        if done.status == "done" and (done.is_refused or was_sent_back):
             failed.add(done.agent)
         elif done.status == "done":
             good[done.agent, done.task.kind] += 1

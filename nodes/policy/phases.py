@@ -52,7 +52,7 @@ EXITS: Mapping[NodeName, tuple[Place, ...]] = {
     "execute": ("execute", "approve", "control", "decompose", "review", "assemble", "intake"),
     "approve": ("approve", "decompose", "route", "execute", "intake"),
     "control": ("control", "intake"),
-    "review": ("execute", "assemble", "control", "intake"),
+    "review": ("route", "execute", "assemble", "control", "intake"),
     "assemble": ("finish", "control", "intake"),
 }
 """Where each node may lead; `finish` leads to the end and nowhere else. `intake` stands for whatever is rare."""
@@ -149,12 +149,16 @@ def ending(
     is_at_limit: bool,
     on_reject: OnReject,
     report: str | None,
+    lacking: str = "",
+    unaccepted: Mapping[str, str] | None = None,
 ) -> tuple[Phase, str | None]:
     """How a run ends, and the line that says why it is no success.
 
     Complete: every required task is done, by an agent or a human. Partial: something was delivered, and a required task
-    was not done, or a limit of the run (`is_at_limit`) came first. Failed: it gave up (`error`), nothing was delivered,
-    or a human refused a required task where that is to fail the run (chapter 15.12.5, `on_reject`).
+    was not done, or the reviewer did not accept it (`unaccepted`: why, by task id; what the request asks for and no
+    task was given has the id ""), a limit of the run (`is_at_limit`) came first, or the data that was asked for lacks
+    something. Failed: it gave up (`error`), nothing was delivered, or a human refused a required task where that is to
+    fail the run (chapter 15.12.5, `on_reject`).
     """
     if is_cancelled:
         return Phase.cancelled, None
@@ -170,7 +174,11 @@ def ending(
         return Phase.failed, "no task delivered a result" + "".join(f": {why}" for why in list(reasons.values())[:1])
     if not is_assembled(report):
         return Phase.failed, "no report was put together"
-    if undone:
-        named = (f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone)
-        return Phase.partial, f"not done: {', '.join(named)}"
-    return Phase.complete, None
+    named = [f"{record.id} ({reasons.get(record.id, record.status)})" for record in undone]
+    ids = {record.id for record in records if record.task.required} | {""}
+    lacks = [f"{name} ({why})" if name else why for name, why in (unaccepted or {}).items() if name in ids]
+    said = {"not done": ", ".join(named), "not accepted by the reviewer": "; ".join(lacks)}
+    missing = "; ".join(
+        [*(f"{what}: {which}" for what, which in said.items() if which), *([lacking] if lacking else [])]
+    )
+    return (Phase.partial, missing) if missing else (Phase.complete, None)

@@ -121,6 +121,7 @@ def assemble_brief(
     artifacts: int = 0,
     sources: Sequence[str] = (),
     earlier: Sequence[Turn] = (),
+    then: Mapping[str, str] | None = None,
 ) -> Brief:
     """The scoped context for the task of `record`; `inputs` are the outcomes of its dependencies, by task id."""
     delivered: dict[str, JsonValue] = {
@@ -138,4 +139,5 @@ def assemble_brief(
         artifacts=artifacts,
         sources=list(sources),
         earlier=list(earlier),
+        then=dict(then or {}),
     )

@@ -31,11 +31,12 @@ def write_report(
     used: Mapping[str, Usage] | None = None,
     unseen: Sequence[str] = (),
     learned: str = "",
+    lacks: Mapping[str, str] | None = None,
 ) -> str:
     """The whole report. `answer` carries labels; they become numbers, and the numbers' sources are listed.
 
     `claims`: the statements of the answer itself, as they were looked up. `learned`: what earlier runs had to do with
-    the plan.
+    the plan. `lacks`: what a reviewer missed to the end, by task id; under "" what no task was given.
     """
     found = claims_of(record.outcome for record in records if record.outcome)
     references = References(records, claims)
@@ -46,12 +47,14 @@ def write_report(
         parts.append(f"**Stopped early:** {error.rstrip('.')}. What was finished is below.")
     elif undone_ids := [f"`{record.id}`" for record in records if record.task.required and record.status != "done"]:
         parts.append(f"**Not complete:** {', '.join(undone_ids)} of what had to be done was not. The rest is below.")
+    elif any(name in (lacks or {}) for name in ["", *(record.id for record in records if record.task.required)]):
+        parts.append("**Not complete:** the reviewer misses something, see “What is missing”.")
     parts.append(body or "_No task delivered a result._")
     if more:
         parts.append("## Further findings\n\n" + more)
     if undone is not None:
         parts.append("## Rolled back\n\n" + rollback_section(undone))
-    if missing := _missing(records):
+    if missing := _missing(records, lacks or {}):
         parts.append("## What is missing\n\n" + missing)
     if sources := references.listed(body):
         parts.append("## Sources\n\n" + sources)
@@ -151,10 +154,12 @@ def _findings(claims: Sequence[Claim], references: References) -> str:
     return "\n".join(lines)
 
 
-def _missing(records: Sequence[TaskRecord]) -> str:
-    lines = []
+def _missing(records: Sequence[TaskRecord], lacks: Mapping[str, str]) -> str:
+    lines = [f"- asked for, and not given to anybody: {lacks['']}"] if "" in lacks else []
     for record in records:
         if record.status == "done":
+            if why := lacks.get(record.id):
+                lines.append(f"- `{record.id}` (not accepted), {_title(record.task.description, 160)}: {why}")
             continue
         failure = record.outcome.failure if record.outcome else None
         why = f": {failure.message}" if failure and failure.message else ""
@@ -191,6 +196,11 @@ def _made(
     models = list(dict.fromkeys([*models, *(one.model for one in made if one.model)]))
     asked_model = any(record.outcome and record.outcome.usage.calls for record in records)
     lines = [f"- {done} of {len(records)} tasks done, by {', '.join(agents) or 'nobody'}"]
+    lines += [
+        f"- `{one.task_id}` was not done: the result of `{one.answered_by}` answers it"
+        for one in made
+        if one.answered_by
+    ]
     if mode:
         lines.append(f"- Mode {mode.name}: {mode.reason}")
     if learned:

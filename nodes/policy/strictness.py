@@ -88,6 +88,7 @@ STRICTER: dict[str, Choose] = {
     "max_attempts": _least,
     "failure_threshold": _least_of_each,
     "max_iterations": _least,
+    "reviewer": _keep,
     # Where the end of it approves something, see `stricter`; else it only rejects sooner or later.
     "approval_timeout_s": lambda _, asked: asked,
     "on_timeout": _unanswered,

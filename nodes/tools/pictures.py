@@ -1,11 +1,15 @@
 """Pictures for a report: what its figures were computed from, drawn where that helps (the extra `charts`)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
 
 from nodes.policy.charts import MOST, Chart, alternative, as_csv, chart_of, vega_lite
 from nodes.tools.files import put_artifact
@@ -18,6 +22,17 @@ FOLDER = "charts"
 """Below the run's folder; each chart is there as a picture, with the figures behind it beside it."""
 CHARTS = 3
 """In one report, at most."""
+PICTURES: Mapping[str, str] = {
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+"""Files that a report shows, by suffix, with their types."""
+ALTERNATIVE = 300
+"""Characters of what stands for a picture, at most."""
 
 
 async def pictured(claims: Sequence[Claim], tables: Tables, folder: Path) -> tuple[str, list[Artifact]]:
@@ -48,6 +63,28 @@ def _drawn(queries: Sequence[str], tables: Tables, folder: Path) -> tuple[str, l
         words = alternative(chart).replace("[", "(").replace("]", ")")
         shown.append(f"![{words}]({name}.svg)")
     return "\n\n".join(shown), files
+
+
+def made(artifacts: Sequence[Artifact], answer: str) -> str:
+    """Markdown with the pictures among what agents have made that the answer does not show itself. Blocking."""
+    names = dict.fromkeys(one.name for one in artifacts if Path(one.name).suffix.lower() in PICTURES)
+    left = [one for name in names for one in artifacts if one.name == name and f"]({name})" not in answer]
+    last = {one.name: one for one in left}
+    return "\n\n".join(f"![{_told(one)}]({quote(one.name)})" for one in last.values())
+
+
+def _told(artifact: Artifact) -> str:
+    """What a picture says of itself, where it does; else its name."""
+    said = ""
+    if artifact.name.lower().endswith(".svg"):
+        try:
+            root = fromstring(Path(artifact.path).read_bytes())
+            parts = (one.text for one in root if str(one.tag).rpartition("}")[2] in ("title", "desc"))
+            said = ": ".join(filter(None, [root.get("aria-label"), *parts]))
+        except (OSError, ParseError, DefusedXmlException, ValueError):
+            said = ""
+    told = " ".join((said or f"{artifact.name}, made by task {artifact.task_id}").split())[:ALTERNATIVE]
+    return told.replace("[", "(").replace("]", ")")
 
 
 def svg(chart: Chart) -> bytes | None:

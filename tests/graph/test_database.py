@@ -1,11 +1,12 @@
 """One SQLite file; one that cannot be used is refused in a line that says what to do."""
 
 import asyncio
+import gc
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 
 import pytest
@@ -141,6 +142,24 @@ async def test_a_batch_that_fails_half_way_changes_nothing(tmp_path: Path) -> No
         found = sorted(item.key for item in await database.store.asearch(("rows",)))
 
     assert found == ["after", "kept"]
+
+
+async def test_the_error_of_a_write_whose_caller_was_cancelled_meanwhile_is_not_printed(tmp_path: Path) -> None:
+    said, may_write = list[dict[str, Any]](), Event()
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: said.append(what))
+    async with open_database(tmp_path / "runs.db") as database:
+        database.store.conn.execute("CREATE TRIGGER refuse BEFORE INSERT ON store BEGIN SELECT raise(ABORT, 'no'); END")
+        before = asyncio.create_task(database.connection.do(may_write.wait))
+        writing = asyncio.create_task(database.store.aput(("rows",), "bad", {"n": 1}))
+        await asyncio.sleep(0)
+        writing.cancel()
+        may_write.set()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        await before
+    gc.collect()
+
+    assert said == []
 
 
 @pytest.mark.parametrize("turns", range(0, 60, 5))

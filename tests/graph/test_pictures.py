@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from graph import open_supervisor
+from graph.web.views import in_full, pictures_of
+from nodes.llm.scripted import ScriptedModel
+from nodes.tools.files import digest
+from nodes.tools.sandbox import missing
+from state.agent import AgentSpec
+from state.record import Artifact
+from state.replies import Review
+from state.run import Run
 from state.text import Json
+from tests.runs import opened, plan
 
 TABLE = "vendor,price\nAcme,20\nBolt,50\nCargo,35\nDunn,10\n"
 
@@ -34,3 +43,47 @@ async def test_a_single_figure_is_not_drawn(tmp_path: Path) -> None:
 
     assert "![" not in (run.report or "")
     assert not (tmp_path / "artifacts" / run.thread_id / "charts").exists()
+
+
+PLOT = """
+import csv
+rows = list(csv.DictReader(open("/sources/prices.csv")))
+bars = "".join(f"<rect y='{9 * n}' height='8' width='{r['price']}'/>" for n, r in enumerate(rows))
+open("plot.svg", "w").write(f"<svg xmlns='http://www.w3.org/2000/svg'><title>Prices [all]</title>{bars}</svg>")
+print("drew", len(rows), "bars")
+"""
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+@pytest.mark.parametrize(("decision", "is_drawn"), [("approve", True), ("reject", False)])
+async def test_a_plot_that_code_has_drawn_is_in_the_report_once_a_human_lets_it_run(
+    decision: str, is_drawn: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.csv").write_text(TABLE)
+    draw = {"name": "python", "args": {"code": PLOT}}
+    model = ScriptedModel({"You review": Review(verdicts=[]), "task id": [draw, *["The plot is in plot.svg."] * 3]})
+    coder = AgentSpec(name="cody", role="coder", tools=["python"])
+    async with opened(coder, model=model, db=tmp_path / "runs.db", on_reject="fail") as sup:
+        asked = await sup.start("Plot it.", [tmp_path / "prices.csv"], plan=plan({"id": "a", "role": "coder"}))
+        (question,) = asked.approvals
+        before = asked.artifacts
+        run = await sup.answer(asked.thread_id, {question.id: {"type": decision}}, by="ana")
+        events = await sup.events(run.thread_id)
+        view = await in_full(sup._runs, run)
+
+    assert (question.action, question.risk, before) == ("python", "high", [])
+    assert ("drew 4 bars" in str(events)) == is_drawn
+    assert ("![Prices (all)](plot.svg)" in (run.report or "")) == is_drawn
+    assert list(view["pictures"]) == (["plot.svg"] if is_drawn else [])  # type: ignore[arg-type]
+    assert [one.name for one in run.artifacts] == (["plot.svg"] if is_drawn else [])
+
+
+async def test_a_picture_that_was_changed_since_is_not_sent_along(tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    file.write_bytes(b"one")
+    made = Artifact(name="a.png", path=str(file), bytes=3, sha256=digest(b"one"), task_id="a")
+    run = Run(thread_id="t", status="complete", phase="complete", query="Q", report="![A](a.png)", artifacts=[made])
+
+    assert pictures_of(run) == {"a.png": "data:image/png;base64,b25l"}
+    file.write_bytes(b"two")
+    assert pictures_of(run) == {}

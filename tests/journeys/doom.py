@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.store.base import Op, Result
+from langgraph.store.base import Op, PutOp, Result
 
 from graph.builder import Graph
 from graph.supervisor import Supervisor, open_supervisor
@@ -23,7 +23,7 @@ from state.text import Json
 from tests.servers import forks
 
 THREAD = "t"
-Moment = Literal["event", "before a write", "after a write", "seconds"]
+Moment = Literal["event", "before a write", "after a write", "after an effect's row", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,11 @@ Telling = Callable[[Path], Story]
 
 @dataclass(frozen=True)
 class Doom:
-    """When to die: at the n-th event that was streamed, before or after the n-th write, or after n seconds."""
+    """When to die: at the n-th event that was streamed, before or after the n-th write, or after n seconds.
+
+    Which write is the n-th differs from run to run, where several are made at once; that of a side effect's n-th row,
+    which says first what is about to be done, is the same in each.
+    """
 
     moment: Moment
     number: float
@@ -144,7 +148,7 @@ async def _tell(telling: Telling, folder: Path, doom: Doom | None) -> None:
 
 
 def doomed_writes(graph: Graph, doom: Doom) -> None:
-    """Count writes to the Store and of checkpoints together, and die at one of them."""
+    """Count writes to the Store and of checkpoints together, or those of side effects' rows, and die at one of them."""
     left = doom.number
 
     def doomed(write: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -166,10 +170,13 @@ def doomed_writes(graph: Graph, doom: Doom) -> None:
     batch, doomed_batch = store.abatch, doomed(store.abatch)
 
     async def abatch(ops: Sequence[Op]) -> list[Result]:
-        writes = any(type(op).__name__ == "PutOp" for op in ops)
-        result: list[Result] = await (doomed_batch if writes else batch)(ops)
+        written = [op.namespace[0] for op in ops if isinstance(op, PutOp)]
+        counts = "effects" in written if doom.moment == "after an effect's row" else bool(written)
+        result: list[Result] = await (doomed_batch if counts else batch)(ops)
         return result
 
     store.abatch = abatch  # type: ignore[method-assign,assignment]
+    if doom.moment == "after an effect's row":
+        return
     saver.aput = doomed(saver.aput)  # type: ignore[method-assign,assignment]
     saver.aput_writes = doomed(saver.aput_writes)  # type: ignore[method-assign,assignment]

@@ -15,7 +15,7 @@ from state.errors import ThreadUnknown
 from state.run import Run
 from state.signal import Cancel
 from state.text import Json
-from tests.journeys.doom import THREAD, Telling, begun_or_resumed, kill_me, note, opened
+from tests.journeys.doom import THREAD, Telling, begun_or_resumed, kill_me, note, notes, opened
 
 
 def cancel_with_rollback(telling: Telling, folder: Path) -> None:
@@ -40,13 +40,14 @@ def run_it(telling: Telling, folder: Path) -> None:
     asyncio.run(start())
 
 
-def answer_it(telling: Telling, folder: Path, by: str, answer: str) -> None:
-    """Wait until there is a question, and answer it; what came of it is written down."""
+def answer_it(telling: Telling, folder: Path, by: str, answer: str, of: int = 1) -> None:
+    """Wait until there is a question that so many have seen, and answer it; what came of it is written down."""
 
     async def say() -> None:
         async with opened(telling(folder), folder) as sup:
             run = await until_it_asks(sup)
             note(folder, f"{by} sees it {run.status}")
+            await until_seen(folder, of)
             note(folder, f"answered at {time.time()}")
             try:
                 await sup.answer(THREAD, {run.approvals[0].id: answer}, by=by)
@@ -66,6 +67,14 @@ def answer_by_command(folder: Path, request: str, decision: str, by: str) -> Non
     with redirect_stderr(io.StringIO()) as said:
         code = main(["answer", THREAD, request, decision, "--by", by, "--json", "--db", "runs.db"])
     note(folder, json.dumps({"by": by, "code": code, "lines": said.getvalue().splitlines()}))
+
+
+async def until_seen(folder: Path, of: int) -> None:
+    """Wait until so many have seen the question."""
+    while True:
+        if sum(" sees it " in line for line in notes(folder)) >= of:
+            return
+        await asyncio.sleep(0.01)
 
 
 async def until_it_asks(sup: Supervisor) -> Run:

@@ -28,11 +28,12 @@ from tests.servers.dev import free_port
 pytestmark = pytest.mark.services
 
 CHROMIUM = "/usr/bin/chromium"
+expect.set_options(timeout=30_000)
 EVIL = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1"> [x](javascript:window.hacked=1)'
 
 
 async def works(brief: Brief, desk: Any) -> str:
-    if brief.task.id == "ask":
+    if brief.task.id.startswith("ask"):
         said = await desk.ask("publish", {"name": "one.md", "text": "First.\nSecond."}, risk="high")
         return f"{said.type}: {(said.args or {}).get('name', '')}"
     if brief.task.id == "long":
@@ -96,6 +97,15 @@ def start(url: str, *tasks: str) -> str:
     return str(done.json()["thread_id"])
 
 
+def shown(url: str, thread: str) -> Any:
+    return httpx.get(f"{url}/api/runs/{thread}", trust_env=False).json()
+
+
+def answer(url: str, thread: str, question: str, decision: str, by: str) -> None:
+    body = {"answers": {question: {"type": decision}}, "by": by}
+    httpx.post(f"{url}/api/runs/{thread}/answer", json=body, trust_env=False).raise_for_status()
+
+
 def test_a_question_is_answered_with_an_edit_by_keys_alone_and_what_was_typed_outlives_a_reload(
     url: str, page: Page
 ) -> None:
@@ -107,7 +117,9 @@ def test_a_question_is_answered_with_an_edit_by_keys_alone_and_what_was_typed_ou
     page.get_by_label("name").fill("two.md")
     expect(page.locator("del")).to_have_text("- one.md")
     page.reload()
-    expect(page.get_by_role("button", name="Approve")).to_be_visible()
+    expect(page.get_by_role("button", name="Approve changed")).to_be_visible()
+    page.keyboard.press("e")
+    expect(page.get_by_label("name")).to_have_value("one.md")
     page.keyboard.press("e")
     expect(page.get_by_label("name")).to_have_value("two.md")
     page.keyboard.press("a")
@@ -117,6 +129,38 @@ def test_a_question_is_answered_with_an_edit_by_keys_alone_and_what_was_typed_ou
     expect(page.locator(".body")).to_contain_text("after is done")
     page.locator(".card", has_text="Ask").click()
     expect(page.locator(".body")).to_contain_text("edit: two.md")
+
+
+def test_a_key_pressed_the_moment_a_question_is_drawn_counts(url: str, page: Page) -> None:
+    page.add_init_script(
+        """new MutationObserver((_, self) => {
+            if (!document.querySelector(".bs")) return;
+            self.disconnect();
+            document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "r", bubbles: true}));
+        }).observe(document, {childList: true, subtree: true})"""
+    )
+    page.goto(f"{url}/#{start(url, 'ask')}")
+    page.get_by_label("Why not?").fill("Not like this.")
+    page.wait_for_timeout(500)  # long enough for whatever the page does late
+    expect(page.get_by_label("Why not?")).to_have_value("Not like this.")
+
+
+def test_a_key_answers_only_the_question_that_is_read_whoever_has_answered_it_meanwhile(url: str, page: Page) -> None:
+    thread = start(url, "ask1", "ask2")
+    page.goto(f"{url}/#{thread}")
+    expect(page.locator(".kick")).to_contain_text("ask1")
+    first, second = (one["id"] for one in shown(url, thread)["run"]["approvals"])
+    answer(url, thread, first, "reject", by="ben")
+    expect(page.locator(".body")).to_contain_text("ben said reject to publish")
+    page.keyboard.press("a")
+    page.get_by_role("button", name="Next question").click()
+    expect(page.locator(".kick")).to_contain_text("ask2")
+    assert [one["id"] for one in shown(url, thread)["run"]["approvals"]] == [second]
+    page.keyboard.press("r")
+    page.get_by_label("Why not?").fill("No.")
+    answer(url, thread, second, "approve", by="ben")
+    expect(page.locator(".body")).to_contain_text("ben said approve to publish")
+    expect(page.locator(".facts")).to_contain_text("Complete")
 
 
 def test_a_run_is_taken_over_given_a_result_and_another_plan_and_handed_back(url: str, page: Page) -> None:
@@ -140,7 +184,7 @@ def test_a_run_is_taken_over_given_a_result_and_another_plan_and_handed_back(url
 
     expect(page.locator(".facts")).to_contain_text("Complete")
     expect(page.locator(".facts")).to_contain_text("3 of 3 done")
-    view = httpx.get(f"{url}/api/runs/{thread}", trust_env=False).json()
+    view = shown(url, thread)
     assert [task["result"] for task in view["run"]["tasks"]] == ["By hand.", "after is done", "more is done"]
 
 
@@ -175,7 +219,7 @@ def test_what_a_model_says_is_text_on_the_page_and_in_the_exported_file_which_as
     assert page.evaluate("window.hacked") is None
     assert page.locator("#room img, #room a, #room script").count() == 0
 
-    view = httpx.get(f"{url}/api/runs/{thread}", trust_env=False).json()
+    view = shown(url, thread)
     Path("run.html").write_text(as_one_file(view), encoding="utf-8")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

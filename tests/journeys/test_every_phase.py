@@ -131,7 +131,7 @@ async def test_what_was_changed_is_reviewed_only_as_often_as_is_granted(tmp_path
         await sup.start("Q", thread_id=THREAD)
         run = await sup.hand_back(THREAD, {"south": "South by hand."})
 
-    assert (run.status, run.iteration, model.asked["reviewing"]) == ("complete", 1, 1)
+    assert (run.status, run.iteration, model.asked["reviewing"]) == ("complete", 1, 3)
     assert "South by hand." in (run.report or "")
 
 

@@ -125,16 +125,31 @@ STORIES = {
         plan("unsure"), "complete", 0, ("confidence",), report=UNSURE, policy=(("oversight", "on_the_loop"),)
     ),
     "a reviewer is never content": Story(
-        plan("a", complexity=0.8), "complete", 0, ("refused",), report="It grew.", script={**WRITES, REVIEWS: NO}
+        plan("a", complexity=0.8),
+        "partial",
+        6,
+        ("refused",),
+        error="not accepted by the reviewer: a (Say which year.)",
+        report="It grew.",
+        script={**WRITES, REVIEWS: NO},
+    ),
+    "a reviewer is never content with what is not required": Story(
+        plan({"id": "a", "required": False}, complexity=0.8),
+        "complete",
+        0,
+        ("refused",),
+        report="`a` (not accepted)",
+        script={**WRITES, REVIEWS: NO},
     ),
     "a reviewer does not say why": Story(
         plan("a"), "complete", 0, ("refused",), report="It grew.", script={**WRITES, REVIEWS: SILENT_NO}
     ),
-    "nobody looks at the rework": Story(
+    "the rework is looked at, too": Story(
         plan("a", "b <- a", complexity=0.4),
-        "complete",
-        0,
-        ("refused", "unseen"),
+        "partial",
+        6,
+        ("refused",),
+        error="not accepted by the reviewer: a",
         report="Both.",
         script={**WRITES, REVIEWS: NO_TO_A, '<task id="b"': "Both."},
     ),
@@ -216,7 +231,7 @@ async def test_what_is_in_doubt_inside_a_nested_supervisor_is_in_doubt_outside()
         events = [event for event in await sup.events(run.thread_id) if event.kind == "result_doubted"]
 
     assert (run.status, [(doubt.kind, doubt.task_id) for doubt in run.doubts]) == ("complete", [("refused", "outer")])
-    assert run.warnings[0].startswith("in outer: a was sent back in the last round of review (Say which year.)")
+    assert run.warnings[0].startswith("in outer: the reviewer does not accept a: Say which year.")
     assert [event.path for event in events] == [["unit"], []]
 
 

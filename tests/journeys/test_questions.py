@@ -217,7 +217,8 @@ async def test_an_answer_from_another_process_is_taken_up_while_the_run_goes_on(
 
 async def test_of_two_processes_that_answer_one_is_told_that_it_came_second(tmp_path: Path) -> None:
     running = asyncio.create_task(in_another_process(run_it, waits_beside_work, tmp_path))
-    answers = [in_another_process(answer_it, waits_beside_work, tmp_path, who, "approve") for who in ("ana", "bob")]
+    both = ("ana", "bob")
+    answers = [in_another_process(answer_it, waits_beside_work, tmp_path, who, "approve", len(both)) for who in both]
     assert await asyncio.gather(*answers) == [0, 0]
     assert await running == 0
 

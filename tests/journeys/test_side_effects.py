@@ -14,7 +14,7 @@ from state.replies import Review, Verdict
 from state.run import Run
 from tests.journeys import acts
 from tests.journeys.doom import THREAD, Doom, Telling, die, live, notes
-from tests.journeys.turns import LENGTH, in_turns
+from tests.journeys.turns import LENGTH, chosen, in_turns
 from tests.runs import opened, plan
 
 SENT = ["sent hello to bob"]
@@ -96,25 +96,29 @@ async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_abo
     tmp_path: Path, telling: Telling, writes: range
 ) -> None:
     killed: list[bool] = []
-    doubts: list[int] = []
+    doubts: list[Doom] = []
 
-    async def story(number: int) -> None:
+    async def story(doom: Doom) -> None:
         async def through(sup: Supervisor) -> Run:
             run = await sup.resume(THREAD)
             if run.status == "waiting":
-                doubts.append(number)
+                doubts.append(doom)
                 run = await sup.answer(THREAD, {run.approvals[0].id: "approve"}, by="ana")
             return run
 
-        folder = tmp_path / str(number)
-        killed.append(await die(telling, folder, Doom("after a write", number)))
+        folder = tmp_path / f"{doom.moment} {doom.number}"
+        killed.append(await die(telling, folder, doom))
         run = await live(telling, folder, onwards=through)
         assert run.status == "complete"
-        assert len(notes(folder)) == 1 or number in doubts, f"killed after write {number}: {notes(folder)}"
+        assert len(notes(folder)) == 1 or doom in doubts, f"killed {doom.moment} {doom.number}: {notes(folder)}"
 
-    await in_turns(story, writes, LENGTH or "short")  # the moment of the action itself is a short one
+    about_to_act, recorded = Doom("after an effect's row", 1), Doom("after an effect's row", 2)
+    await in_turns(
+        story, [about_to_act, recorded, *(Doom("after a write", n) for n in chosen(writes, LENGTH or "short"))], "short"
+    )
     assert sum(killed) >= 8
-    assert doubts, "no kill hit the action itself; try other numbers"
+    assert about_to_act in doubts
+    assert recorded not in doubts
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,8 @@ async def test_what_a_reviewer_refuses_to_the_end_is_no_plain_success() -> None:
     async with opened(ADA, model=model, max_iterations=2) as sup:
         run = await sup.start("Q", plan=plan("p", "q <- p", complexity=0.8))
 
-    assert (run.status, doubts(run)) == ("complete", [("refused", "p"), ("unseen", "q")])
-    assert (
-        run.doubts[0].said
-        == "p was sent back in the last round of review (Say which year.); nobody has looked at it since"
-    )
+    assert (run.status, doubts(run)) == ("partial", [("refused", "p")])
+    assert run.doubts[0].said == "the reviewer does not accept p: Say which year."
     assert all(f"- In doubt: {doubt.said}" in (run.report or "") for doubt in run.doubts)
 
 

@@ -170,6 +170,7 @@ def _serve(listening: socket.socket) -> _Wanted | None:
     while True:
         ready, _, _ = select.select([listening, sys.stdin], [], [])
         if listening not in ready:
+            gc.unfreeze()  # what is left over at the end would be printed as leaked
             return None
         wire, _ = listening.accept()
         if os.fork() == 0:

@@ -4,6 +4,9 @@ import type { Event, Listed, View } from "./types";
 
 let source: EventSource | null = null;
 let soon = 0;
+/** Questions to the server about the open run: how many were sent, and the last one whose answer is shown. */
+let sent = 0;
+let taken = 0;
 
 const path = (thread: string, rest = ""): string => `/api/runs/${encodeURIComponent(thread)}${rest}`;
 
@@ -19,7 +22,12 @@ async function asked<T>(url: string, init?: RequestInit): Promise<T> {
 
 export async function loadRuns(): Promise<void> {
   try {
-    store.listed.value = await asked<Listed>("/api/runs?limit=50");
+    const listed = await asked<Listed>("/api/runs?limit=50");
+    store.listed.value = listed;
+    const shown = store.view.value?.run;
+    const same = [...listed.needs_you, ...listed.running, ...listed.ended].find((one) => one.thread_id === shown?.thread_id);
+    // a run can come to stand still without an event
+    if (same && same.status !== shown?.status) void loadRun();
   } catch {
     store.connected.value = "gone";
   }
@@ -28,9 +36,12 @@ export async function loadRuns(): Promise<void> {
 export async function loadRun(): Promise<void> {
   const thread = store.thread.value;
   if (!thread) return;
+  const number = ++sent;
   try {
     const view = await asked<View>(path(thread));
-    if (thread === store.thread.value) store.setView(view);
+    if (thread !== store.thread.value || number < taken) return;
+    taken = number;
+    store.setView(view);
   } catch (error) {
     if (!(error instanceof TypeError)) store.trouble.value = (error as Error).message;
   }
@@ -52,7 +63,9 @@ export async function open(thread: string): Promise<void> {
   store.past.value = null;
   store.chosen.value = "";
   store.trouble.value = "";
+  store.wanted.value = "";
   await loadRun();
+  if (thread !== store.thread.value) return;
   store.panel.value = store.question.value ? "question" : "report";
   store.tab.value = store.question.value ? "sel" : "plan";
   listen();

@@ -1,5 +1,6 @@
 // Small things that are drawn everywhere: a status, the words of a text that nobody may take for markup.
 import type { ComponentChildren, JSX } from "preact";
+import { isPicture, Picture } from "./picture";
 import type { Status } from "./types";
 
 const SHAPES: Record<Status, JSX.Element> = {
@@ -51,7 +52,7 @@ function inline(text: string): ComponentChildren[] {
   });
 }
 
-/** Markdown as far as reports use it. It makes elements from text: no HTML, no links, no pictures can come of it. */
+/** Markdown as far as reports use it. It makes elements from text: no HTML, no links, and no pictures but the run's own can come of it. */
 export function Markdown({ text }: { text: string }) {
   const blocks: JSX.Element[] = [];
   const lines = text.split("\n");
@@ -96,7 +97,8 @@ export function Markdown({ text }: { text: string }) {
           </table>
         </div>,
       );
-    } else if (line.trim()) blocks.push(<p key={i}>{inline(line.replace(/^> ?/, ""))}</p>);
+    } else if (isPicture(line)) blocks.push(<Picture key={i} line={line} />);
+    else if (line.trim()) blocks.push(<p key={i}>{inline(line.replace(/^> ?/, ""))}</p>);
   }
   return <div class="res">{blocks}</div>;
 }

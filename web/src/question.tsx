@@ -1,23 +1,34 @@
 // A question to a human: what, until when, why, and what exactly would be done; and its answer.
-import { useEffect } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { act } from "./api";
 import { Icon, Markdown } from "./parts";
 import * as store from "./store";
 import type { Approval, Schema } from "./types";
 
-export const mode = signal<"" | "edit" | "reject">("");
-/** What was typed, by question: kept until it is sent, over reloads too. */
-const drafts = signal<Record<string, Record<string, string>>>(JSON.parse(store.kept("drafts") || "{}") as Record<string, Record<string, string>>);
-const reasons = signal<Record<string, string>>({});
+type How = "" | "edit" | "reject";
+/** What somebody has begun to answer to a question. */
+interface Draft {
+  how: How;
+  args: Record<string, string>;
+  why: string;
+}
+/** By question: kept until it is sent, over reloads too. */
+const drafts = signal<Record<string, Draft>>(JSON.parse(store.kept("answers") || "{}") as Record<string, Draft>);
 const busy = signal(false);
 
-function draft(asked: Approval, name: string, value: string): void {
-  drafts.value = { ...drafts.value, [asked.id]: { ...drafts.value[asked.id], [name]: value } };
-  store.keep("drafts", JSON.stringify(drafts.value));
+const draftOf = (asked: Approval): Draft => drafts.value[asked.id] ?? { how: "", args: {}, why: "" };
+
+function draft(asked: Approval, fields: Partial<Draft>): void {
+  drafts.value = { ...drafts.value, [asked.id]: { ...draftOf(asked), ...fields } };
+  store.keep("answers", JSON.stringify(drafts.value));
 }
 
-const shown = (asked: Approval, name: string): string => drafts.value[asked.id]?.[name] ?? store.plain(asked.args[name]);
+/** The form begun is shut; what was typed comes back with it. */
+export function leave(): void {
+  if (store.question.value) draft(store.question.value, { how: "" });
+}
+
+const shown = (asked: Approval, name: string): string => (draftOf(asked).how === "edit" ? draftOf(asked).args[name] : undefined) ?? store.plain(asked.args[name]);
 
 /** The value that a text of the form stands for. */
 function valueOf(asked: Approval, name: string, text: string): unknown {
@@ -32,26 +43,41 @@ function valueOf(asked: Approval, name: string, text: string): unknown {
   }
 }
 
-export async function answer(how: "approve" | "edit" | "reject"): Promise<void> {
-  const asked = store.question.value;
-  if (!asked || busy.value) return;
-  const edited = drafts.value[asked.id] ?? {};
+async function answer(asked: Approval, how: "approve" | "edit" | "reject"): Promise<void> {
+  if (busy.value) return;
+  const { args: edited, why } = draftOf(asked);
   const args = { ...asked.args, ...Object.fromEntries(Object.entries(edited).map(([name, text]) => [name, valueOf(asked, name, text)])) };
-  const said = how === "edit" ? { type: "edit", args } : { type: how, message: how === "reject" ? (reasons.value[asked.id] ?? "") : "" };
+  const said = how === "edit" ? { type: "edit", args } : { type: how, message: how === "reject" ? why : "" };
   busy.value = true;
   const taken = await act("answer", { answers: { [asked.id]: said } });
   busy.value = false;
   if (!taken) return;
   store.said.value = `Answered: ${how}`;
-  mode.value = "";
   const { [asked.id]: _, ...others } = drafts.value;
   drafts.value = others;
-  store.keep("drafts", Object.keys(others).length ? JSON.stringify(others) : "");
-  store.wanted.value = "";
-  store.panel.value = store.question.value ? "question" : "report";
+  store.keep("answers", Object.keys(others).length ? JSON.stringify(others) : "");
+  store.wanted.value = store.view.value?.run.approvals.find((one) => one.id !== asked.id)?.id ?? "";
+  store.panel.value = store.wanted.value ? "question" : "report";
 }
 
-export const can = (how: string): boolean => store.question.value?.choices.includes(how) ?? false;
+/** What can be done to the question that is shown, in the form that is shown: its buttons and its keys. */
+function buttons(asked: Approval): { key: string; word: string; how: string; does: () => void }[] {
+  const { how } = draftOf(asked);
+  const yes = how === "edit" ? "edit" : "approve";
+  return how === "reject"
+    ? []
+    : [
+        { key: "a", word: how === "edit" ? "Approve changed" : "Approve", how: yes, does: () => void answer(asked, yes) },
+        { key: "e", word: how === "edit" ? "Undo edit" : "Edit", how: "edit", does: () => draft(asked, { how: how === "edit" ? "" : "edit" }) },
+        { key: "r", word: "Reject", how: "reject", does: () => draft(asked, { how: "reject" }) },
+      ];
+}
+
+export function questionKeys(): Record<string, () => void> {
+  const asked = store.panel.value === "question" && !store.offline ? store.question.value : null;
+  if (!asked) return {};
+  return Object.fromEntries(buttons(asked).filter((one) => asked.choices.includes(one.how)).map((one) => [one.key, one.does]));
+}
 
 const RISKS = ["low", "medium", "high", "critical"];
 
@@ -74,8 +100,8 @@ function Diff({ before, after }: { before: string; after: string }) {
 
 function Field({ asked, name, schema }: { asked: Approval; name: string; schema: Schema | undefined }) {
   const text = shown(asked, name);
-  const isEdited = mode.value === "edit";
-  const on = (event: Event) => draft(asked, name, (event.currentTarget as HTMLInputElement).value);
+  const isEdited = draftOf(asked).how === "edit";
+  const on = (event: Event) => draft(asked, { args: { ...draftOf(asked).args, [name]: (event.currentTarget as HTMLInputElement).value } });
   const isLong = text.includes("\n") || text.length > 60;
   return (
     <label class={isLong ? "long" : ""}>
@@ -95,13 +121,30 @@ function Field({ asked, name, schema }: { asked: Approval; name: string; schema:
   );
 }
 
+/** Where a question stood that is open no more: nothing takes its place while somebody reads. */
+function Settled({ left }: { left: number }) {
+  const last = store.view.value?.audit.entries.findLast((entry) => entry.kind === "answered" && entry.approval === store.wanted.value);
+  return (
+    <>
+      <h2>{store.wanted.value ? "This question is no longer open" : "No question is open"}</h2>
+      <p class="lead">{last ? `${last.by} said ${last.decision} to ${last.action}.` : "What is decided stands in the log under Approvals."}</p>
+      {left > 0 && (
+        <p class="go">
+          <button class="btn pri" onClick={() => (store.wanted.value = "")}>
+            Next question
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+const focusOnce = (box: HTMLElement | null): void => box?.focus();
+
 export function QuestionBody() {
   const asked = store.question.value;
-  useEffect(() => {
-    mode.value = "";
-  }, [asked?.id]);
-  if (!asked) return <p class="m">No question is open. What is decided stands in the log under Approvals.</p>;
   const all = store.view.value?.run.approvals ?? [];
+  if (!asked) return <Settled left={all.length} />;
   const left = asked.expires_at === null ? null : asked.expires_at - store.at.value;
   const whole = asked.expires_at === null ? 0 : asked.expires_at - asked.asked_at;
   const names = [...new Set([...Object.keys(asked.args), ...Object.keys(asked.args_schema?.properties ?? {})])];
@@ -159,7 +202,7 @@ export function QuestionBody() {
       {asked.description && <Markdown text={asked.description} />}
       {names.length > 0 && (
         <h3>
-          What would be done<span>{mode.value === "edit" ? "your changes are marked" : "nothing has been done yet"}</span>
+          What would be done<span>{draftOf(asked).how === "edit" ? "your changes are marked" : "nothing has been done yet"}</span>
         </h3>
       )}
       <div class="form">
@@ -167,7 +210,7 @@ export function QuestionBody() {
           <Field key={asked.id + name} asked={asked} name={name} schema={asked.args_schema?.properties?.[name]} />
         ))}
       </div>
-      {mode.value === "edit" && (
+      {draftOf(asked).how === "edit" && (
         <>
           <h3>
             Changes<span>what you approve</span>
@@ -182,43 +225,45 @@ export function QuestionBody() {
 export function QuestionFoot() {
   const asked = store.question.value;
   if (!asked || store.offline) return null;
+  const { how, why } = draftOf(asked);
   return (
     <div class="foot">
-      {mode.value === "reject" ? (
+      {how === "reject" ? (
         <>
           <label class="why">
             Why not? The agent reads this.
             <textarea
               rows={2}
-              ref={(box) => box?.focus()}
-              value={reasons.value[asked.id] ?? ""}
+              ref={focusOnce}
+              value={why}
               placeholder="Optional"
-              onInput={(event) => (reasons.value = { ...reasons.value, [asked.id]: event.currentTarget.value })}
-              onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && (event.preventDefault(), void answer("reject"))}
+              onInput={(event) => draft(asked, { why: event.currentTarget.value })}
+              onKeyDown={(event) => event.key === "Enter" && !event.shiftKey && (event.preventDefault(), void answer(asked, "reject"))}
             />
           </label>
           <div class="bs two">
-            <button class="btn pri" disabled={busy.value} onClick={() => void answer("reject")}>
+            <button class="btn pri" disabled={busy.value} onClick={() => void answer(asked, "reject")}>
               Reject<kbd>↵</kbd>
             </button>
-            <button class="btn" onClick={() => (mode.value = "")}>
+            <button class="btn" onClick={leave}>
               Back<kbd>esc</kbd>
             </button>
           </div>
         </>
       ) : (
         <div class="bs">
-          <button class="btn pri" disabled={busy.value || !can(mode.value === "edit" ? "edit" : "approve")} onClick={() => void answer(mode.value === "edit" ? "edit" : "approve")}>
-            {mode.value === "edit" ? "Approve changed" : "Approve"}
-            <kbd>a</kbd>
-          </button>
-          <button class="btn" disabled={!can("edit")} aria-pressed={mode.value === "edit"} onClick={() => (mode.value = mode.value === "edit" ? "" : "edit")}>
-            {mode.value === "edit" ? "Undo edit" : "Edit"}
-            <kbd>e</kbd>
-          </button>
-          <button class="btn" disabled={!can("reject")} onClick={() => (mode.value = "reject")}>
-            Reject<kbd>r</kbd>
-          </button>
+          {buttons(asked).map((one) => (
+            <button
+              key={one.key}
+              class={one.key === "a" ? "btn pri" : "btn"}
+              disabled={!asked.choices.includes(one.how) || (one.key === "a" && busy.value)}
+              aria-pressed={one.key === "e" ? how === "edit" : undefined}
+              onClick={one.does}
+            >
+              {one.word}
+              <kbd>{one.key}</kbd>
+            </button>
+          ))}
         </div>
       )}
       <p class="as">

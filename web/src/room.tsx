@@ -3,7 +3,7 @@ import { render } from "preact";
 import { effect } from "@preact/signals";
 import { act, loadRuns, open } from "./api";
 import { Middle, Right, Runs, Tabs, Top, show, theme } from "./frame";
-import { answer, can, mode } from "./question";
+import { leave, questionKeys } from "./question";
 import * as store from "./store";
 import { fold } from "./timeline";
 
@@ -35,13 +35,14 @@ function Room() {
 function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   if (event.key === "Escape") {
-    mode.value = "";
-    if (store.panel.value === "cancel") store.panel.value = "report";
+    if (!target.matches("input,textarea,select") || target.closest(".right")) {
+      if (store.panel.value === "question") leave();
+      if (store.panel.value === "cancel") store.panel.value = "report";
+    }
     target.blur();
     return;
   }
   if (target.matches("input,textarea,select") || event.ctrlKey || event.metaKey || event.altKey) return;
-  const asks = store.panel.value === "question" && store.question.value !== null && !store.offline;
   const run = store.view.value?.run;
   const keys: Record<string, () => void> = {
     "/": () => document.getElementById("search")?.focus(),
@@ -52,9 +53,7 @@ function onKey(event: KeyboardEvent): void {
     t: theme,
     ...(!store.offline && run?.hint.includes("pause") ? { p: () => void act("pause", {}) } : {}),
     ...(!store.offline && run?.hint.includes("resume") ? { p: () => void act("resume", {}) } : {}),
-    ...(asks && can(mode.value === "edit" ? "edit" : "approve") ? { a: () => void answer(mode.value === "edit" ? "edit" : "approve") } : {}),
-    ...(asks && can("edit") ? { e: () => (mode.value = mode.value === "edit" ? "" : "edit") } : {}),
-    ...(asks && can("reject") ? { r: () => (mode.value = "reject") } : {}),
+    ...questionKeys(),
   };
   const does = keys[event.key];
   if (!does) return;

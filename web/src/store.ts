@@ -1,5 +1,5 @@
 // What the page knows: signals fed by the server, or by the data in an exported file.
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { Fold } from "./timeline";
 import type { Event, Listed, Status, Task, View } from "./types";
 
@@ -50,7 +50,13 @@ export const at = computed(() => {
 });
 export const question = computed(() => {
   const asked = view.value?.run.approvals ?? [];
-  return asked.find((one) => one.id === wanted.value) ?? asked[0] ?? null;
+  return asked.find((one) => one.id === wanted.value) ?? (wanted.value ? null : (asked[0] ?? null));
+});
+// the question that is looked at stays, whatever else is asked or answered
+effect(() => {
+  const isThere = view.value?.run.approvals.some((one) => one.id === wanted.value);
+  if (panel.value === "question") wanted.value ||= question.value?.id ?? "";
+  else if (!isThere) wanted.value = "";
 });
 
 export function setView(next: View): void {

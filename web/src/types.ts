@@ -100,6 +100,7 @@ export interface Run {
 }
 export interface Entry {
   number: number;
+  approval: string;
   at: number;
   kind: string;
   action: string;
@@ -111,6 +112,8 @@ export interface Entry {
 }
 export interface View {
   v: number;
+  /** Pictures that the report shows, by name, as `data:` addresses. */
+  pictures?: Record<string, string>;
   now: number;
   run: Run;
   events: Event[];

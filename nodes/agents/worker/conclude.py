@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from pydantic import JsonValue
 
 from nodes.agents.citations import asked_in, claims_in, computations
-from nodes.agents.results import LARGEST
+from nodes.agents.results import LARGEST, also_answered
 from nodes.agents.tool_calls import own_limit, without_answer
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.agents.worker.desk_tools import DELEGATE
@@ -23,6 +23,7 @@ from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
 from state.supervisor import Update
 
+_ANSWERS = re.compile(r"^[\s*_>-]*also answers[*_]*\s*:(?P<ids>[^\n]*)(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 _FAILED = re.compile(r"^\W*failed\s*:\s*(?P<why>.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -79,6 +80,9 @@ def _by_workers(state: WorkerState) -> str:
 async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> dict[str, object]:
     """The outcome of what was `said` last."""
     text, confidence = split_confidence(without_thoughts(said))
+    named = [name for line in _ANSWERS.finditer(text) for name in re.split(r"[\s,;`*]+", line["ids"])]
+    if also := also_answered(named, context.invocation.brief):
+        text = _ANSWERS.sub("", text).strip()
     cut_off = state.get("cut_off")
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
@@ -101,7 +105,9 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
     limited = state.get("limited") or ""
-    return {"result": text, "claims": claims, "confidence": confidence, "limited": limited, "doubts": doubts}
+    return {"result": text, "claims": claims, "confidence": confidence, "limited": limited, "doubts": doubts} | (
+        {"also_answers": also} if also else {}
+    )
 
 
 def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:

@@ -31,7 +31,7 @@ async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update: 
     """Open the conversation."""
     context = runtime.context
     task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context.invocation)})
-    return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief.task)), task]}
+    return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief)), task]}
 
 
 LAST_CALL = "This is your last turn: call no more tools and answer with what you have."

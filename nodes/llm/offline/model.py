@@ -22,13 +22,14 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Reply, Tool, read
+from nodes.llm.offline.filling import fill
 from nodes.llm.offline.planning import plan
 from nodes.llm.offline.reviewing import review
 from nodes.llm.offline.words import subject_of
 from nodes.llm.offline.working import work
 from nodes.llm.offline.writing import assemble
 
-FORMS: dict[str, Callable[[Conversation], Arguments]] = {"PlanDraft": plan, "Review": review}
+FORMS: dict[str, Callable[[Conversation], Arguments]] = {"PlanDraft": plan, "Review": review, "AnswerData": fill}
 """Structured replies it can give, by the name of their schema."""
 CHUNKS = 4
 """Pieces in which a text is streamed."""

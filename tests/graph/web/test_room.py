@@ -14,6 +14,7 @@ from graph.supervisor import Supervisor
 from graph.web.problems import MOST_BYTES
 from graph.web.routes import HANDLERS, ROUTES, opened_room
 from graph.web.verbs import VERBS
+from nodes.llm.scripted import ScriptedModel
 from nodes.policy.timeline import Timeline
 from nodes.runtime.clock import SystemClock
 from state.agent import AgentSpec, Brief
@@ -61,6 +62,22 @@ async def asks(brief: Brief, desk: Any) -> str:
         answer = await desk.ask("launch", {"name": "one"}, risk="high")
         return f"{answer.type} {(answer.args or {}).get('name', '')}"
     return f"{brief.task.id} is done"
+
+
+async def test_an_answer_comes_as_data_that_fits_a_schema_over_http() -> None:
+    schema = {"type": "object", "properties": {"stock": {"type": "integer"}}, "required": ["stock"]}
+
+    async def counts(brief: Brief, desk: Any) -> str:
+        return "There are 77 on stock."
+
+    model = ScriptedModel([{"data": {"stock": 77}, "basis": []}])
+    async with room(agent(counts), model=model) as (client, _):
+        thread = (await does(client, "runs", query="Q", plan=plan("a"), schema=schema))["thread_id"]
+        done = await until(client, thread, "complete")
+        refused = await does(client, "runs", 422, query="Q", schema={"$ref": "#"})
+
+    assert done["run"]["data"] == {"stock": 77}
+    assert "refers to itself" in str(refused)
 
 
 async def test_a_run_is_started_answered_with_an_edit_and_read_over_http() -> None:

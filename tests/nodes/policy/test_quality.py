@@ -1,8 +1,10 @@
 """What a reviewer finds without a model, and when a human is asked."""
 
+from functools import partial
+
 import pytest
 
-from nodes.policy.quality import faults_of
+from nodes.policy.quality import faults_of, unsure_of
 from state.citation import Citation, Claim
 from state.policy import Policy
 from state.record import TaskRecord
@@ -34,9 +36,34 @@ def test_functions_and_other_kinds_of_task_need_not_cite() -> None:
     assert found(done(), by_model=False) == ""
 
 
-def test_who_says_that_it_is_not_sure_is_not_sent_back_for_it() -> None:
+def test_who_says_that_it_is_not_sure_is_asked_to_check_and_not_to_cite() -> None:
     assert found(done(sure=0.59)) == ""
     assert "cites nothing" in found(done(sure=0.6))
+    assert "not sure of it (0.59" in unsure_of(done(sure=0.59), Policy())
+    assert unsure_of(done(sure=0.6), Policy()) == unsure_of(done(), Policy()) == ""
+
+
+def test_what_does_not_stand_where_it_is_cited_is_named() -> None:
+    claim = Claim(text="It cost 12.", citations=[THERE], unverified=["12"])
+    record = done(cites=True)
+    assert record.outcome
+    told = record.model_copy(update={"outcome": record.outcome.model_copy(update={"claims": [claim]})})
+
+    assert "“12”" in found(told)
+    assert found(told, by_model=False) == ""
+
+
+def test_a_result_that_uses_nothing_of_what_it_builds_on_is_told_whose() -> None:
+    record, said = (
+        done("writing", "Nothing new."),
+        "Revenue grew strongly across Germany while churn dropped below plan",
+    )
+    check = partial(faults_of, record, sourced=False, by_model=True, broken=(), policy=Policy())
+
+    assert "nothing of the results of b" in check(inputs={"b": said, "c": "It grew."})
+    assert check(inputs={"b": "Nothing new, but for that."}) == ""
+    assert check(request="Compare Rust and Nothing new") != ""
+    assert check(request="Say it in at most one word") != ""
 
 
 def test_a_result_without_text_is_told_so() -> None:
