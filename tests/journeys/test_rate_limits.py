@@ -250,13 +250,12 @@ async def test_after_a_kill_in_the_pause_the_run_goes_on_and_still_does_not_call
 
 async def test_another_process_and_one_after_a_kill_wait_as_long_as_the_first_was_told() -> None:
     """A supervisor with a clock of its own knows of no servers but what the database says."""
-    first, later = HeldClock(START), HeldClock(START + 3)
-    busy = Busy(first)
+    first, later = HeldClock(START), HeldClock(START + 995)
+    busy = Busy(first, 1000)
     with OpenAIStub(busy) as server:
         model = model_at(server.url)
-        hasty = AgentSpec(name="ada", role="generalist", model=model, limits=Limits(timeout_s=5))
         spec = AgentSpec(name="ada", role="generalist", model=model)
-        async with opened(hasty, model=model, clock=first, max_iterations=0) as sup:
+        async with opened(spec, model=model, clock=first, max_iterations=0) as sup:
             failed = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
         busy.clock = later
         async with opened(spec, model=model, clock=later, max_iterations=0) as sup:
@@ -269,15 +268,15 @@ async def test_another_process_and_one_after_a_kill_wait_as_long_as_the_first_wa
 
 async def test_a_pause_told_by_a_clock_that_was_ahead_is_waited_for_no_longer_than_it_was_asked_for() -> None:
     ahead, clock = HeldClock(START + 86_400), HeldClock(START)
-    with OpenAIStub([Failure(429, headers={"retry-after": "8"}), Say("Done.")]) as server:
-        spec = AgentSpec(name="ada", role="generalist", model=model_at(server.url))
-        hasty = spec.model_copy(update={"limits": Limits(timeout_s=5)})
+    with OpenAIStub([Failure(429, headers={"retry-after": "1000"}), Say("Done.")]) as server:
+        hasty = AgentSpec(name="ada", role="generalist", model=model_at(server.url))
+        spec = hasty.model_copy(update={"limits": Limits(timeout_s=2000)})
         async with opened(hasty, model=spec.model, clock=ahead, max_iterations=0) as sup:
             await sup.start("Q", thread_id=THREAD, plan=plan("a"))
         async with opened(spec, model=spec.model, clock=clock, max_iterations=0) as sup:
             run = await sup.start("Q", thread_id="other", plan=plan("a"))
 
-    assert (run.status, clock.now()) == ("complete", START + 8)
+    assert (run.status, clock.now()) == ("complete", START + 1000)
 
 
 async def test_a_trickle_ends_when_a_call_has_taken_as_long_as_it_may() -> None:
