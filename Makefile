@@ -5,6 +5,7 @@
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
 # make bench  measures Baton beside LangGraph alone; make bench-peers: beside other frameworks, and says so in the README
+# make proof  sends the same requests through a plain DAG, a peer and Baton, with agents that fail, and says so in the README
 # make clean  removes what they made
 
 SHELL := /bin/sh
@@ -21,7 +22,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint types imports pytest test-services campaign answers bench bench-peers clean
+.PHONY: help demo serve test lint types imports pytest test-services campaign answers bench bench-peers proof clean
 .DELETE_ON_ERROR:
 
 help:
@@ -76,6 +77,9 @@ bench: .venv/installed-dev
 	@$(BIN)/python benchmarks/speed/compare.py
 	@$(BIN)/python benchmarks/speed/own_costs.py
 	@$(BIN)/python benchmarks/speed/tokens.py
+
+proof: .venv/installed-dev
+	@PYTHONPATH=. $(BIN)/python benchmarks/proof/run.py --write
 
 bench-peers: .venv/installed-dev build/peers/installed
 	@$(BIN)/python benchmarks/speed/compare.py --peers build/peers/bin/python

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore
@@ -12,7 +13,9 @@ from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.guard import LeaseGuard
 from graph.runs import SERVER
 from graph.settings import UPLOADS, beside, read_settings
-from nodes.runtime.services import Services
+from graph.team_file import open_team
+from nodes.policy.strictness import stricter
+from nodes.runtime.services import Choice, Services
 
 
 def build_supervisor(
@@ -61,7 +64,17 @@ def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
     settings = read_settings()
     roots = (*settings.source_roots, beside(settings.db, UPLOADS))
-    return replace(compose(settings), door=SERVER, source_roots=roots, sources=tuple(map(str, settings.sources)))
+    own = replace(compose(settings), door=SERVER, source_roots=roots, sources=tuple(map(str, settings.sources)))
+    models = {"": own.models} | {name: compose(settings, model=name).models for name in settings.models}
+    teams = {"": own.team} | {file.stem: open_team(file) for file in settings.teams}
+    offers = {
+        Choice(model, team): replace(
+            own, models=models[model], team=teams[team], policy=stricter(own.policy, teams[team].policy)[0]
+        )
+        for model, team in product(models, teams)
+        if model or team
+    }
+    return replace(own, offers=offers)
 
 
 class _Deferred:

@@ -29,6 +29,11 @@ class BlockingSupervisor:
         run: Run = self._call(self._supervisor.start(*args, **kwargs))
         return run
 
+    def enqueue(self, *args: Any, **kwargs: Any) -> Run:
+        """See `Supervisor.enqueue`."""
+        run: Run = self._call(self._supervisor.enqueue(*args, **kwargs))
+        return run
+
     def resume(self, *args: Any, **kwargs: Any) -> Run:
         """See `Supervisor.resume`."""
         run: Run = self._call(self._supervisor.resume(*args, **kwargs))

@@ -1,23 +1,26 @@
 """The composition root: from settings and what a caller hands in to the services that nodes are built from."""
 
 from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import cast, get_args
 
-import yaml
 from langchain_core.language_models import BaseChatModel
 
 from graph.notifier import AppriseNotifier
-from graph.settings import Settings, beside
+from graph.policy_text import read_policy
+from graph.settings import Settings, artifacts_of
 from graph.team_file import open_team
 from graph.witness import seals_of
 from nodes.llm.choose import Models, make_models
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.observing import NoObserver, Observer
 from nodes.runtime.servers import PROCESS, Servers
 from nodes.runtime.services import Services
 from nodes.tools.search_service import Kind, SearchService
 from state.agent import AgentSpec, Team
-from state.errors import BadInput, PolicyInvalid, SettingsInvalid
+from state.errors import BadInput, SettingsInvalid
 from state.policy import Policy, merged_policy
 from state.text import Json
 
@@ -38,18 +41,23 @@ def compose(
 ) -> Services:
     """Services for one graph; what is not given comes from the settings.
 
+    Policy fields: those of `policy`, over those of the team's file, over those of BATON_POLICY.
+
     Raises:
         BadInput: a team, policy or model that cannot be used.
     """
+    who = open_team(team if team is not None else settings.team)
+    base = merged_policy(policy_of(settings), who.policy)
     return Services(
-        team=open_team(team if team is not None else settings.team),
+        team=who,
         models=_models(settings, model),
-        policy=policy if isinstance(policy, Policy) else merged_policy(_policy_of(settings), policy),
+        policy=policy if isinstance(policy, Policy) else merged_policy(base, policy),
         clock=clock or SystemClock(),
         servers=PROCESS if clock is None else Servers(),
         notifier=notifier or _notifier(settings),
-        artifacts=artifacts or beside(settings.db, settings.artifacts),
+        artifacts=artifacts or artifacts_of(settings, settings.db),
         seals=seals_of(settings),
+        observer=_observer(settings),
         fetches_inside=settings.fetch_inside,
         search=_search(settings),
         max_source_bytes=int(settings.max_source_mb * 1024 * 1024),
@@ -57,19 +65,11 @@ def compose(
     )
 
 
-def _policy_of(settings: Settings) -> Policy:
+def policy_of(settings: Settings) -> Policy:
     """What holds where nothing else is said."""
     if settings.policy is None:
         return Policy()
-    try:
-        fields = yaml.safe_load(settings.policy.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise PolicyInvalid(
-            f"BATON_POLICY, {settings.policy}, cannot be read: {' '.join(str(error).split())}"
-        ) from error
-    if not isinstance(fields, dict):
-        raise PolicyInvalid(f"BATON_POLICY, {settings.policy}, has no policy fields; write `oversight: in_command`")
-    return merged_policy(Policy(), fields)
+    return merged_policy(Policy(), read_policy(settings.policy, "BATON_POLICY"))
 
 
 def _search(settings: Settings) -> SearchService | None:
@@ -81,6 +81,17 @@ def _search(settings: Settings) -> SearchService | None:
         raise SettingsInvalid(f"BATON_SEARCH: {kind[:40]!r} is no search service that Baton knows; give {known}")
     key = settings.search_key.get_secret_value() if settings.search_key else ""
     return SearchService(cast(Kind, kind), address, key)
+
+
+@cache
+def _telemetry() -> Observer:
+    """One for the process: it has a connection and threads of its own."""
+    made: Observer = import_module("graph.telemetry").Telemetry()  # an extra, and slow to load
+    return made
+
+
+def _observer(settings: Settings) -> Observer:
+    return _telemetry() if settings.telemetry == "otlp" else NoObserver()
 
 
 def _notifier(settings: Settings) -> Notifier:

@@ -11,6 +11,7 @@ from langgraph.store.base import BaseStore
 
 from graph.address import Address
 from graph.lease import Leases
+from graph.queue import Queue
 from graph.sqlite.database import SqliteDatabase, open_file
 from graph.sqlite.saver import Saver
 from nodes.runtime.clock import Clock
@@ -36,6 +37,10 @@ class Database(Protocol):
     @property
     def is_read_only(self) -> bool:
         """Whether only looking is possible."""
+
+    @property
+    def queue(self) -> Queue | None:
+        """Its runs that wait for workers; None where one machine has it for itself."""
 
     def leases(self, clock: Clock) -> Leases:
         """The leases of its threads: one process runs each at a time, and who lost it writes nothing more."""

@@ -28,6 +28,7 @@ from langgraph.store.sqlite import SqliteStore
 from langgraph.types import Durability
 
 from graph.portal import Portal, open_level
+from state.drawn import Box, as_svg
 from state.errors import BadInput
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 
@@ -36,6 +37,13 @@ T = TypeVar("T")
 
 class CompiledSupervisor(CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]):
     """A compiled LangGraph like any other; `invoke` and what else is not overridden here goes through `stream`."""
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Its drawing for a notebook, made here: LangGraph's own asks a server on the internet for it."""
+        drawn = self.get_graph()
+        leads = [(edge.source, edge.target) for edge in drawn.edges]
+        boxes = [Box(name, after=[before for before, after in leads if after == name]) for name in drawn.nodes]
+        return {"text/plain": repr(self), "image/svg+xml": as_svg(boxes)}
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:  # noqa: A002 - LangGraph's name
         """LangGraph's `stream`, with its arguments. Whoever stops early, or presses Ctrl-C, cancels the run.

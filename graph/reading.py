@@ -23,7 +23,7 @@ from state.approval import Approval, Decision, Entry
 from state.delegation import Delegation
 from state.errors import BatonError, ThreadDamaged, ThreadUnknown
 from state.event import Event
-from state.run import Run
+from state.run import Phase, Run
 from state.signal import SignalOutcome
 from state.text import Json, in_words
 
@@ -76,23 +76,42 @@ class Reading:
             ThreadUnknown: no such thread.
             ThreadDamaged: what there is of it cannot be read.
         """
-        store = self.database.store
         with explained(self.database.address), readable(thread_id):
-            before = await self.leases.holder(thread_id)
-            position = await self.position(thread_id)
-            rows = Rows(
-                board=await read_board(store, thread_id),
-                recruits=await read_recruits(store, thread_id),
-                ledger=await read_ledger(store, thread_id),
-                decided=await self.decisions(thread_id),
-                delegations=await self._delegations(thread_id),
-                has_signals=bool(await waiting(store, thread_id)),
-            )
-            now = await self.leases.holder(thread_id)
-            is_held = now is not None and now.is_running
-            names = self.names if team is None else team
-            run = view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
-            return await self._dated(run)
+            queued = await self._queued(thread_id)  # first: it goes when what it asks for has begun
+            try:
+                run = await self._view(thread_id, self.names if team is None else team)
+            except ThreadUnknown:
+                if queued is None:
+                    raise
+                return queued
+            return queued if queued and run.has_ended else run
+
+    async def _queued(self, thread_id: str) -> Run | None:
+        """The run that is to begin on a thread as soon as a worker takes it."""
+        asked = await self.database.queue.request(thread_id) if self.database.queue else None
+        if asked is None:
+            return None
+        phase = Phase.decomposing.value
+        return Run(
+            thread_id=thread_id, status="queued", waits_for="worker", phase=phase, query=str(asked.given["query"])
+        )
+
+    async def _view(self, thread_id: str, names: Collection[str]) -> Run:
+        store = self.database.store
+        before = await self.leases.holder(thread_id)
+        position = await self.position(thread_id)
+        rows = Rows(
+            board=await read_board(store, thread_id),
+            recruits=await read_recruits(store, thread_id),
+            ledger=await read_ledger(store, thread_id),
+            decided=await self.decisions(thread_id),
+            delegations=await self._delegations(thread_id),
+            has_signals=bool(await waiting(store, thread_id)),
+        )
+        now = await self.leases.holder(thread_id)
+        is_held = now is not None and now.is_running
+        run = view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
+        return await self._dated(run)
 
     def is_late(self, run: Run) -> bool:
         """Whether the policy has to decide a question of a run that nobody executes: its deadline has passed."""

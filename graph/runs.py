@@ -14,6 +14,7 @@ from graph.builder import build_graph, facts_of
 from graph.database import Database
 from graph.fence import forget_left
 from graph.lease import Leases
+from graph.queue import Request
 from graph.reading import Reading
 from graph.sqlite.connection import explained
 from nodes.policy.answers import LOOK_AT_SIGNALS
@@ -26,11 +27,11 @@ from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import list_run, places_of_steps
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState, send, waiting
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.channels import RunState, Terms, is_over
-from state.errors import AgentsMissing, ModelFailed, ThreadBusy, ThreadUnknown
+from state.channels import RunState, Terms, is_over, phase_of
+from state.errors import AgentsMissing, BadInput, ModelFailed, ThreadBusy, ThreadUnknown
 from state.run import Phase, Run
 from state.signal import Signal
 from state.supervisor import SupervisorState
@@ -49,9 +50,10 @@ SERVER_LEASE = ""
 class Runs(Reading):
     """What the facade's verbs are made of."""
 
-    def __init__(self, services: Services, database: Database, leases: Leases) -> None:
-        super().__init__(database, leases, services.clock, [agent.name for agent in services.team], services.seals)
+    def __init__(self, services: Services, database: Database, leases: Leases, *, is_worker: bool = False) -> None:
+        super().__init__(database, leases, services.clock, services.names(), services.seals)
         self.services = services
+        self._is_worker = is_worker
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
     async def drive(
@@ -87,16 +89,17 @@ class Runs(Reading):
     ) -> AsyncGenerator[Json, None]:
         """The events of the graph, until it ends or waits."""
         async with self.leases.hold(thread_id) as fence:
+            if check:
+                await check()
             if isinstance(given, dict):
                 await self._prepare(thread_id, given)
             else:
                 await self.check_team(thread_id)
-            if check:
-                await check()
             if given is None:
                 await self.enter_again(thread_id)
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
-            stream = self.graph.astream(cast(Any, given), config(thread_id), stream_mode="custom", durability="sync")
+            named: RunnableConfig = {**config(thread_id), "run_name": f"baton {thread_id}"}  # what traces call it
+            stream = self.graph.astream(cast(Any, given), named, stream_mode="custom", durability="sync")
             try:
                 async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
                     async for event in events:
@@ -106,6 +109,48 @@ class Runs(Reading):
                 return  # kept in the checkpoint; the view says so, and `resume` goes on from there
             if not self.services.keep_history and (await self.position(thread_id)).has_ended:
                 await self.database.forget_steps(thread_id, places_of_steps(thread_id))
+
+    async def enqueue(self, thread_id: str, asked: Request, at: float | None) -> None:
+        """Put a request into the queue.
+
+        Raises:
+            BadInput: the database has none.
+            ThreadBusy: the thread has work in flight, or a run waits on it.
+        """
+        queue = self.database.queue
+        if queue is None:
+            raise BadInput(
+                f"runs are queued on PostgreSQL, and {self.database.address} is a file; "
+                "give --db postgresql://USER@HOST/NAME, or set BATON_DB"
+            )
+        with suppress(ThreadUnknown):
+            if not (await self.view(thread_id)).has_ended:
+                raise _in_flight(thread_id)
+        await queue.enqueue(thread_id, asked, at)
+
+    async def has_signals(self, thread_id: str) -> bool:
+        """Whether there are signals that nobody has looked at."""
+        return bool(await waiting(self.database.store, thread_id))
+
+    async def is_for_workers(self, thread_id: str) -> bool:
+        """Whether workers go on with the thread, and this process is none."""
+        queue = self.database.queue
+        return queue is not None and not self._is_worker and await queue.belongs(thread_id)
+
+    async def call_worker(self, thread_id: str) -> None:
+        """See that a worker looks at the thread, if it is one of theirs."""
+        if self.database.queue and not self._is_worker:
+            await self.database.queue.put(thread_id)
+
+    async def withdraw(self, thread_id: str) -> bool:
+        """Take back a run that no worker has begun; the one before on its thread is the last one again."""
+        if not self.database.queue or not await self.database.queue.withdraw(thread_id):
+            return False
+        with suppress(ThreadUnknown):
+            before = await self.view(thread_id)
+            await list_run(self.database.store, thread_id, before.query, before.started_at or 0.0)
+            await self.note_end(before)
+        return True
 
     async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""
@@ -176,7 +221,7 @@ class Runs(Reading):
             thread_id=thread_id,
             scope="",
             policy=Terms.model_validate(state.get("terms") or {}).policy,
-            phase=Phase(state["phase"]),
+            phase=phase_of(state) or Phase.decomposing,
             paths=[],
             journal=Journal(self.database.store, thread_id, self.services.clock),
         )
@@ -199,15 +244,17 @@ class Runs(Reading):
         with suppress(ThreadUnknown):
             is_free = (await self.position(thread_id)).has_ended
         if not is_free:
-            raise ThreadBusy(
-                f"thread {thread_id} has work in flight; `baton resume {thread_id}` goes on with it, "
-                "or use another --thread"
-            )
-        given_paths = map(str, cast(list[JsonValue], given.get("sources") or []))
-        if paths := [path for path in given_paths if not is_address(path)]:
+            raise _in_flight(thread_id)
+        if paths := GivenSources.of(cast(list[JsonValue], given.get("sources") or [])).paths:
             await asyncio.to_thread(open_sources, paths, max_file_bytes=self.services.max_source_bytes)
         # Before the first checkpoint: no list of runs misses it.
         await list_run(self.database.store, thread_id, str(given["query"]), self.services.clock.now())
+
+
+def _in_flight(thread_id: str) -> ThreadBusy:
+    return ThreadBusy(
+        f"thread {thread_id} has work in flight; `baton resume {thread_id}` goes on with it, or use another --thread"
+    )
 
 
 def was_ended_from_outside(snapshot: StateSnapshot) -> bool:

@@ -7,7 +7,7 @@ elsewhere is left to `baton watch` and to the next process that opens it; only i
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from math import inf
 from uuid import UUID
@@ -34,7 +34,7 @@ from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.audit import Audit
 from nodes.runtime.context import thread_of
 from state.approval import Entry
-from state.errors import EditRefused, ExtraMissing, ThreadBusy
+from state.errors import EditRefused, ExtraMissing, ThreadBusy, ThreadDamaged, ThreadUnknown
 from state.record import HUMAN
 from state.run import Run
 from state.supervisor import SupervisorState
@@ -128,6 +128,8 @@ async def store() -> AsyncIterator[Store]:
 
 GRAPH = "supervisor"
 """What langgraph.json calls the served graph."""
+MOST_REGISTERED = 1000
+"""Threads that are looked at when the server starts, newest first, and of those that ask in each look."""
 AGAIN_S = 60.0
 """Seconds before a run that stands where it stood is thought about again: what failed or was none of ours still is."""
 
@@ -164,6 +166,9 @@ class ServerRecovery:
         """By thread: the checkpoint at which it was last considered, and when."""
         self._stood: dict[str, tuple[str, int]] = {}
         """By thread: where it stood when it was last told to go on."""
+        self._shown: dict[str, str] = {}
+        """By thread: the checkpoint that the server's record was last brought up to."""
+        self._has_registered = False
 
     async def keep(self, every_s: float) -> None:
         """Look every so many seconds, until cancelled. Of several servers on one file, one looks."""
@@ -179,8 +184,63 @@ class ServerRecovery:
             await sleep(every_s)
 
     async def due(self) -> list[str]:
-        """The threads that are due, wherever they were started; their deadlines are applied."""
-        return await self._sup.due(by_server=True)
+        """The threads that are due, wherever they were started; their deadlines are applied.
+
+        What the server says of threads is brought up to what is true of them on the way: its own record of them is
+        written every ten seconds, gone after a kill, and not touched by answers that are given elsewhere.
+        """
+        due = await self._sup.due(by_server=True)
+        if not self._has_registered:
+            await self._register()
+            self._has_registered = True
+        for thread_id in await self._outdated():
+            await self._show(thread_id)
+        return due
+
+    async def _register(self) -> None:
+        """Make known again the threads that came in by a server, newest first, and that this one has no record of."""
+        for row in await self._runs.listed(MOST_REGISTERED):
+            if row.door == SERVER and _is_uuid(row.thread_id) and await self._thread(row.thread_id) is None:
+                await self._client.threads.create(thread_id=row.thread_id, graph_id=GRAPH, if_exists="do_nothing")
+                await self._show(row.thread_id)
+
+    async def _outdated(self) -> list[str]:
+        """The threads whose record may be wrong: what they ask, by it, is not what their runs ask."""
+        open_here = {row.thread_id for row in await self._runs.open_rows() if row.door == SERVER}
+        asked = await self._client.threads.search(status="interrupted", limit=MOST_REGISTERED)
+        return sorted({*(str(thread["thread_id"]) for thread in asked), *open_here})
+
+    async def _show(self, thread_id: str) -> None:
+        """Have the server look at a thread that stands, where its record of it is not what is true.
+
+        Where nothing is open any more that is an empty edit; where a human is asked, the question is put again, as a
+        run that changes nothing: only so the server takes it into its record.
+        """
+        try:
+            position = await self._runs.position(thread_id)
+        except (ThreadUnknown, ThreadDamaged):
+            return
+        if self._shown.get(thread_id) == position.checkpoint or await self._runs.is_held(thread_id):
+            return
+        thread = await self._thread(thread_id)
+        if thread is None or thread["status"] == "busy":
+            return
+        self._shown[thread_id] = position.checkpoint
+        asked = {str(question) for one in position.asked for question in _questions(one)}
+        recorded = [one.get("value") for ones in (thread.get("interrupts") or {}).values() for one in ones]
+        shown = {str(question) for one in recorded for question in _questions(one)}
+        is_asked = position.asked and asked != shown
+        with suppress(ConflictError):  # the server is at work on it by now
+            if position.has_ended and (thread["status"] == "interrupted" or recorded or not thread.get("values")):
+                await self._client.threads.update_state(thread_id, None)
+            elif is_asked and (await self._sup.view(thread_id)).waits_for in ("answers", "release"):
+                await self._client.runs.create(
+                    thread_id,
+                    GRAPH,
+                    command={"resume": LOOK_AT_SIGNALS},
+                    multitask_strategy="reject",
+                    durability="sync",
+                )
 
     async def take_up(self, thread_id: str) -> None:
         """Go on with a run, if it is the server's and nobody has stopped it there."""
@@ -235,6 +295,13 @@ class ServerRecovery:
         """Whether somebody stopped the thread's last run through the server."""
         last = await self._client.runs.list(thread_id, limit=1)
         return bool(last) and last[0]["status"] == "interrupted"
+
+
+def _questions(asked: object) -> list[object]:
+    """The ids of the questions in what was raised as an interrupt; what it says of who drives, where it has none."""
+    if not isinstance(asked, Mapping):
+        return [asked]
+    return [one.get("id") for one in asked.get("approvals") or []] or [asked.get("control")]
 
 
 def _is_uuid(thread_id: str) -> bool:

@@ -23,6 +23,8 @@ class Settings(BaseSettings):
     """What holds everything: an SQLite file, or `postgresql://USER@HOST/NAME`."""
     artifacts: Path = Path("artifacts")
     """Folder for what agents write and for reports, next to the database; each thread has its own below it."""
+    files: Path | None = None
+    """A folder that all workers see at the same path: sources of queued runs are below it, and artifacts go there."""
     team: Path | None = None
     """A team file; the built-in team without."""
     model: str | None = None
@@ -47,6 +49,12 @@ class Settings(BaseSettings):
     """Its key."""
     watch_every_s: float = Field(default=2.0, ge=0)
     """Seconds between two looks of the server at what is due; 0: it does not look."""
+    models: Annotated[list[str], NoDecode] = []
+    """Names of chat models that assistants of the server may choose, between spaces or commas."""
+    teams: Annotated[list[Path], NoDecode] = []
+    """Team files that they may choose, each by its name without the ending; likewise."""
+    telemetry: Literal["off", "otlp"] = "off"
+    """Whether traces and metrics go to a collector, where OpenTelemetry's own `OTEL_…` variables say; extra `otel`."""
     policy: Path | None = None
     """A file of policy fields (YAML or JSON) that hold where nothing else is said: the server's, for its clients."""
     token: SecretStr | None = None
@@ -73,7 +81,7 @@ class Settings(BaseSettings):
             raise ValueError(f"{wrong[0]!r} is not an origin; give it as https://name or http://name:port")
         return value
 
-    @field_validator("notify", "notify_next", "origins", "source_roots", "sources", mode="before")
+    @field_validator("notify", "notify_next", "origins", "source_roots", "sources", "models", "teams", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return [url for url in re.split(r"[\s,]+", value) if url] if isinstance(value, str) else value
@@ -90,6 +98,11 @@ def read_settings() -> Settings:
     except ValidationError as error:
         wrong = "; ".join(f"{_variable(e['loc'])}: {e['msg']}" for e in error.errors())
         raise SettingsInvalid(f"the environment cannot be understood: {wrong}") from error
+
+
+def artifacts_of(settings: Settings, db: Address) -> Path:
+    """Where agents write and reports go: in the folder that workers share where there is one."""
+    return settings.files.absolute() / settings.artifacts if settings.files else beside(db, settings.artifacts)
 
 
 def beside(db: Address, folder: Path) -> Path:

@@ -33,8 +33,8 @@ from state.approval import Approval, Decision
 from state.errors import AgentsMissing, BadInput, ThreadBusy
 from state.plan import Plan
 from state.record import TaskRecord
-from state.run import Run
-from state.signal import Decide, HandBack, Retire, SendMail, Signal, SignalOutcome, refused
+from state.run import Phase, Run
+from state.signal import Cancel, Decide, HandBack, Retire, SendMail, Signal, SignalOutcome, refused
 from state.text import Json, counted
 
 OnEvent = Callable[[Json], None]
@@ -67,12 +67,23 @@ async def signal(runs: Runs, thread_id: str, sent: Signal, on_event: OnEvent | N
         BadInput: the run has ended, or it refused; or nobody runs it and it needs agents that are not in the team.
     """
     run = await runs.view(thread_id)
+    if run.status == "queued":
+        return await _withdraw(runs, run, sent)
     if run.has_ended:
         raise BadInput(f"thread {thread_id} has ended ({run.status}); nothing can be changed any more")
     await _refuse_strangers(runs, thread_id)
     if problem := await _misaddressed(runs, thread_id, sent):
         raise BadInput(problem)
     return await _send_and_wait(runs, thread_id, [sent], on_event)
+
+
+async def _withdraw(runs: Runs, run: Run, sent: Signal) -> Run:
+    """Take back a run that no worker has begun."""
+    if not isinstance(sent, Cancel):
+        raise BadInput(f"thread {run.thread_id} waits for a worker, nothing of it has begun; it can be cancelled")
+    if not await runs.withdraw(run.thread_id):
+        raise BadInput(f"a worker has just begun with thread {run.thread_id}; cancel it again")
+    return run.model_copy(update={"status": "cancelled", "waits_for": "", "phase": Phase.cancelled.value})
 
 
 async def _misaddressed(runs: Runs, thread_id: str, sent: Signal) -> str:
@@ -114,8 +125,10 @@ async def answer(
         still = counted(len(run.approvals), "open question")
         raise BadInput(f"there was no answer to {still}, see `baton inbox {thread_id}`")
     with suppress(ThreadBusy):  # somebody took it up in the meantime; what is still open there can be answered there
-        if not await runs.is_held(thread_id) and await runs.missing(thread_id):
+        is_for_workers = await runs.is_for_workers(thread_id)
+        if not await runs.is_held(thread_id) and (is_for_workers or await runs.missing(thread_id)):
             await decide_at_rest(runs, thread_id, decisions)
+            await runs.call_worker(thread_id)
             return await view(runs, thread_id)
         if run.status == "waiting":
             return await resume_with(runs, thread_id, decisions, on_event)
@@ -170,7 +183,7 @@ async def resume_with(runs: Runs, thread_id: str, decisions: Mapping[str, Decisi
 
 async def _refuse_strangers(runs: Runs, thread_id: str) -> None:
     """Refuse what would have to be taken up from here, without the agents for it."""
-    if not await runs.is_held(thread_id):
+    if not await runs.is_held(thread_id) and not await runs.is_for_workers(thread_id):
         await runs.check_team(thread_id)
 
 
@@ -217,6 +230,9 @@ async def _outcomes(runs: Runs, thread_id: str, sent: Mapping[str, Signal]) -> d
 async def _drive_if_idle(runs: Runs, thread_id: str, on_event: OnEvent | None) -> Run:
     """See that the signals in the log are looked at: by whoever runs the thread, or else from here."""
     if await runs.is_held(thread_id):
+        return await runs.view(thread_id)
+    if await runs.is_for_workers(thread_id):
+        await runs.call_worker(thread_id)
         return await runs.view(thread_id)
     try:
         return await take_up(runs, thread_id, on_event)

@@ -14,11 +14,13 @@ from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
+from graph.queue import Complain, Request, checked_priority, queue_of, shared_sources
 from graph.reading import OnDamaged, tell_damaged
 from graph.runs import PYTHON, SERVER, SERVER_LEASE, Runs
-from graph.settings import beside, read_settings
+from graph.settings import artifacts_of, read_settings
 from graph.steering import Answers, OnEvent, last
 from graph.views import is_due
+from graph.worker import DRAIN_S, OnRun, Worker, quiet, tell
 from nodes.intake import checked_goal
 from nodes.policy.plans import for_strangers, parse_plan, plan_for
 from nodes.policy.recruiting import directory
@@ -29,7 +31,7 @@ from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.services import Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from state.agent import Member, Team
 from state.approval import Entry
 from state.errors import BadInput, PlanInvalid, ThreadDamaged
@@ -46,8 +48,9 @@ from state.trust import Incident, Severity, Trust
 class Supervisor:
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, files: Path | None = None) -> None:
         self._runs = runs
+        self._files = files
 
     @staticmethod
     def open(
@@ -112,6 +115,54 @@ class Supervisor:
             async for item in items:
                 if not isinstance(item, Run):
                     yield item
+
+    async def enqueue(
+        self,
+        query: str,
+        sources: Sequence[str | Path] = (),
+        thread_id: str | None = None,
+        *,
+        plan: Plan | Json | None = None,
+        policy: Json | None = None,
+        answer: object = None,
+        to: str = "",
+        model: str | None = None,
+        priority: int = 0,
+        at: float | None = None,
+    ) -> Run:
+        """Put a run into the queue of this supervisor's team, for any worker that has it (`work`, `baton worker`).
+
+        Of those that wait the highest `priority` is begun first, then the oldest; none before `at` (seconds since the
+        epoch). `model` is a chat model's name; the worker's own without. The rest is as `start` takes it.
+
+        Raises:
+            BadInput: the database is a file, sources are not below the folder that workers share, or the plan is wrong.
+            ThreadBusy: the thread has work in flight, or a run waits on it.
+        """
+        thread = checked_thread(thread_id or new_thread())
+        asked = Request(
+            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to),
+            model=model,
+            queue=queue_of(self.services.team.names),
+            priority=checked_priority(priority),
+            queued_at=self.services.clock.now(),
+        )
+        await self._runs.enqueue(thread, asked, at)
+        return await self.view(thread)
+
+    async def work(
+        self, runs: int = 8, *, drain_s: float = DRAIN_S, on_run: OnRun = quiet, complain: Complain = tell
+    ) -> None:
+        """Be a worker: take runs of this team off the queue, `runs` at once, until cancelled or told to stop (SIGTERM).
+
+        What is under way then has `drain_s` seconds to come to its end or to a question; the rest goes to others. A
+        worker that dies loses nothing: others have its runs within ten seconds. `on_run` sees each run when this worker
+        is done with it.
+
+        Raises:
+            BadInput: the database is a file, which has no queue.
+        """
+        await Worker(self._runs, on_run, complain).work(runs, drain_s)
 
     async def resume(
         self, thread_id: str, by: str = "human", *, door: str = PYTHON, on_event: OnEvent | None = None
@@ -288,6 +339,19 @@ class Supervisor:
         answer: object,
         to: str,
     ) -> AsyncGenerator[Json | Run, None]:
+        named = GivenSources.of(sources).placed(lambda path: str(Path(path).absolute()))
+        return self._runs.drive(checked_thread(thread_id), self._given(query, named, plan, policy, answer, to))
+
+    def _given(
+        self,
+        query: str,
+        sources: Sequence[str],
+        plan: Plan | Json | None,
+        policy: Json | None,
+        answer: object,
+        to: str,
+    ) -> Json:
+        """The input of the graph, refused where it cannot be used."""
         goal, team = checked_goal(query), self.services.team
         most = merged_policy(self.services.policy, policy).max_team_size
         if to and plan is not None:
@@ -295,15 +359,13 @@ class Supervisor:
         made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None
         if made and (why := for_strangers(made, team.names) or too_many(made.tasks, team.specs, most)):
             raise PlanInvalid(f"the plan cannot be used: {why}")
-        paths = [str(path) if is_address(str(path)) else str(Path(path).absolute()) for path in sources]
-        given: Json = {
+        return {
             "query": goal,
-            **({"sources": [*paths]} if paths else {}),
+            **({"sources": [*sources]} if sources else {}),
             "plan": made.model_dump(mode="json") if made else None,
             "policy": policy,
             "schema": None if answer is None else schema_of(answer),
         }
-        return self._runs.drive(checked_thread(thread_id), given)
 
 
 @asynccontextmanager
@@ -326,12 +388,12 @@ async def open_supervisor(
     """
     settings = read_settings()
     address = address_of(db) if db is not None else settings.db
-    folder = Path(artifacts) if artifacts is not None else beside(address, settings.artifacts)
+    folder = Path(artifacts) if artifacts is not None else artifacts_of(settings, address)
     services = compose(
         settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
     )
     async with open_database(address, settings.synchronous) as database:
-        yield Supervisor(Runs(services, database, database.leases(services.clock)))
+        yield Supervisor(Runs(services, database, database.leases(services.clock)), settings.files)
 
 
 def new_thread() -> str:

@@ -17,14 +17,17 @@ import yaml
 from langchain_core.tools import BaseTool, tool
 from pydantic import ValidationError
 
+from graph.policy_text import checked
 from nodes.tools.toolbox import TOOL_NAMES
 from state.agent import AgentSpec, Team, faults
-from state.errors import TeamInvalid
-from state.text import in_words
+from state.errors import PolicyInvalid, TeamInvalid
+from state.text import Json, in_words
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one of libyaml, where PyYAML has it, is ten times as fast."""
 
+PARTS = ("agents", "policy")
+PARTS_SAID = "`agents:` and may have `policy:`"
 Problem = tuple[int, str]
 """A line, from 1, and what is wrong there."""
 
@@ -47,10 +50,12 @@ def parse_team(text: str, name: str, folder: Path | None = None) -> Team:
         raise TeamInvalid(f"{name} {missing}", [(1, f"it {missing}")])
     file = _File(entries, root, folder)
     specs, problems = file.specs()
+    policy, wrong = file.policy(raw)
+    problems = sorted([*problems, *wrong])
     if problems:
         said = "; ".join(f"line {line}: {problem}" for line, problem in problems)
         raise TeamInvalid(f"{name} cannot be used: {' '.join(said.split())}", problems)
-    return Team(specs)
+    return Team(specs, policy)
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,16 @@ class _File:
             problems += wrong
         problems += self._between(specs)
         return specs, sorted(problems)
+
+    def policy(self, raw: Mapping[str, Any]) -> tuple[Json, list[Problem]]:
+        """The policy fields that runs of the team have, and what is wrong with them."""
+        given = raw.get("policy")
+        try:
+            if given is not None and not isinstance(given, dict):
+                raise PolicyInvalid("a policy is a mapping of its fields; write `oversight: in_command`")
+            return checked(given or {}), []
+        except PolicyInvalid as error:
+            return {}, [(self._line("policy"), f"policy: {error}")]
 
     def _spec(self, number: int, entry: Any) -> tuple[AgentSpec | None, list[Problem]]:
         who = entry.get("name", f"agent {number + 1}") if isinstance(entry, dict) else f"agent {number + 1}"
@@ -118,8 +133,8 @@ class _File:
     def _strays(self) -> Iterator[Problem]:
         """Keys that mean nothing, and keys that are there twice: YAML itself would take the last and say nothing."""
         for key, _ in self.root.value:
-            if key.value != "agents":
-                yield key.start_mark.line + 1, f"{key.value} is no part of a team file, which has only `agents:`"
+            if key.value not in PARTS:
+                yield key.start_mark.line + 1, f"{key.value} is no part of a team file, which has {PARTS_SAID}"
         todo = [self.root]
         while todo:
             node = todo.pop()

@@ -21,7 +21,7 @@ from nodes.runtime.journal import asked_below, asked_on
 from nodes.runtime.rows import RUN, used_by
 from state.answer import DataField
 from state.approval import Approval
-from state.channels import RunState, Terms
+from state.channels import RunState, Terms, phase_of
 from state.delegation import Delegation
 from state.episode import Advice
 from state.errors import ThreadUnknown
@@ -247,7 +247,7 @@ def _phase(state: RunState, board: Mapping[str, Json], *, is_held: bool) -> str:
     row = board.get("run")
     if is_held and row:
         return str(row["phase"])
-    return str(state.get("phase") or Phase.decomposing.value)
+    return (phase_of(state) or Phase.decomposing).value
 
 
 def _delegation(row: Delegation) -> DelegationView:

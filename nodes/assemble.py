@@ -14,9 +14,10 @@ from nodes.agents.citations import Checked, check, computations
 from nodes.agents.data import fill
 from nodes.agents.invocation import kind_of
 from nodes.execution.rollback import roll_back
-from nodes.llm.ask import ask, usage_of
+from nodes.llm.ask import NOT_STREAMED, ask, usage_of
 from nodes.llm.cut_off import CUT_OFF, both, rest_of
 from nodes.llm.sections import Section, render
+from nodes.llm.streaming import told_to
 from nodes.llm.tokens import current_cap, prompt_tokens
 from nodes.policy.confidence import split_confidence
 from nodes.policy.quality import doubts_of, unaccepted
@@ -29,6 +30,7 @@ from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.durable import own_calls, recorded_step
 from nodes.runtime.execution import ExecutionContext, catch_up, is_turned, resumed_execution
 from nodes.runtime.services import Services
+from nodes.runtime.story import Writing
 from nodes.tools.files import put_artifact
 from nodes.tools.pictures import made, pictured
 from state.channels import Terms, records_of
@@ -62,8 +64,9 @@ def make_assemble(services: Services) -> Node:
         records, budget = records_of(state), execution.budget
         last, delivered, is_cut = sinks(records), _Answer(joined(sinks(records))), _is_cut(execution, state)
         answer = delivered
+        live = Writing(state)
         if not is_cut:
-            with suppress(Parked):  # stopped: `catch_up` says how
+            with suppress(Parked), told_to(live.hear):  # stopped: `catch_up` says how
                 answer = await _answer(run, state["goal"], last, budget)
         checked = await _checked(run, state["goal"], answer.text, records)
         filled, data = Update(), list[Artifact]()
@@ -86,6 +89,7 @@ def make_assemble(services: Services) -> Node:
         # With what review and editor have used.
         warnings = list(dict.fromkeys([*state.get("warnings", []), *budget.warnings]))
         report = _report(services, {**state, "warnings": warnings}, checked, records, doubts, undone, budget.used_by)
+        live.complete(report)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         written = [file.model_dump(mode="json") for file in [*files, *data]]
         end: Update = {"report": report, "doubts": kept, "artifacts": written, "warnings": warnings, "phase": phase}
@@ -192,7 +196,7 @@ async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget
     call = own_calls(run, budget, size, "answer")
 
     async def reply_to(asked: Sequence[BaseMessage]) -> Json:
-        reply = await ask(run.services.models.for_agent(None), asked)
+        reply = await ask(run.services.models.for_agent(None), asked, tags=[NOT_STREAMED])  # but as the report
         used = usage_of(reply, size, current_cap())
         return {"text": reply.text, "rest": rest_of(reply), "usage": used.model_dump(mode="json")}
 

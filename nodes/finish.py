@@ -11,7 +11,9 @@ from nodes.policy.quality import unaccepted
 from nodes.policy.schemas import lacking
 from nodes.runtime.context import Node, RunContext, open_context
 from nodes.runtime.episodes import episode_row
+from nodes.runtime.journal import read_events
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
+from nodes.runtime.observing import EndedRun, NoObserver, harmless
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
 from nodes.runtime.story import said
@@ -57,6 +59,8 @@ def make_finish(services: Services) -> Node:
         await run.emit(
             "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
         )
+        with harmless():
+            await run.services.observer.ended(await _ended(run, state, phase, error, used, now))
         artifacts = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
         return {
             "phase": phase.value,
@@ -68,6 +72,22 @@ def make_finish(services: Services) -> Node:
         }
 
     return finish
+
+
+async def _ended(
+    run: RunContext, state: SupervisorState, phase: Phase, error: str | None, used: Usage, at: float
+) -> EndedRun:
+    events = [] if isinstance(run.services.observer, NoObserver) else await read_events(run.store, run.thread_id)
+    return EndedRun(
+        place=run.place(),
+        query=state["goal"],
+        model=Terms.model_validate(state["terms"]).model,
+        status=phase.value,
+        error=error,
+        finished_at=at,
+        used=used,
+        events=[event for event in events if event.ts >= run.started_at],
+    )
 
 
 def _remembered(

@@ -19,12 +19,13 @@ from nodes.policy.wording import decided, title_of
 from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
+from nodes.runtime.nesting import OuterRun
 from nodes.runtime.rows import clear, list_run
-from nodes.runtime.services import Services
+from nodes.runtime.services import Choice, Services
 from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
-from nodes.tools.pages import is_address
+from nodes.tools.pages import GivenSources
 from nodes.tools.readers.table import READABLE
 from nodes.tools.uploads import kept_uploads
 from state.channels import Terms, is_over
@@ -39,22 +40,38 @@ LONGEST_QUERY = 100_000
 """Characters; what is longer belongs into a source."""
 
 
-def make_intake(services: Services) -> Node:
+def make_intake(base: Services) -> Node:
     """The node."""
 
     async def intake(state: SupervisorState, runtime: Runtime[None]) -> Update:
-        """Start a run, or take a note for the one in flight, which goes on by its phase."""
+        """Start a run, or take a note for the one in flight, which goes on by its phase.
+
+        On a server the thread says so where a request is turned away; then whoever sent it gets the error.
+        """
+        if _is_told(state):
+            raise BadInput(state["turned_away"])
         if state.get("phase") and not is_over(state):
-            return await _said_meanwhile(services, state, runtime)
-        folder = run_folder(services.artifacts, thread_of(get_config()))
+            return await _said_meanwhile(base.chosen(_choice_of(state)), state, runtime)
+        try:
+            return await begun(state, runtime)
+        except BadInput as error:
+            if not base.door or isinstance(cast(object, runtime.context), OuterRun):
+                raise
+            return _turned_away(state, str(error))
+
+    async def begun(state: SupervisorState, runtime: Runtime[None]) -> Update:
+        folder = run_folder(base.artifacts, thread_of(get_config()))
         given = cast(object, runtime.context)
-        wanted, named = checked_preferences(given if isinstance(given, Mapping) else {})
+        wanted = checked_preferences(given if isinstance(given, Mapping) else {})
+        choice = Choice(wanted.model, wanted.team)
+        services = base.chosen(choice)
         asked: SupervisorState = {
             **state,
-            "policy": {**wanted, **(state.get("policy") or {})},
-            "sources": state.get("sources") or named,
+            "policy": {**wanted.policy, **(state.get("policy") or {})},
+            "sources": state.get("sources") or wanted.sources,
         }
         update, left_out = await asyncio.to_thread(opened, asked, services, folder)
+        update["terms"].update(chosen_model=choice.model, chosen_team=choice.team)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
         if run.outer is None and not run.by_hand:
@@ -69,6 +86,27 @@ def make_intake(services: Services) -> Node:
         return {**update, "warnings": [*left_out, *skipped]}
 
     return intake
+
+
+def _choice_of(state: SupervisorState) -> Choice:
+    terms = Terms.model_validate(state.get("terms") or {})
+    return Choice(terms.chosen_model, terms.chosen_team)
+
+
+def _is_told(state: SupervisorState) -> bool:
+    """Whether what came last was turned away, and the thread says so; what comes after that is looked at anew."""
+    messages = state.get("messages") or []
+    return bool(state.get("turned_away") and not state.get("query") and messages and messages[-1].type == "ai")
+
+
+def _turned_away(state: SupervisorState, why: str) -> Update:
+    """What the thread says of a request that cannot be worked on; nothing that came with it counts for the next."""
+    messages, query = state.get("messages") or [], (state.get("query") or "").strip()
+    said = [HumanMessage(query)] if query else []
+    told = AIMessage(f"This could not be started: {why}", id=f"{NAME}-refused-{len(messages)}", name=NAME)
+    before = Terms.model_validate(state.get("terms") or {}).sources
+    left: Update = {"query": "", "plan": None, "policy": None, "sources": before}
+    return {**left, "turned_away": why, "messages": [*said, told]}
 
 
 def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Update, list[str]]:
@@ -93,7 +131,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
-    if not (given or uploads or any(map(is_address, state.get("sources") or []))):
+    if not (given or uploads or GivenSources.of(state.get("sources") or []).pages):
         given = list(services.sources)
     terms = Terms(
         policy=policy,
@@ -124,7 +162,7 @@ async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
         SourcesInvalid: of one there is nothing.
     """
     missing: list[str] = []
-    for url in filter(is_address, sources):
+    for url in GivenSources.of(sources).pages:
         if await run.outside.has_kept(run.folder, url):
             continue
         try:
@@ -151,6 +189,7 @@ def _blank() -> Update:
     """What an earlier run on the thread may have left, as it is before anything has happened."""
     return {
         "query": "",
+        "turned_away": "",
         "schema": None,
         "tasks": [],
         "draft": None,
@@ -214,7 +253,7 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
     A source that a run of the thread has had already, and that is not there any more, does not keep the next from
     starting; one that was given just now does.
     """
-    given = [path for path in state.get("sources") or [] if not is_address(path)]
+    given = GivenSources.of(state.get("sources") or []).paths
     before = Terms.model_validate(state.get("terms") or {}).sources
     gone = [path for path in given if path in before and not Path(path).exists()]
     return [path for path in given if path not in gone], gone

@@ -6,9 +6,11 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from state.conversation import Turn
+from state.drawn import Drawn, Sight
 from state.errors import TeamInvalid
 from state.plan import Kind, Task
 from state.record import HUMAN
+from state.text import Json
 
 
 class Skills(BaseModel):
@@ -125,19 +127,31 @@ class AgentSpec(BaseModel):
         return value
 
 
-class Team:
-    """Agents by name, in their order.
+class Team(Drawn):
+    """Agents by name, in their order, and the policy fields that they come with.
 
     Raises:
         TeamInvalid: no agents, a name twice, an unknown worker, or a limit that cannot be enforced.
     """
 
-    def __init__(self, specs: Iterable[AgentSpec]) -> None:
+    def __init__(self, specs: Iterable[AgentSpec], policy: Json | None = None) -> None:
         self.specs = tuple(specs)
+        self.policy: Json = policy or {}
         problems = [fault for _, fault in faults(self.specs)]
         if problems:
             raise TeamInvalid("the team cannot be used: " + "; ".join(problems))
         self._by_name = {spec.name: spec for spec in self.specs}
+
+    def _sight(self) -> Sight:
+        return Sight(
+            title="team",
+            facts=[f"{name}: {value}" for name, value in self.policy.items()],
+            columns=["agent", "role", "specialty", "tools"],
+            rows=[
+                [one.name, one.role, one.specialty, ", ".join(str(getattr(tool, "name", tool)) for tool in one.tools)]
+                for one in self.specs
+            ],
+        )
 
     def __iter__(self) -> Iterator[AgentSpec]:
         return iter(self.specs)
@@ -213,7 +227,7 @@ def _is_metered(run: Any) -> bool:
 MemberStatus = Literal["idle", "running", "completed", "failed", "retired"]
 
 
-class Member(BaseModel):
+class Member(Drawn, BaseModel):
     """One agent on a run."""
 
     model_config = ConfigDict(extra="forbid")
@@ -227,6 +241,10 @@ class Member(BaseModel):
     """Whether it is there because somebody asked for it on the way."""
     unread: int = 0
     """Messages in its mailbox that it was not given: it has ended, or does not look for mail while it works."""
+
+    def _sight(self) -> Sight:
+        tasks = f"tasks: {', '.join(self.tasks)}" if self.tasks else "no task yet"
+        return Sight(title=f"{self.agent}, {self.role}", status=self.status, facts=[tasks])
 
 
 class Mail(BaseModel):

@@ -5,6 +5,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from state.drawn import Drawn, Sight
+from state.text import as_text
+
 Answer = Literal["approve", "reject", "edit"]
 Subject = Literal["action", "task", "result", "plan", "escalation"]
 
@@ -30,7 +33,7 @@ class FiredTrigger(BaseModel):
 Risk = Literal["low", "medium", "high", "critical"]
 
 
-class Approval(BaseModel):
+class Approval(Drawn, BaseModel):
     """A question that waits for a human: may this agent do this?"""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,6 +74,16 @@ class Approval(BaseModel):
     """Whether silence never approves it, whatever the policy says of its risk."""
     escalated: bool = False
     """Whether the first deadline has passed and somebody else was told."""
+
+    def _sight(self) -> Sight:
+        return Sight(
+            title=f"{self.agent} wants to {self.action}",
+            status=f"{self.risk} risk",
+            facts=[f"why: {self.reason}", f"answer: {' or '.join(self.choices)}, as {self.id}"],
+            columns=["argument", "value"],
+            rows=[[name, as_text(value)] for name, value in self.args.items()],
+            text=self.description,
+        )
 
     @model_validator(mode="before")
     @classmethod

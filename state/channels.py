@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from state.policy import Policy
 from state.record import TaskRecord
-from state.run import ENDS
+from state.run import ENDS, WAITING, Phase
 from state.signal import Control
 from state.text import Json
 
@@ -28,6 +28,10 @@ class Terms(BaseModel):
     """The JSON Schema that the run's data is to fit, references written out; None where no data was asked for."""
     team: list[str] = []
     """Names of the agents it was started with; empty in runs that did not keep them."""
+    chosen_model: str = ""
+    """The model that an assistant has chosen of those that a server offers; empty: the server's own."""
+    chosen_team: str = ""
+    """The team, likewise."""
     audited: dict[str, int] = {}
     """By thread, records that its audit log had when the run started: they decide nothing of it. A copy of a thread has
     a log of its own."""
@@ -64,8 +68,12 @@ class Result(TypedDict, total=False):
 class RunState(Given, Result, total=False):
     """All that is true of a run, besides its messages (supervisor guide, "state management")."""
 
+    then: str
+    """The phase that goes on once a human has answered, while `phase` is `waiting`; it means nothing otherwise."""
     earlier: list[Json]
     """What was asked and answered on the thread before, oldest first (`Turn`); absent in runs of versions before."""
+    turned_away: str
+    """Why what came last cannot be worked on; empty or absent where it can."""
     story: str
     """How the ids of the run's messages begin (`nodes.runtime.story`); absent in runs of versions before."""
     goal: str
@@ -127,6 +135,14 @@ def records_of(state: RunState) -> list[TaskRecord]:
 def dumped(records: Iterable[TaskRecord]) -> list[Json]:
     """Tasks as the channel `tasks` keeps them."""
     return [record.model_dump(mode="json") for record in records]
+
+
+def phase_of(state: RunState) -> Phase | None:
+    """The phase the run is in, also where it waits for a human; None before anything was taken in."""
+    said = state.get("phase")
+    if said == WAITING:
+        said = state.get("then") or Phase.executing.value
+    return Phase(said) if said else None
 
 
 def is_over(state: RunState) -> bool:

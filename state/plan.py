@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from state.drawn import Box, Drawn, Sight
+
 MAX_TASKS = 1000
 """More tasks than this are refused: a plan that long is a mistake, and the state of a run has to stay small."""
 
@@ -44,7 +46,7 @@ class Task(BaseModel):
     """Whether the task needs tools. A single task that needs none may be answered at once (mode `simple`)."""
 
 
-class Plan(BaseModel):
+class Plan(Drawn, BaseModel):
     """The tasks of a run: a bounded DAG with unique ids and known dependencies.
 
     Raises:
@@ -67,6 +69,14 @@ class Plan(BaseModel):
         if problems:
             raise ValueError("; ".join(problems))
         return self
+
+    def _sight(self) -> Sight:
+        return Sight(
+            title=f"plan of {len(self.tasks)} tasks",
+            boxes=[Box(task.id, below=task.role, after=task.depends_on) for task in self.tasks],
+            columns=["task", "role", "after", "what"],
+            rows=[[one.id, one.role, ", ".join(one.depends_on), one.description] for one in self.tasks],
+        )
 
     def task(self, task_id: str) -> Task:
         """The task of that id; KeyError if there is none."""

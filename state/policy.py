@@ -33,7 +33,7 @@ class Policy(BaseModel):
     Sources: thresholds and limits from the book's chapter 15 (15.5, 15.10, 15.12.2, 15.12.5) and the supervisor guide.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     oversight: Oversight = "in_the_loop"
     """How closely a human watches (15.12.3); `auto` takes it from each agent's trust."""
@@ -92,6 +92,7 @@ class Policy(BaseModel):
     max_delegation_depth: int = Field(default=2, ge=0, le=20)
     """How deep an agent's workers may have workers of their own."""
     delegation: Literal["allowed", "needs_approval", "forbidden"] = "allowed"
+    """Whether agents with `workers` may give parts of a task to those: freely, each time asking a human, or not."""
     learning: Learning = "apply"
     """Whether a plan that went well for similar requests is used again (15.7): `apply` takes it without asking a model
     for one, `suggest` shows it to whoever plans, `off` remembers nothing and looks nothing up."""

@@ -4,7 +4,7 @@ Pages make a form of it. It is below what a run's own input says, and on a serve
 """
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -24,13 +24,24 @@ class Preferences(TypedDict, total=False):
     call_timeout_s: Annotated[float, Field(gt=0, description="Seconds that one call of a model may take.")]
     max_seconds: Annotated[float, Field(gt=0, description="Seconds that executing may take in all.")]
     sources: Annotated[list[str], Field(description="Files and folders the agents may read.")]
+    model: Annotated[str, Field(description="Which of the server's models thinks (BATON_MODELS).")]
+    team: Annotated[str, Field(description="Which of the server's teams works (BATON_TEAMS).")]
 
 
 _PREFERENCES = TypeAdapter(Preferences)
 
 
-def checked_preferences(given: Mapping[str, object]) -> tuple[Json, list[str]]:
-    """The policy fields of an assistant, and its sources.
+class Wanted(NamedTuple):
+    """What an assistant brings, checked."""
+
+    policy: Json
+    sources: list[str]
+    model: str
+    team: str
+
+
+def checked_preferences(given: Mapping[str, object]) -> Wanted:
+    """The policy fields of an assistant, its sources, and which model and team of the server's it has chosen.
 
     Raises:
         BadInput: names what is unknown or out of range.
@@ -43,5 +54,6 @@ def checked_preferences(given: Mapping[str, object]) -> tuple[Json, list[str]]:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise BadInput(f"what the assistant sets cannot be used: {wrong}") from None
-    policy: Json = {name: value for name, value in made.items() if name != "sources"}  # type: ignore[misc]
-    return policy, made.get("sources", [])
+    apart = ("sources", "model", "team")
+    policy: Json = {name: value for name, value in made.items() if name not in apart}  # type: ignore[misc]
+    return Wanted(policy, made.get("sources", []), made.get("model", ""), made.get("team", ""))

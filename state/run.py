@@ -7,11 +7,14 @@ from pydantic import BaseModel, ConfigDict, JsonValue, computed_field
 
 from state.answer import DataField
 from state.approval import Approval
+from state.drawn import Box, Drawn, Sight, spent_time
 from state.episode import Advice
 from state.record import Artifact, Doubt, Score, Usage
 
-RunStatus = Literal["running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"]
-WaitsFor = Literal["", "answers", "release", "resume", "process", "model", "team"]
+RunStatus = Literal[
+    "queued", "running", "waiting", "paused", "handed_over", "complete", "partial", "failed", "cancelled"
+]
+WaitsFor = Literal["", "worker", "answers", "release", "resume", "process", "model", "team"]
 Verb = Literal["answer", "resume", "hand-back", "pause", "takeover", "cancel"]
 
 
@@ -86,7 +89,7 @@ class Mode(BaseModel):
     """How often review may send work back in this mode."""
 
 
-class Run(BaseModel):
+class Run(Drawn, BaseModel):
     """A run as it is now. What a later version says of a run besides is left out when it is read."""
 
     model_config = ConfigDict(extra="ignore")
@@ -94,10 +97,10 @@ class Run(BaseModel):
     thread_id: str
     status: RunStatus
     waits_for: WaitsFor = ""
-    """What has to happen before it moves again: `answers` to its open questions, `release` by whoever paused it or
-    holds it, or to be taken up (`resume`): `resume` since what it waited for is there, `process` since the process that
-    ran it is gone, `model` since a model failed. `team`: the same, by a team that has `missing_agents`. Empty: nothing,
-    it runs or has ended."""
+    """What has to happen before it moves again: a `worker` has to begin it, or its open questions want `answers`, or it
+    wants `release` by whoever paused it or holds it, or to be taken up: `resume` since what it waited for is there,
+    `process` since the process that ran it is gone, `model` since a model failed. `team`: the same, by a team that has
+    `missing_agents`. Empty: nothing, it runs or has ended."""
     phase: str
     query: str
     report: str | None = None
@@ -136,6 +139,31 @@ class Run(BaseModel):
     started_at: float | None = None
     finished_at: float | None = None
 
+    def _sight(self) -> Sight:
+        done = sum(task.status == "done" for task in self.tasks)
+        took = spent_time(self.started_at, self.finished_at)
+        stands = [f"{done} of {len(self.tasks)} tasks done", took, self.error or ""]
+        facts = [self.query, " · ".join(filter(None, stands))]
+        facts += [f"asks: {one.agent} wants to {one.action} ({one.risk} risk), {one.id}" for one in self.approvals]
+        return Sight(
+            title=self.thread_id,
+            status=self.status,
+            facts=facts,
+            boxes=[Box(task.id, task.status, task.agent or "", task.depends_on) for task in self.tasks],
+            columns=["task", "status", "agent", "time", "what"],
+            rows=[
+                [
+                    one.id,
+                    one.status,
+                    one.agent or "",
+                    spent_time(one.started_at, one.finished_at),
+                    one.error or one.description,
+                ]
+                for one in self.tasks
+            ],
+            text=self.report or "",
+        )
+
     @property
     def has_ended(self) -> bool:
         """Whether nothing can follow."""
@@ -159,7 +187,7 @@ class Run(BaseModel):
             "hand-back": is_held_by_human and self.status == "handed_over",
             "pause": self.status == "running",
             "takeover": self.status == "running" or (self.waits_for == "answers" and has_team),
-            "cancel": self.status == "running" or (self.waits_for in ("answers", "release") and has_team),
+            "cancel": self.status in ("queued", "running") or (self.waits_for in ("answers", "release") and has_team),
         }
         return [verb for verb, does in works.items() if does]
 
@@ -179,5 +207,7 @@ class Phase(StrEnum):
     handed_over = "handed_over"
 
 
+WAITING = "waiting"
+"""What the channel `phase` says while a human is asked; the phase that goes on then is kept beside it (`then`)."""
 ENDS = frozenset({Phase.complete, Phase.partial, Phase.failed, Phase.cancelled})
 """A run in one of these is over; input on its thread starts a new run."""

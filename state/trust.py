@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from state.drawn import Drawn, Sight
+
 Level = Literal["novice", "proficient", "expert"]
 Severity = Literal["minor", "major"]
 
@@ -37,7 +39,7 @@ class Incident(BaseModel):
     by: str = Field(default="human", min_length=1, max_length=200)
 
 
-class Trust(BaseModel):
+class Trust(Drawn, BaseModel):
     """Where an agent stands now: derived from its tallies and incidents, never stored."""
 
     model_config = ConfigDict(extra="forbid")
@@ -52,6 +54,18 @@ class Trust(BaseModel):
     """Oldest first."""
     missing: list[str] = []
     """What the next level still needs, such as `42 of 50 tasks`; empty at the highest."""
+
+    def _sight(self) -> Sight:
+        ended = self.tasks_completed + self.tasks_failed
+        needs = [f"missing for the next level: {one}" for one in self.missing]
+        facts = [f"{self.tasks_completed} of {ended} tasks completed", *needs]
+        return Sight(
+            title=self.agent,
+            status=self.level,
+            facts=facts,
+            columns=["incident", "by", "what"],
+            rows=[[one.severity, one.by, one.note] for one in self.incidents],
+        )
 
     @property
     def success_rate(self) -> float:

@@ -6,9 +6,13 @@ What was typed before a question is shown is no answer to it: it is thrown away.
 import asyncio
 import io
 import json
+import os
+import shlex
 import sys
 import termios
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import indent
 
 import yaml
@@ -18,6 +22,7 @@ from rich.text import Text
 from graph.cli.console import err
 from graph.cli.screen import one_line, print_err, without_controls
 from nodes.policy.answers import WORDS, checked_edit
+from nodes.policy.wording import asked
 from state.approval import Answer, Approval
 
 _WORDS: dict[str, Answer] = {**WORDS, "a": "approve", "r": "reject", "e": "edit"}
@@ -95,7 +100,10 @@ async def _answer(question: Approval) -> JsonValue:
             continue
         if kind != "edit":
             return {"type": kind, "message": rest.strip()}
-        args = _arguments(rest.strip() or await _line(f"new arguments for {one_line(question.action)} as JSON: "))
+        args = await _edited(question) if editor() and not rest.strip() else None
+        if args is None:
+            typed = rest.strip() or await _line(f"new arguments for {one_line(question.action)} as JSON: ")
+            args = _arguments(typed)
         if args is None:
             continue
         args, problem = checked_edit(args, question)
@@ -103,6 +111,41 @@ async def _answer(question: Approval) -> JsonValue:
             return {"type": "edit", "args": args}
         print_err(f"these arguments cannot be used: {one_line(problem)}")
     return None
+
+
+def editor() -> list[str]:
+    """The command of the editor that somebody has chosen (VISUAL, EDITOR); empty without."""
+    try:
+        return shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    except ValueError:  # a quote that is never closed
+        return []
+
+
+async def _edited(question: Approval) -> dict[str, JsonValue] | None:
+    """The arguments as somebody has left them in the editor; None where they are no arguments, or it did not start."""
+    about = "".join(f"# {line}\n" for line in asked(question).splitlines())
+    text = yaml.safe_dump(question.args, sort_keys=False, allow_unicode=True)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "arguments.yaml")
+        await asyncio.to_thread(file.write_text, f"{about}# Change the arguments, save, and leave.\n{text}", "utf-8")
+        try:
+            process = await asyncio.create_subprocess_exec(*editor(), str(file))
+            code = await process.wait()
+        except OSError as error:
+            print_err(f"the editor {editor()[0]!r} does not start: {error.strerror or error}")
+            return None
+        if code:
+            print_err(f"the editor ended with code {code}; nothing was taken from it")
+            return None
+        try:
+            args = yaml.safe_load(await asyncio.to_thread(file.read_text, "utf-8"))
+        except (ValueError, yaml.YAMLError) as error:
+            print_err(f"this cannot be read: {one_line(str(error))}")
+            return None
+    if not isinstance(args, dict):
+        print_err("arguments are `name: value`, a line each")
+        return None
+    return args
 
 
 def _arguments(text: str) -> dict[str, JsonValue] | None:

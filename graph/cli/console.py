@@ -1,9 +1,11 @@
 """Rich consoles and tables, for terminals and for pipes."""
 
 import sys
+from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
 from rich.table import Table
 
 WIDE = 1000
@@ -28,10 +30,50 @@ def err() -> Console:
     return _Screen(stderr=True, markup=False, highlight=False, emoji=False, width=None if sys.stderr.isatty() else WIDE)
 
 
-def table(*columns: str) -> Table:
-    """A table: ruled at a terminal, bare columns in a pipe."""
-    box = SIMPLE_HEAD if sys.stdout.isatty() else None
-    made = Table(box=box, pad_edge=False, show_edge=False)
-    for column in columns:
-        made.add_column(column, overflow="fold")
-    return made
+LEAST_TEXT = 24
+"""Characters that the widest column of a table keeps, at least, before another column is left out."""
+
+
+class Listing:
+    """A table: ruled at a terminal, bare columns in a pipe; where it is too wide, it goes without some columns."""
+
+    def __init__(self, columns: Sequence[str], least: Sequence[str]) -> None:
+        self._columns = columns
+        self._least = least
+        self._rows: list[Sequence[str]] = []
+
+    def add_row(self, *cells: str) -> None:
+        """Add a row."""
+        self._rows.append(cells)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """The table, as wide as it may be here."""
+        box = SIMPLE_HEAD if sys.stdout.isatty() else None
+        made = Table(box=box, pad_edge=False, show_edge=False)
+        kept = self._fitting(options.max_width)
+        for place in kept:
+            made.add_column(self._columns[place], overflow="fold")
+        for row in self._rows:
+            made.add_row(*(row[place] for place in kept))
+        yield made
+
+    def _fitting(self, width: int) -> list[int]:
+        """The columns that fit side by side, the widest of them narrowed; empty ones go first, then `least`."""
+        natural = [
+            max(cell_len(text) for text in (column, *(row[place] for row in self._rows)))
+            for place, column in enumerate(self._columns)
+        ]
+        kept = [*range(len(self._columns))]
+        empty = [place for place in kept if not any(row[place] for row in self._rows)]
+        for place in (*empty, *(self._columns.index(name) for name in self._least)):
+            widest = max(natural[one] for one in kept)
+            needed = sum(natural[one] for one in kept) + 3 * (len(kept) - 1) - widest + min(widest, LEAST_TEXT)
+            if needed <= width:
+                break
+            kept = [one for one in kept if one != place]
+        return kept
+
+
+def table(*columns: str, least: Sequence[str] = ()) -> Listing:
+    """A table of these columns; `least`: those that a narrow screen goes without, the first of them first."""
+    return Listing(columns, least)

@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from graph.cli.console import err
-from graph.cli.screen import line_of, one_line, print_err, put_json, seconds
+from graph.cli.screen import OFFLINE, line_of, one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
 from state.errors import BatonError
@@ -138,10 +138,13 @@ class Progress:
         self.tasks: dict[str, TaskView] = {}
         self.used = 0
         """Tokens, as of the last look."""
+        self.is_offline = False
+        """Whether it works without a language model."""
 
     def look(self, run: Run) -> None:
         """Take over what a view of the run says; what events said since about tasks in flight stays."""
         self.query, self.used = run.query, run.usage.total_tokens
+        self.is_offline = run.model == OFFLINE
         self.started_at = run.started_at or self.started_at
         self.phase = run.phase if self.phase == "starting" else self.phase
         seen = {task.id: task for task in run.tasks}
@@ -228,7 +231,8 @@ def _title(progress: Progress, now: float) -> Text:
         title.append(f"  {over}/{len(progress.tasks)} tasks")
     if progress.started_at:
         title.append(f"  {seconds(now - progress.started_at)}")
-    title.append(f"  {progress.tokens:,} tokens")
+    if progress.tokens and not progress.is_offline:
+        title.append(f"  {progress.tokens:,} tokens")
     return title.append(f"  {one_line(progress.query, 200)}", style="dim")
 
 
@@ -241,7 +245,7 @@ def _line(task: TaskView, progress: Progress, now: float) -> Text:
         line.append(f"  {one_line(task.agent)}", style="magenta")
     if task.started_at:
         line.append(f"  {seconds((task.finished_at or now) - task.started_at)}")
-    if task.tokens:
+    if task.tokens and not progress.is_offline:
         line.append(f"  {task.tokens:,} tokens")
     return line.append(f"  {_about(task, progress)}", style="dim")
 

@@ -20,16 +20,19 @@ from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
 from graph.cli.result import onward, open_questions, show_markdown, standing, summary, to_hand_back, why_it_stands
 from graph.cli.screen import (
+    OFFLINE,
     action_of,
     command,
     fail,
     line_of,
+    moment,
     one_line,
     print_err,
     print_out,
     put_json,
     run_as_json,
     seconds,
+    tokens_of,
 )
 from graph.database import open_database
 from graph.reading import Reading
@@ -151,7 +154,10 @@ def _show(run: Run, db: Address | None) -> None:
     for warning in run.warnings:
         console.print(Text(f"warning: {one_line(warning)}", style="yellow"))
     if run.tasks:
-        listed = table("task", "status", "agent", "time", "tokens", "cost", "after", "description")
+        listed = table(
+            "task", "status", "agent", "time", "tokens", "cost", "after", "description",
+            least=("cost", "after", "tokens", "time", "agent"),
+        )  # fmt: skip
         for task in run.tasks:
             listed.add_row(*_row(task))
         console.print(listed)
@@ -165,7 +171,10 @@ def _show(run: Run, db: Address | None) -> None:
 
 def _show_routes(run: Run) -> None:
     """Every score with its parts: 60 % the agent's own assessment, moved by its record, 40 % keywords."""
-    listed = table("task", "agent", "score", "self-assessment", "record", "keywords", "chosen because")
+    listed = table(
+        "task", "agent", "score", "self-assessment", "record", "keywords", "chosen because",
+        least=("record", "keywords", "self-assessment"),
+    )  # fmt: skip
     for task in run.tasks:
         for score in task.scores:
             why = one_line(task.route_reason) if score.agent == task.agent else ""
@@ -176,7 +185,7 @@ def _show_routes(run: Run) -> None:
 
 def _row(task: TaskView) -> list[str]:
     took = seconds(task.finished_at - task.started_at) if task.started_at and task.finished_at else ""
-    tokens = f"{task.tokens:,}" if task.tokens else ""
+    tokens = f"{task.tokens:,}" if task.tokens and task.model != OFFLINE else ""
     marked = f"[{'; '.join(task.marks)}] " if task.marks else ""
     about = task.error if task.error and task.status != "done" else marked + task.description
     after = ", ".join(task.depends_on)
@@ -220,7 +229,10 @@ def runs(
     if as_json:
         put_json([run_as_json(run) for run in found])
         return 0
-    listed = table("thread", "status", "phase", "tasks", "tokens", "started", "request")
+    listed = table(
+        "thread", "status", "phase", "tasks", "tokens", "started", "request",
+        least=("tokens", "phase", "tasks", "started"),
+    )  # fmt: skip
     for run in found:
         listed.add_row(*_run_row(run))
     out().print(listed)
@@ -234,8 +246,8 @@ def tell(damaged: ThreadDamaged) -> None:
 
 def _run_row(run: Run) -> list[str]:
     done = sum(task.status == "done" for task in run.tasks)
-    started = datetime.fromtimestamp(run.started_at).astimezone().strftime("%Y-%m-%d %H:%M") if run.started_at else ""
-    tasks, tokens = f"{done}/{len(run.tasks)}", f"{run.usage.total_tokens:,}"
+    started = moment(run.started_at, SystemClock().now()) if run.started_at else ""
+    tasks, tokens = f"{done}/{len(run.tasks)}", tokens_of(run)
     return [one_line(run.thread_id), standing(run), run.phase, tasks, tokens, started, one_line(run.query, 60)]
 
 
@@ -261,7 +273,10 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
     if not found:
         print_err("nothing waits for you")
         return 0
-    listed = table("priority", "risk", "action", "agent", "why", "decided in", "answer with")
+    listed = table(
+        "priority", "risk", "action", "agent", "why", "decided in", "answer with",
+        least=("agent", "priority", "why", "decided in"),
+    )  # fmt: skip
     for where, question in found:
         how = command("answer", where, question.id, "approve", db=db)
         left = seconds(question.expires_at - now) if question.expires_at is not None else ""

@@ -36,12 +36,15 @@ COMMANDS = {
     "answer": "graph.cli.steer",
     "trust": "graph.cli.team",
     "watch": "graph.cli.watch",
+    "worker": "graph.cli.worker",
     "pause": "graph.cli.steer",
     "takeover": "graph.cli.steer",
     "hand-back": "graph.cli.steer",
     "cancel": "graph.cli.steer",
     "team": "graph.cli.team",
     "tools": "graph.cli.tools",
+    "policy": "graph.cli.policy",
+    "init": "graph.cli.init",
     "recruit": "graph.cli.steer",
     "retire": "graph.cli.steer",
     "mail": "graph.cli.steer",
@@ -50,12 +53,13 @@ COMMANDS = {
     "graph": "graph.cli.drawing",
     "prune": "graph.cli.prune",
     "doctor": "graph.cli.doctor",
+    "migrate": "graph.cli.migrate",
 }
 """Every command, in the order of the overview, with the file that has its function."""
 
-QUIET = ("langchain_core.callbacks", "apprise", "psycopg")
+QUIET = ("langchain_core.callbacks", "apprise", "psycopg", "opentelemetry")
 """Libraries whose warnings the terminal does not repeat: a question that stops a callback is asked, and that a message
-reached nobody, or that a connection was lost, is said by Baton."""
+reached nobody, or that a connection was lost, is said by Baton. A collector of traces that is away stops nothing."""
 
 ABOUT = """\
 A supervisor for work that several agents do: it plans a request, gives each task to the agent that fits,

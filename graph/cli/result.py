@@ -19,6 +19,7 @@ from graph.cli.screen import (
     put_json,
     run_as_json,
     seconds,
+    tokens_of,
     without_controls,
 )
 from state.run import Run, RunStatus
@@ -29,6 +30,7 @@ OF_RUN: dict[RunStatus, int] = {
     "complete": COMPLETE,
     "partial": PARTIAL,
     "failed": FAILED,
+    "queued": COMPLETE,
     "waiting": WAITING,
     "paused": WAITING,
     "running": COMPLETE,
@@ -59,8 +61,8 @@ def summary(run: Run) -> str:
     """One line: how it stands, how much was done, what it took."""
     done = sum(task.status == "done" for task in run.tasks)
     parts = [f"{standing(run)}: thread {run.thread_id}", f"{done} of {len(run.tasks)} tasks done"]
-    if run.usage.total_tokens:
-        parts.append(f"{run.usage.total_tokens:,} tokens")
+    if tokens := tokens_of(run):
+        parts.append(f"{tokens} tokens")
     if run.started_at and run.finished_at:
         parts.append(seconds(run.finished_at - run.started_at))
     return one_line(", ".join(parts))

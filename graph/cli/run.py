@@ -1,21 +1,26 @@
 """`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
 import asyncio
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from graph.address import Address
 from graph.cli.launch import Launch, recall, remember
-from graph.cli.options import AsJson, Db, TeamFile, Thread
+from graph.cli.options import COMPLETE, AsJson, Db, TeamFile, Thread
 from graph.cli.plan_file import read_plan, read_schema
+from graph.cli.screen import command, one_line, print_err, put_json, run_as_json
 from graph.cli.session import DOOR, Session, Verb, going_on, who
+from graph.policy_text import read_policy, set_fields
 from graph.settings import read_settings
 from graph.steering import OnEvent
-from graph.supervisor import Supervisor, checked_thread, new_thread
+from graph.supervisor import Supervisor, checked_thread, new_thread, open_supervisor
+from nodes.intake import checked_goal
+from nodes.llm.offline.requests import expression_in
 from state.errors import BadInput, ThreadUnknown
-from state.plan import Plan
 from state.policy import Oversight
 from state.run import Run
 from state.text import Json
@@ -47,6 +52,22 @@ def run(  # the options are the contract
     budget_tokens: Annotated[
         int | None, typer.Option("--budget-tokens", metavar="N", min=1, help="Tokens the run may use")
     ] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="Policy fields, YAML or JSON; see `baton policy`")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="One policy field, or a part of it; repeatable"),
+    ] = None,
+    queue: Annotated[
+        bool, typer.Option("--queue", help="Leave it to a worker (`baton worker`); needs PostgreSQL")
+    ] = False,
+    priority: Annotated[
+        int, typer.Option("--priority", metavar="N", help="With --queue: the highest is begun first")
+    ] = 0,
+    at: Annotated[
+        datetime | None, typer.Option("--at", metavar="TIME", help="With --queue: not before that time")
+    ] = None,
     db: Db = None,
     as_json: AsJson = False,
 ) -> int:
@@ -60,26 +81,70 @@ def run(  # the options are the contract
       baton run "What do the plans cost?" --sources docs --schema plans.json --json
       baton run "Shorter, as a table" --thread launch
       baton run "Draft the launch" --team team.yaml --thread launch --budget-tokens 50000
+      baton run "Draft the launch" --policy policy.yaml --set approval_timeout_s=2h
+      baton run "Compare the offers" --queue --priority 5 --at "2027-01-31 06:00:00"
     """
+    if not queue and (priority or at):
+        raise BadInput("--priority and --at are for runs that wait for a worker: add --queue")
     thread_id = checked_thread(new_thread() if thread is None else thread)
     given = read_plan(plan) if plan is not None else None
     answer = read_schema(schema) if schema is not None else None
     before = _before(db, thread)
     launch = Launch(team=_absolute(team) or before.team, model=model or before.model, out=_absolute(_file(out)))
     changes: Json = {"oversight": oversight, "token_budget": budget_tokens}
-    policy: Json = {key: value for key, value in changes.items() if value is not None}
-    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=policy)
-    return session.carry_out(_starting(query, sources or [], session, given, answer, to))
+    fields: Json = {
+        **(read_policy(policy) if policy else {}),
+        **set_fields(setting or []),
+        **{key: value for key, value in changes.items() if value is not None},
+    }
+    session = Session(thread_id, db, launch, as_json=as_json, yes=yes, policy=fields)
+    asked = {"plan": given, "answer": answer, "to": to}
+    if queue:
+        when = {"priority": priority, "at": at.timestamp() if at else None}
+        return asyncio.run(_enqueue(query, sources or [], session, asked | when))
+    return session.carry_out(_starting(query, sources or [], session, asked))
 
 
-def _starting(
-    query: str, sources: list[str], session: Session, plan: Plan | None, answer: Json | None, to: str
-) -> Verb:
+async def _enqueue(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> int:
+    """Put a run into the queue of its team."""
+    launch, policy = session.launch, session.policy or None
+    async with open_supervisor(session.db, team=launch.team, model=launch.model) as sup:
+        run = await sup.enqueue(query, sources, session.thread_id, policy=policy, model=launch.model, **asked)
+        if sup.graph.store:
+            await remember(sup.graph.store, session.thread_id, launch)
+    if session.as_json:
+        put_json(run_as_json(run))
+    follow = command("log", run.thread_id, "--follow", db=session.db)
+    print_err(f"queued: thread {one_line(run.thread_id)}; follow it: {follow}")
+    return COMPLETE
+
+
+async def _check_something_can_answer(sup: Supervisor, query: str, thread_id: str) -> None:
+    """Refuse a first try with nothing to answer from; the offline model alone can calculate, and nothing else.
+
+    Raises:
+        BadInput: says what to give.
+    """
+    settings = read_settings()
+    if settings.model or settings.team or expression_in(query) or not sup.services.models.is_offline:
+        return
+    with suppress(ThreadUnknown):
+        await sup.view(thread_id)
+        return
+    raise BadInput(
+        "there is nothing to answer from: no language model (OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own)"
+        " and no sources (--sources DIR); `baton init` makes a project to begin with"
+    )
+
+
+def _starting(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
+        if not (sources or asked.get("plan") or asked.get("to") or session.launch.team or session.launch.model):
+            await _check_something_can_answer(sup, checked_goal(query), session.thread_id)
         if await _is_free(sup, session.thread_id) and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
         thread_id = session.thread_id
-        return await sup.start(query, sources, thread_id, plan=plan, answer=answer, to=to, on_event=on_event)
+        return await sup.start(query, sources, thread_id, **asked, on_event=on_event)
 
     return start
 

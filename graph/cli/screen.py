@@ -82,10 +82,32 @@ def one_line(text: str, most: int = 2000) -> str:
 
 
 def seconds(duration: float) -> str:
-    """A duration: `3.2s`, `4m 05s`."""
+    """A duration: `3.2s`, `4m 05s`, `2h 10m`, `3d 4h`."""
     if duration < 60:
         return f"{max(0.0, duration):.1f}s"
-    return f"{int(duration // 60)}m {int(duration % 60):02d}s"
+    whole = int(duration)
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60:02d}s"
+    if whole < 86_400:
+        return f"{whole // 3600}h {whole % 3600 // 60:02d}m"
+    return f"{whole // 86_400}d {whole % 86_400 // 3600}h"
+
+
+def moment(at: float, now: float) -> str:
+    """A moment as people write it here: `07:12`, `yesterday 07:12`, `2026-11-21 07:12`."""
+    then, today = datetime.fromtimestamp(at).astimezone(), datetime.fromtimestamp(now).astimezone().date()
+    days = (today - then.date()).days
+    said = {0: "", 1: "yesterday "}.get(days, f"{then:%Y-%m-%d} ")
+    return f"{said}{then:%H:%M}"
+
+
+OFFLINE = "offline"
+"""What a run calls a model that is no language model: what it reads and writes costs nothing and is shown nowhere."""
+
+
+def tokens_of(run: "Run") -> str:
+    """What the run has used, `1,234`; empty where no language model was used."""
+    return f"{run.usage.total_tokens:,}" if run.usage.total_tokens and run.model != OFFLINE else ""
 
 
 def command(verb: str, *words: str, db: "Address | None") -> str:

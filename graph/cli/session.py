@@ -2,8 +2,11 @@
 
 import asyncio
 import getpass
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,9 +21,10 @@ from graph.cli.screen import command, one_line, print_err
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.context import run_folder
-from state.errors import BadInput
+from state.errors import BadInput, BatonError
 from state.record import HUMAN
 from state.run import Run
+from state.signal import Pause
 from state.text import Json
 
 DOOR = "command line"
@@ -72,10 +76,54 @@ class Session:
             open_supervisor(self.db, team=team, policy=self.policy or None, model=model) as sup,
             watching(sup, self.thread_id, as_json=self.as_json) as watch,
         ):
-            run = await self._driven(sup, verb, watch)
+            async with self._pausing(sup):
+                run = await self._driven(sup, verb, watch)
             if self.is_launch_new and not run.missing_agents and sup.graph.store:
                 await remember(sup.graph.store, self.thread_id, self.launch)
             return run, sup.services.artifacts
+
+    @asynccontextmanager
+    async def _pausing(self, sup: Supervisor) -> AsyncIterator[None]:
+        """While inside, the first Ctrl-C at a terminal pauses the run where it can go on, and the next one quits.
+
+        Elsewhere it is as Python has it: whoever sends a program this signal wants it to end.
+        """
+        is_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+        if not is_terminal or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop, driving = asyncio.get_running_loop(), asyncio.current_task()
+        pausing: list[asyncio.Task[None]] = []
+
+        async def pause() -> None:
+            try:
+                await sup.signal(self.thread_id, Pause(by=who(None), reason="Ctrl-C", door=DOOR))
+            except BatonError:  # it has not begun, or has just ended
+                quit_now()
+
+        def quit_now() -> None:
+            if driving:
+                driving.cancel()
+
+        def pressed() -> None:
+            if pausing:
+                quit_now()
+                return
+            print_err("pausing: what is at work comes to a point where it can go on; Ctrl-C again quits at once")
+            pausing.append(asyncio.create_task(pause()))
+
+        loop.add_signal_handler(signal.SIGINT, pressed)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if pausing and driving:
+                driving.uncancel()
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            for task in pausing:
+                task.cancel()
 
     async def _driven(self, sup: Supervisor, verb: Verb, watch: Watch) -> Run:
         """The run after `verb`; whoever sits at the terminal is asked as soon as there is a question."""

@@ -1,6 +1,7 @@
 """PostgreSQL as a database of runs: opening it, its tables, and forgetting.
 
-LangGraph's tables are made by LangGraph; one more says by which version of them all. Whoever comes first makes them.
+LangGraph's tables are made by LangGraph, the queue's by Procrastinate; one more says by which version of them all.
+Whoever comes first makes them.
 """
 
 import asyncio
@@ -8,11 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from procrastinate.schema import SchemaManager
 from psycopg import Error, errors
 
 from graph.address import PostgresAddress
 from graph.postgres.lease import Leases
+from graph.postgres.notifications import TRIGGER, Notifications
 from graph.postgres.problems import explained
+from graph.postgres.queue import Queue
 from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, Saver
 from graph.postgres.session import Connection, Cursor, Server, connected, open_server
 from graph.postgres.store import Store
@@ -22,7 +26,7 @@ from nodes.runtime.clock import Clock
 from nodes.runtime.rows import Namespace
 from state.errors import DatabaseUnusable, SettingsInvalid
 
-VERSION = 1
+VERSION = 2
 """Of the tables, LangGraph's included: what this Baton reads and writes."""
 OLDEST = 140_000
 """PostgreSQL 14, as the server numbers it: `pg_terminate_backend` waits."""
@@ -57,6 +61,7 @@ class PostgresDatabase:
     server: Server
     checkpointer: Saver
     store: Store
+    queue: Queue
 
     @property
     def is_read_only(self) -> bool:
@@ -114,8 +119,9 @@ async def open_postgres(address: PostgresAddress, *, read_only: bool = False) ->
     """
     if (await asyncio.to_thread(read_settings)).aes_key.get_secret_value():
         raise SettingsInvalid(f"{KEY} encrypts checkpoints in SQLite files alone; unset it to use {address}")
-    async with open_server(address, read_only=read_only) as server:
-        database = PostgresDatabase(address, server, Saver(server, Serializer()), Store(server))
+    async with open_server(address, read_only=read_only) as server, Notifications(address) as notifications:
+        store = Store(server, notifications)
+        database = PostgresDatabase(address, server, Saver(server, Serializer()), store, Queue(server, store))
         if not read_only:
             await migrate(database)
         yield database
@@ -137,11 +143,15 @@ async def migrate(database: PostgresDatabase) -> int:
             if version < VERSION:
                 await _lock(connection)
                 version = before = await _version(connection)  # somebody else may have made them
-            if version < VERSION:
+            if version < 1:
                 await database.checkpointer.setup()
                 await database.store.setup()
                 await connection.execute("CREATE TABLE IF NOT EXISTS baton (version integer PRIMARY KEY)")
-                await connection.execute("INSERT INTO baton VALUES (%s)", [VERSION])
+            if version < VERSION:
+                async with connection.transaction():
+                    await connection.execute(TRIGGER, prepare=False)
+                    await connection.execute(SchemaManager.get_schema(), prepare=False)
+                    await connection.execute("INSERT INTO baton VALUES (%s)", [VERSION])
         finally:
             await connection.close()  # and with it the lock
     except Error as error:

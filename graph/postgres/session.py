@@ -8,7 +8,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor, Error
 from psycopg.rows import DictRow, dict_row
@@ -156,6 +157,12 @@ class Server:
         return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.session.server is self]
 
     @asynccontextmanager
+    async def transaction(self) -> AsyncIterator["Transaction"]:
+        """One transaction for several calls, on the session of the work that this is done in or on any connection."""
+        async with self.cursor() as cursor, cursor.connection.transaction():
+            yield Transaction(cast(Connection, cursor.connection))
+
+    @asynccontextmanager
     async def new_session(self, name: str) -> AsyncIterator[Session]:
         """A session of its own, which the server knows by this name."""
         try:
@@ -171,6 +178,23 @@ class Server:
             with suppress(asyncio.CancelledError):
                 await beat
             await connection.close()
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """One transaction under way, for what else works on a server."""
+
+    connection: Connection
+    is_read_only: bool = False
+
+    @asynccontextmanager
+    async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
+        """A cursor in it."""
+        async with _cursor_of(self.connection, pipeline=pipeline) as cursor:
+            yield cursor
+
+    def check_fences(self) -> None:
+        """Whoever began it has."""
 
 
 async def connected(address: PostgresAddress, name: str = "baton", options: str = _OPTIONS) -> Connection:

@@ -11,7 +11,8 @@ from typing import Any, cast
 from langgraph.store.base import BaseStore, Op, PutOp, Result
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
-from graph.postgres.session import Cursor, Server, whole
+from graph.postgres.notifications import Notifications
+from graph.postgres.session import Cursor, Server, Transaction, whole
 
 
 class Store(AsyncPostgresStore):
@@ -23,9 +24,14 @@ class Store(AsyncPostgresStore):
     asearch = BaseStore.asearch
     alist_namespaces = BaseStore.alist_namespaces
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server | Transaction, notifications: Notifications | None = None) -> None:
         super().__init__(cast(Any, None))
         self._server = server
+        self._notifications = notifications
+
+    async def changes(self) -> tuple[int, int]:
+        """What is not the same any more when somebody has sent a signal."""
+        return await self._notifications.changes() if self._notifications else (0, 0)
 
     def _ensure_task(self) -> None:
         """Start nothing in the background."""

@@ -31,6 +31,10 @@ class SqliteDatabase:
     store: Store
 
     @property
+    def queue(self) -> None:
+        """A file is one machine's: nobody else could take a run from it."""
+
+    @property
     def is_read_only(self) -> bool:
         """Whether only looking is possible."""
         return self.connection.is_read_only

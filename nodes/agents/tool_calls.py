@@ -171,11 +171,20 @@ def changes_the_world(name: str, marks: Mapping[str, Any], policy: Policy) -> bo
     )
 
 
+GO_ON = "; do not call it again, go on without it"
+"""What a model is told besides of what a human did not allow; nobody else needs it."""
+
+
+def said_to_model(effect: Effect) -> str:
+    """What came of a side effect, for the model that asked for it."""
+    return as_text(effect.reply) + (GO_ON if effect.status == "refused" else "")
+
+
 def recorded(call: ToolCall, effect: Effect) -> ToolMessage:
     """What the tool answered when the action was done."""
     status = "success" if effect.status == "done" else "error"
     return ToolMessage(
-        as_text(effect.reply), tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
+        said_to_model(effect), tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
     )
 
 

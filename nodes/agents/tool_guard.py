@@ -44,6 +44,7 @@ from nodes.agents.tool_calls import (
     is_overseen,
     open_calls,
     recorded,
+    said_to_model,
     side_effect_by_marks,
     side_effect_of,
 )
@@ -207,7 +208,7 @@ class ToolGuard(AgentCallbacks):
         return _with_edit(await self._done(clearance, marks, lambda: go(made)), clearance)
 
     async def _rejection(self, clearance: Clearance) -> str:
-        return as_text((await clearance.rejected(self._invocation.execution.effects)).reply)
+        return said_to_model(await clearance.rejected(self._invocation.execution.effects))
 
     async def _done(self, clearance: Clearance, marks: Mapping[str, Any], do: Callable[[], Awaitable[Any]]) -> Any:
         """What `do` returns; with its intent and its outcome on the ledger where it changes the world."""

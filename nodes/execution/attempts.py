@@ -243,7 +243,8 @@ class AttemptRunner:
         A worker that an agent delegates to is run the same way.
         """
         delegations = Delegations(invocation, self.run_agent)
-        with within(unheard(get_config())):
+        place = self.run.place(invocation.charged_task, invocation.spec.name, invocation.label)
+        with within(unheard(get_config())), self.run.services.observer.watching(place):
             outcome = await run_contained(invocation, partial(self._by_kind, delegations))
         if kind_of(invocation.spec.run) == "supervisor":
             await leave_board(invocation, outcome)

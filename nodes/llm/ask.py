@@ -42,6 +42,8 @@ from state.text import all_unicode
 
 COUNTED = "baton:counted"
 """Tag of calls that whoever makes them puts on the ledger."""
+NOT_STREAMED = "nostream"
+"""LangGraph's tag of calls whose text is not streamed as a message of the thread."""
 SAID = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs")
 """The parts of a reply that hold what the model has written."""
 

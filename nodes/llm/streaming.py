@@ -6,8 +6,9 @@ server that does not know `stream_options`, or does not stream at all, is asked 
 
 import asyncio
 import json
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -26,6 +27,19 @@ Way = Literal["counted", "streamed", "whole"]
 WAYS: tuple[Way, ...] = ("counted", "streamed", "whole")
 _accepted: dict[str, Way] = {}
 """What servers have accepted that refused a better way, by address."""
+
+
+_hears: ContextVar[Callable[[str], None] | None] = ContextVar("hears", default=None)
+
+
+@contextmanager
+def told_to(hear: Callable[[str], None]) -> Iterator[None]:
+    """Within this, each piece of a reply's text is told as it arrives."""
+    token = _hears.set(hear)
+    try:
+        yield
+    finally:
+        _hears.reset(token)
 
 
 class TookTooLong(TimeoutError):
@@ -164,10 +178,13 @@ def _next_way(way: Way, error: Exception) -> Way | None:
 async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], config: RunnableConfig) -> object:
     chunks: list[Any] = []
     stream: Any = bound.astream(messages, config)
+    hear = _hears.get()
     try:
         async with aclosing(stream):
             async for chunk in stream:
-                chunks.append(chunk)  # noqa: PERF401 - what came before it breaks off is counted
+                chunks.append(chunk)
+                if hear and (text := str(getattr(chunk, "text", ""))):
+                    hear(text)
     except BaseException as error:
         current_bounds().arrived += arrived([str(getattr(chunk, "content", "")) for chunk in chunks])
         if chunks and isinstance(error, Exception) and "Timeout" not in type(error).__name__:

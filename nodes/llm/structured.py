@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from nodes.llm.ask import COUNTED, explained, is_too_long, name_of, status_of, usage_of, whole
+from nodes.llm.ask import COUNTED, NOT_STREAMED, explained, is_too_long, name_of, status_of, usage_of, whole
 from nodes.llm.cut_off import is_cut_off
 from nodes.llm.openai import is_chat_openai
 from nodes.llm.sections import Section, render
@@ -166,7 +166,7 @@ def _line(text: str) -> str:
     return flat if len(flat) <= LINE_CHARS else flat[: LINE_CHARS - 1] + "…"
 
 
-_HIDDEN = [COUNTED, "nostream"]
+_HIDDEN = [COUNTED, NOT_STREAMED]
 """The second keeps raw JSON out of LangGraph's `messages` stream."""
 _REFUSED = {
     HTTPStatus.BAD_REQUEST,

@@ -1,5 +1,6 @@
 """What is remembered of a run: decided from its state at the end, whatever the end is."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -16,6 +17,8 @@ MOST_TASKS = 50
 LONGEST_REQUEST = 2_000
 LONGEST_DESCRIPTION = 1_000
 """Characters kept; what is longer is cut, and not proposed again."""
+QUOTED_FROM = 6
+"""Words of a passage in a row that make a description a quotation of it."""
 KEPT_EPISODES = 1_000
 """Episodes of a database; the oldest go first."""
 PRIOR_TASKS = 8.0
@@ -30,6 +33,8 @@ def episode_of(
     kept = records[:MOST_TASKS]
     cut = len(goal) > LONGEST_REQUEST or len(kept) < len(records)
     cut |= any(len(record.task.description) > LONGEST_DESCRIPTION for record in kept)
+    quoting = _quoting(goal, records)
+    cut |= bool(quoting)
     draft = state.get("draft") or {}
     refused = set(state.get("refused") or {})
     return Episode.model_validate(
@@ -43,7 +48,7 @@ def episode_of(
             "status": status,
             "mode": (state.get("mode") or {}).get("name", ""),
             "iterations": state.get("iteration", 0),
-            "tasks": [_remembered(record, refused, is_quoting=is_follow_up) for record in kept],
+            "tasks": [_remembered(record, refused, is_quoting=is_follow_up or record.id in quoting) for record in kept],
             **{name: draft[name] for name in ("complexity", "dynamic", "communicates") if name in draft},
             "corrections": _corrections(state, records),
             "advice": state.get("advice"),
@@ -52,6 +57,19 @@ def episode_of(
             "cost": used.cost,
         }
     )
+
+
+def _quoting(goal: str, records: Sequence[TaskRecord]) -> set[str]:
+    """Ids of the tasks whose description repeats a passage of the sources: a reviewer may have found it in a result."""
+    claims = [claim for record in records if record.outcome for claim in record.outcome.claims]
+    passages = {run for claim in claims for citation in claim.citations for run in _runs(citation.quote)} - _runs(goal)
+    return {record.id for record in records if passages and passages & _runs(record.task.description)}
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """All runs of so many words that they are somebody's."""
+    words = re.findall(r"\w+", text.casefold())
+    return {tuple(words[n : n + QUOTED_FROM]) for n in range(len(words) - QUOTED_FROM + 1)}
 
 
 def _remembered(record: TaskRecord, refused: set[str], *, is_quoting: bool) -> Json:

@@ -7,6 +7,7 @@ The first row that holds:
     phase                                 | who drives            | and                        | next
     ------------------------------------- | --------------------- | -------------------------- | ------------------
     none: nothing was taken in            | any                   |                            | intake
+    any                                   | any                   | a request is turned away   | intake: says so
     complete, partial, failed, cancelled  | any                   | it is over                 | END
     the same                              | any                   | reported / not             | finish / assemble
     assembling                            | any                   | reported                   | finish
@@ -76,12 +77,14 @@ class Facts:
     reported: bool = False
     is_over: bool = False
     """It has come to its end, and said so."""
+    turned_away: bool = False
+    """What came last cannot be worked on: the thread says why, and whoever sent it is to hear it too."""
 
 
 def next_node(facts: Facts) -> Place:
     """The table above."""
     phase = facts.phase
-    if phase is None:
+    if phase is None or facts.turned_away:
         return "intake"
     if phase in ENDS:
         return END if facts.is_over else "finish" if facts.reported else "assemble"

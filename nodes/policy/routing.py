@@ -5,9 +5,10 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nodes.policy.oversight import fired, is_sensitive
+from nodes.policy.request_shape import shape_of
 from state.agent import AgentSpec
 from state.approval import FiredTrigger, Risk, TriggerInput
-from state.plan import Task
+from state.plan import Kind, Task
 from state.policy import Policy
 from state.record import Route, Score
 
@@ -38,12 +39,35 @@ _SMALL = frozenset(
 """Words of up to three or four letters that speak for nobody."""
 
 
+_BY_ACT: Mapping[str, Kind] = {
+    **dict.fromkeys(("find", "look", "collect", "gather"), "research"),
+    **dict.fromkeys(("analyze", "compare", "calculate", "count", "estimate", "forecast", "rank"), "analysis"),
+    **dict.fromkeys(("recommend", "decide"), "strategy"),
+    **dict.fromkeys(("build", "fix", "test"), "implementation"),
+    **dict.fromkeys(("write", "edit", "summarize", "translate"), "writing"),
+    **dict.fromkeys(("publish", "send"), "action"),
+}
+"""The kind of work that a verb (`nodes.policy.errands`) asks for, where it asks for one and no other."""
+_PROGRAMS = frozenset({"code", "software"})
+
+
+def kind_of(task: Task) -> str:
+    """The kind of a task: as it says, or where that says nothing (`general`), as its description does."""
+    if task.kind != "general":
+        return task.kind
+    shape = shape_of(task.description)
+    kinds = {_BY_ACT[act] for act in shape.acts if act in _BY_ACT}
+    if len(kinds) != 1 or shape.is_denied:
+        return task.kind
+    return "implementation" if kinds == {"writing"} and shape.kinds & _PROGRAMS else kinds.pop()
+
+
 def self_assessment(task: Task, agent: AgentSpec) -> float:
     """The agent's own estimate for this kind of task; one that lists none is sure of its own role only."""
     kinds = agent.skills.kinds
     if not kinds:
         return 1.0 if _suggested(task, agent) else UNSKILLED
-    return kinds.get(task.kind, kinds.get("general", UNSKILLED))
+    return kinds.get(kind_of(task), kinds.get("general", UNSKILLED))
 
 
 def keyword_match(task: Task, agent: AgentSpec) -> float:

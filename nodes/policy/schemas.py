@@ -52,6 +52,8 @@ def schema_of(answer: object) -> Json:
     """
     if isinstance(answer, Mapping):
         return checked_schema(dict(answer))
+    if isinstance(answer, str):  # Pydantic would evaluate it
+        raise SchemaInvalid("the answer is described by a JSON Schema or a Pydantic model, and not by a text")
     try:
         made = TypeAdapter[Any](answer).json_schema()  # type: ignore[arg-type] # it says what is none
     except Exception as error:  # noqa: BLE001 - of what is no type Pydantic raises whatever it runs into

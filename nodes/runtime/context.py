@@ -18,6 +18,7 @@ from langgraph.store.base import BaseStore, PutOp
 from nodes.runtime.audit import Audit, decided
 from nodes.runtime.journal import Journal
 from nodes.runtime.nesting import NestedJournal, OuterRun
+from nodes.runtime.observing import Place
 from nodes.runtime.services import Services
 from nodes.tools.pages import Web
 from nodes.tools.snapshots import FOLDER as PAGES
@@ -56,6 +57,8 @@ class RunContext:
     """The supervisor that this one is an agent of."""
     can_wait: bool = True
     """Whether a question can be answered later: without a checkpointer, or a thread, the run is gone with its end."""
+    started_at: float = 0.0
+    """When the run began, seconds since the epoch."""
     by_hand: bool = False
     """Whether code of an agent runs it: it has rows of its own, and only that agent knows it."""
 
@@ -111,6 +114,10 @@ class RunContext:
             return self.outer.folder
         return run_folder(self.services.artifacts, self.thread_id)
 
+    def place(self, task_id: str = "", agent: str = "supervisor", label: str = "") -> Place:
+        """Where something happens in this run, for whoever looks on."""
+        return Place(self.thread_id, self.started_at, label, task_id, agent)
+
     @property
     def depth_limit(self) -> int:
         """How deep agents may delegate or nest: the policy's limit, and what an outer supervisor has left."""
@@ -152,6 +159,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         saver=saver if isinstance(saver, BaseCheckpointSaver) else None,
         can_wait=isinstance(saver, BaseCheckpointSaver) or by_hand,
         outer=outer,
+        started_at=state.get("started_at", 0.0),
         by_hand=by_hand,
     )
 

@@ -56,7 +56,8 @@ def own_calls(run: RunContext, budget: Budget, prompt: int, reply: Reply) -> Cal
     async def call(thunk: Thunk) -> Json:
         nonlocal size
         async with budget.supervising(size, reply) as room:
-            made = await _patiently(run, thunk, room, size)
+            with run.services.observer.watching(run.place()):
+                made = await _patiently(run, thunk, room, size)
             told = Usage.model_validate(made["usage"])
             room.used = told + Usage(models=[used_of(run.services.models.default)]) + (room.used or Usage())
         size += told.output_tokens + OBJECTION

@@ -21,6 +21,9 @@ Namespace = tuple[str, ...]
 MOST = 1_000_000
 """Rows a namespace is read up to."""
 
+REQUEST = "request"
+"""The key of what waits for a worker, in `requests` until it has begun and in `queued` for as long as its thread."""
+
 Lifetime = Literal["steps", "run", "thread", "always"]
 """How long rows are kept: until their run ends, or the next starts on their thread, with the thread, or for ever."""
 
@@ -44,7 +47,9 @@ KINDS: dict[str, Lifetime] = {
     "mail": "run",
     "nested": "run",
     "outcomes": "steps",
+    "queued": "thread",
     "recruits": "run",
+    "requests": "run",
     "retired": "run",
     "servers": "always",
     "signal_log": "thread",
@@ -221,6 +226,12 @@ def listed_at(run: Listed) -> list[tuple[Namespace, str]]:
     """Where the index has a run: namespace and key."""
     key = run.thread_id
     return [(_RUNS, key), (_ENDED, key), (_open_of(key), repr(run.started_at))]
+
+
+def places_of_request(thread_id: str, queued_at: float) -> list[tuple[Namespace, str]]:
+    """Where a request stands that waits for a worker: namespace and key."""
+    own = [(space(kind, thread_id), REQUEST) for kind in ("requests", "queued")]
+    return [*own, *listed_at(Listed(thread_id, queued_at, ""))]
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

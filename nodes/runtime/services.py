@@ -5,9 +5,10 @@ supervisor as an agent can find that one's team: to undo what was done in it, in
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 from weakref import WeakValueDictionary
 
 from langgraph.graph import StateGraph
@@ -17,10 +18,12 @@ from langgraph.store.memory import InMemoryStore
 from nodes.llm.choose import Models
 from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock, Nobody, Notifier, SystemClock
+from nodes.runtime.observing import NoObserver, Observer
 from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
 from nodes.tools.search_service import SearchService
 from state.agent import Team
+from state.errors import BadInput
 from state.policy import Policy
 from state.preferences import Preferences
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
@@ -45,6 +48,13 @@ class WakeUps:
         """Wake whoever listens in this process, if anybody does."""
         if bell := self._bells.get(thread_id):
             bell.set()
+
+
+class Choice(NamedTuple):
+    """What an assistant has chosen of what a server offers, by name; empty: the server's own."""
+
+    model: str = ""
+    team: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,10 +89,38 @@ class Services:
     """Servers of models, with what they ask for."""
     seals: Seals = field(default_factory=Seals)
     """How the audit log is sealed."""
+    offers: Mapping[Choice, "Services"] = field(default_factory=dict)
+    """The same with another model or team, which assistants may choose."""
+    observer: Observer = field(default_factory=NoObserver)
+    """Looks on, for traces."""
     mcp: McpShelf = field(default_factory=McpShelf)
     """Tools of MCP servers."""
     fallback_store: BaseStore = field(default_factory=InMemoryStore)
     """Used where the graph runs without a store: then nothing outside this process can watch or steer."""
+
+    def chosen(self, choice: Choice) -> "Services":
+        """The same with the model and the team that an assistant has chosen.
+
+        Raises:
+            BadInput: there is no such offer; names those there are.
+        """
+        if choice == Choice():
+            return self
+        if found := self.offers.get(choice):
+            return found
+        for what, name, names in (
+            ("model", choice.model, {one.model for one in self.offers}),
+            ("team", choice.team, {one.team for one in self.offers}),
+        ):
+            if name and name not in names:
+                known = ", ".join(sorted(filter(None, names))) or "none to choose from"
+                raise BadInput(f"there is no {what} {name!r} here; there is {known} (BATON_{what.upper()}S)")
+        raise BadInput(f"the model {choice.model!r} does not go with the team {choice.team!r}")
+
+    def names(self) -> list[str]:
+        """The agents of its team, and of those that can be chosen."""
+        teams = [self.team, *(one.team for one in self.offers.values())]
+        return list(dict.fromkeys(agent.name for team in teams for agent in team))
 
     def below(self, clock: Clock, servers: Servers) -> "Services":
         """The same for a supervisor that works for another: with that one's clock, and people hear from it alone."""

@@ -130,7 +130,7 @@ class Clearance:
         if self.before and self.may_have_happened:
             told = f"{by} says this is not to be done again, it may have been done already{why}; go on"
             return await effects.settle(self.before, "presumed", reply=told)
-        told = f"{by} did not allow this{why}; do not call it again, go on without it"
+        told = f"{by} did not allow this{why}"
         return self.side_effect.effect(self.args).model_copy(update={"status": "refused", "reply": told})
 
 

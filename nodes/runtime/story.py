@@ -121,6 +121,30 @@ def _closing(call: ToolCall, text: str) -> ToolMessage:
     return ToolMessage(text, tool_call_id=str(call["id"]), name=call["name"], id=f"{call['id']}-answer")
 
 
+class Writing:
+    """Shows whoever streams messages the report as it is written, under the id that it will have.
+
+    LangGraph streams a message of an id once: what the report has besides is told when it is complete.
+    """
+
+    def __init__(self, state: RunState) -> None:
+        self._id = f"{state.get('story') or NAME}-report"
+        self._context = copy_context()
+        self._told = ""
+
+    def hear(self, text: str) -> None:
+        """Show a piece of it."""
+        self._told += text
+        chunk = AIMessageChunk(content=text, id=self._id, name=NAME)
+        self._context.copy().run(push_message, chunk, state_key=None)
+
+    def complete(self, report: str) -> None:
+        """Show what follows in the report, if some of it was shown; all of it, where that was changed."""
+        if self._told:
+            _, found, rest = report.partition(self._told.strip())
+            self.hear(rest if found else f"\n\n{report}")
+
+
 def live(state: RunState, records: Mapping[str, TaskRecord], writer: Callable[[Any], None]) -> Callable[[Any], None]:
     """The writer of a node's events, which also tells whoever streams messages what is being done."""
     context, key = copy_context(), f"{state.get('story') or NAME}-progress"

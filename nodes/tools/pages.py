@@ -8,7 +8,7 @@ import asyncio
 import ipaddress
 import re
 import socket
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from urllib.parse import urldefrag, urljoin, urlsplit, urlunsplit
@@ -185,9 +185,25 @@ class Web:
             await response.aclose()
 
 
-def is_address(source: str) -> bool:
-    """Whether a source is a page of the web and not a path."""
-    return source.startswith(("http://", "https://"))
+@dataclass(frozen=True, slots=True)
+class GivenSources:
+    """What somebody has given to work from, by what it is."""
+
+    paths: tuple[str, ...]
+    """Files and folders."""
+    pages: tuple[str, ...]
+    """Addresses of the web."""
+
+    @classmethod
+    def of(cls, sources: Iterable[object]) -> "GivenSources":
+        """The sources, sorted into both."""
+        named = [str(source) for source in sources]
+        pages = tuple(name for name in named if name.startswith(("http://", "https://")))
+        return cls(tuple(name for name in named if name not in pages), pages)
+
+    def placed(self, place: Callable[[str], str]) -> list[str]:
+        """All of them as texts, each path as `place` has it."""
+        return [*map(place, self.paths), *self.pages]
 
 
 def checked(url: str) -> str:

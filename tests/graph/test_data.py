@@ -21,6 +21,7 @@ COMPANY = (
     "Northwind makes wind measuring devices for harbours.\n"
 )
 PLANS = "plan,price,seats,city\nBasic,12.5,1,Berlin\nTeam,49,10,Berlin\nEnterprise,199,100,Oslo\n"
+FEES = "# Fees\n\n| Item | Fee |\n| --- | --- |\n| Cleaning | €1,250.50 |\n| Guard | €900 |\n"
 
 
 class Price(BaseModel):
@@ -44,6 +45,7 @@ def docs(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "company.md").write_text(COMPANY)
     (folder / "plans.csv").write_text(PLANS)
+    (folder / "fees.md").write_text(FEES)
     return folder
 
 
@@ -74,6 +76,12 @@ OFFLINE: dict[str, tuple[str, Any, Any, dict[str, str]]] = {
         list[Price],
         [{**BASIC, "trial_days": None}, {**TEAM, "trial_days": None}],
         {"/0/price": "plans.csv#r1", "/1/plan": "plans.csv#r2"},
+    ),
+    "records of a text": (
+        "What fees are there?",
+        obj(fees={"type": "array", "items": obj(item=TEXT, fee=NUMBER)}),
+        {"fees": [{"item": "Cleaning", "fee": 1250.5}, {"item": "Guard", "fee": 900}]},
+        {"/fees/0/item": "fees.md#L5", "/fees/1/fee": "fees.md#L6"},
     ),
     "a computed figure": ("What is the average price?", obj(average_price=NUMBER), {"average_price": 86.83}, {}),
     "a column": (

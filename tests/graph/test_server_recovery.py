@@ -36,6 +36,7 @@ HALF_AN_HOUR = 1800.0
 class Threads:
     """The server's own record of threads: their status, by id."""
 
+    both: Two
     status: dict[str, str] = field(default_factory=dict)
     asked: int = 0
 
@@ -43,7 +44,20 @@ class Threads:
         self.asked += 1
         if thread_id not in self.status:
             raise NotFoundError("no such thread", response=answered(404), body=None)
-        return {"thread_id": thread_id, "status": self.status[thread_id]}
+        found = await self.both.graph.aget_state(config(thread_id))
+        asked = {task.id: [{"value": one.value} for one in task.interrupts] for task in found.tasks if task.interrupts}
+        return {
+            "thread_id": thread_id,
+            "status": self.status[thread_id],
+            "interrupts": asked,
+            "values": found.values,
+        }
+
+    async def search(self, status: str, limit: int) -> list[dict[str, Any]]:
+        return [{"thread_id": one} for one, now in self.status.items() if now == status][:limit]
+
+    async def update_state(self, thread_id: str, values: None) -> None:
+        self.status[thread_id] = "idle"
 
     async def create(self, thread_id: str, if_exists: str, graph_id: str) -> None:
         assert (if_exists, graph_id) == ("do_nothing", "supervisor")
@@ -105,7 +119,7 @@ def answered(code: int) -> httpx.Response:
 @asynccontextmanager
 async def serving(work: Any, **policy: Any) -> AsyncIterator[FakeServer]:
     async with two(agent(work), **policy) as both:
-        threads = Threads()
+        threads = Threads(both)
         yield FakeServer(threads, RunsThere(both, threads), both)
 
 

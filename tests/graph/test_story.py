@@ -1,6 +1,7 @@
 """What the thread of a run tells: the plan, how far it is, what is asked and what was decided, then the report."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -10,10 +11,17 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from graph.app import build_supervisor
+from graph.builder import build_graph
+from graph.composition import compose
+from graph.runs import SERVER
+from graph.settings import Settings
+from graph.team_file import open_team
 from nodes.llm.scripted import ScriptedModel
+from nodes.runtime.services import Choice
 from state.agent import AgentSpec, Brief
 from tests.graph.test_app import THREAD, asks, graph_of, invoke
 from tests.runs import agent, plan
+from tests.served import config, two
 
 
 async def publishes(brief: Brief, desk: Any) -> str:
@@ -133,6 +141,65 @@ async def test_who_streams_messages_hears_who_is_at_work_and_no_agent_for_the_as
     assert "0 of 2 done · ada: Do a." in lines
     assert "2 of 2 done" in lines
     assert told["messages"][-1].text == told["report"]
+
+
+async def test_the_report_streams_under_the_id_that_it_keeps() -> None:
+    model = ScriptedModel({"You put the findings": "Both are done, and well.", "": "It is done."})
+    graph = graph_of(*[AgentSpec(name="ada", role="generalist")], model=model, learning="off")
+    given: Any = {"query": "Q", "plan": plan("a", "b")}
+    parts: Any = graph.astream(given, THREAD, stream_mode="messages")
+    streamed = [part[0] async for part in parts]
+    report = (await graph.aget_state(THREAD)).values["messages"][-1]
+    said = [one for one in streamed if one.id == report.id]
+
+    assert {str(one.id).rpartition("-")[2] for one in streamed if isinstance(one, AIMessage)} == {
+        "plan",
+        "progress",
+        "report",
+    }
+    assert len(said) > 2
+    assert "".join(one.text for one in said).strip() in report.text
+    assert report.text.endswith(said[-1].text)
+
+
+async def test_while_a_human_is_asked_the_phase_says_so_and_goes_on_where_it_was() -> None:
+    graph = graph_of(agent(publishes))
+    asked = await invoke(graph, {"query": "Q", "plan": plan("a")})
+    assert asked["phase"] == "waiting"
+    assert (await invoke(graph, Command(resume="yes")))["phase"] == "complete"
+
+
+async def test_a_server_says_in_the_thread_why_a_request_is_turned_away_and_takes_the_next() -> None:
+    async with two() as served:
+        for given in ({"query": " "}, {"query": "Q", "policy": {"oversight": "loose"}}):
+            with pytest.raises(ValueError, match=r"request is empty|policy cannot be used"):
+                await served.graph.ainvoke(cast(Any, given), config())
+        refused = (await served.graph.aget_state(config())).values["messages"]
+        with pytest.raises(ValueError, match="oversight"):  # going on without anything new is turned away alike
+            await served.graph.ainvoke(None, config())
+        out = await served.graph.ainvoke(cast(Any, {"query": "Q", "plan": plan("a")}), config())
+        with pytest.raises(ValueError, match="empty"):
+            await served.graph.ainvoke(cast(Any, {"query": " "}), config())
+        run = await served.other.view(config()["configurable"]["thread_id"])
+
+    assert [one.type for one in refused] == ["ai", "human", "ai"]
+    assert refused[0].text == "This could not be started: the request is empty; say what is to be done"
+    assert "oversight" in refused[2].text
+    assert (out["phase"], out["messages"][-1].text) == ("complete", out["report"])
+    assert run.status == "complete"
+
+
+async def test_an_assistant_chooses_among_the_models_and_teams_of_the_server() -> None:
+    base = replace(compose(Settings(), team=[agent()], model=ScriptedModel([])), door=SERVER)
+    bo = open_team([agent(name="bo")])
+    offers = {Choice("", "others"): replace(base, team=bo), Choice("big", ""): replace(base, models=base.models)}
+    graph = build_graph(replace(base, offers=offers), checkpointer=InMemorySaver())
+    given: Any = {"query": "Q", "plan": plan("a")}
+    out = await graph.ainvoke(given, THREAD, context=cast(Any, {"team": "others"}))
+    assert (out["phase"], out["tasks"][0]["outcome"]["agent"]) == ("complete", "bo")
+    for wrong, named in (({"team": "x"}, "team 'x' here; there is others"), ({"model": "y"}, "model 'y' here")):
+        with pytest.raises(ValueError, match=named):
+            await graph.ainvoke(given, {"configurable": {"thread_id": str(wrong)}}, context=cast(Any, wrong))
 
 
 async def test_without_a_key_and_sources_a_refusal_is_the_answer_and_no_question() -> None:

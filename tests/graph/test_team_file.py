@@ -97,7 +97,7 @@ def test_a_team_may_be_python() -> None:
         ("agents: [{name: human, role: x}]", ["line 1: human: no agent can be called 'human'"]),
         (
             "agents: [{name: bo, role: x}]\nworkers: [bo]\n",
-            ["line 2: workers is no part of a team file, which has only `agents:`"],
+            ["line 2: workers is no part of a team file, which has `agents:` and may have `policy:`"],
         ),
         ("agents: [{name: bo}, {name: cy, role: ''}]", ["bo: role", "cy: role"]),
     ],

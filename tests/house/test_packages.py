@@ -33,6 +33,10 @@ json.dump(seen, sys.stderr)
 opened for writing anywhere, connections, databases, processes."""
 
 
+ASKED_BY_CRONITER = {"open: /dev/null", "subprocess.Popen: file"}
+"""What a library of the queue's library asks the system: how wide this Python's pointers are."""
+
+
 def probe(cwd: Path, *names: str, path: Path = ROOT) -> tuple[str, list[str]]:
     """What importing `names` in `cwd` printed and touched."""
     command = [sys.executable, "-B", "-W", "error", "-c", PROBE, *names]
@@ -56,7 +60,8 @@ def test_the_wheel_holds_exactly_the_three_packages() -> None:
 def test_importing_every_module_prints_nothing_and_touches_nothing(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("OPENAI_API_KEY=not-read\n", encoding="utf-8")
     names = [shown(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".") for path in modules()]
-    assert probe(tmp_path, *names) == ("", [])
+    printed, touched = probe(tmp_path, *names)
+    assert (printed, set(touched) - ASKED_BY_CRONITER) == ("", set())
     assert [path.name for path in tmp_path.iterdir()] == [".env"]
 
 

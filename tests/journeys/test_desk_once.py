@@ -84,7 +84,7 @@ async def answered(sup: Supervisor, run: Run, answer: JsonValue) -> Run:
             [],
             {
                 "status": "refused",
-                "reply": "ana did not allow this: too early; do not call it again, go on without it",
+                "reply": "ana did not allow this: too early",
             },
         ),
     ],

@@ -9,9 +9,11 @@ from pydantic import JsonValue
 from graph.sqlite.database import SqliteDatabase
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
-from state.agent import Brief
+from state.agent import AgentSpec, Brief
 from state.errors import AgentFailed
+from state.replies import Gap, Review
 from state.run import Run
+from tests.graph.test_review import PLANS, REVIEWS
 from tests.runs import agent, all_approved, opened
 
 DRAFT: dict[str, JsonValue] = {
@@ -203,3 +205,57 @@ async def test_work_moves_away_from_an_agent_that_keeps_failing_at_its_kind_and_
     assert (chosen[0], chosen[-1], run.status) == ("weak", "next", "complete")
     assert -0.15 <= min(score.learned for score in run.tasks[0].scores) < 0 < run.tasks[0].scores[0].learned <= 0.15
     assert still.tasks[0].scores[0].agent == "weak"
+
+
+async def test_a_simple_request_of_a_known_shape_costs_one_answer_and_nothing_else() -> None:
+    simple: dict[str, JsonValue] = {
+        "tasks": [{"id": "t", "description": "Translate the motto of Rome into German", "needs_tools": False}],
+        "complexity": 0.1,
+    }
+    one = AgentSpec(name="ada", role="generalist")
+    for n in range(3):
+        model = ScriptedModel({PLANS: [simple], "<task id=": "So."})
+        async with opened(one, model=model, db=DB) as sup:
+            await sup.start("Translate the motto of Rome into German", thread_id=f"r{n}")
+        assert len(model.calls) == 2
+    model = ScriptedModel({"<task id=": "So."})
+    async with opened(one, model=model, db=DB) as sup:
+        run = await sup.start("Translate the motto of Paris into German", thread_id="p")
+
+    assert (run.status, run.mode and run.mode.name, len(model.calls)) == ("complete", "simple", 1)
+    assert [task.description for task in run.tasks] == ["Translate the motto of Paris into German"]
+    assert run.usage.calls == 1
+
+
+async def test_a_plan_that_review_has_completed_is_the_whole_plan_for_the_next_of_its_kind() -> None:
+    gap = Review(gaps=[Gap(description="Find the risks of the AI Agent market", kind="research", role="researcher")])
+    script: dict[Any, Any] = {PLANS: DRAFT, "<task id=": "So."}
+    team = [AgentSpec(name=f"{role}-1", role=role) for role in TEAM]
+    for n in range(3):
+        model = ScriptedModel({REVIEWS: [gap, Review()], **script})
+        async with opened(*team, model=model, db=DB) as sup:
+            assert (await sup.start("Analyze the AI Agent market", thread_id=f"a{n}")).status == "complete"
+        spent = len(model.calls)
+    model = ScriptedModel({REVIEWS: [Review()], "<task id=": "So."})
+    async with opened(*team, model=model, db=DB) as sup:
+        run = await sup.start("Analyze the RPA market", thread_id="r")
+
+    assert [task.id for task in run.tasks] == ["size", "who", "text", "gap1"]
+    assert run.tasks[3].description == "Find the risks of the RPA market"
+    assert (run.status, run.iteration, spent - len(model.calls)) == ("complete", 0, 3)
+
+
+async def test_a_task_that_review_words_with_a_passage_of_the_sources_is_not_remembered_by_it(tmp_path: Path) -> None:
+    passage = "the secret yield of the northern plant fell by nine percent in May"
+    (tmp_path / "notes.md").write_text(f"We know that {passage}.\n")
+    gap = Review(gaps=[Gap(description=f"Explain why {passage}.", kind="research")])
+    work = f"It says that {passage} [notes.md#L1]."
+    model = ScriptedModel({PLANS: DRAFT, REVIEWS: [gap, Review()], "<task id=": work})
+    async with opened(AgentSpec(name="ada", role="generalist"), model=model, db=DB) as sup:
+        run = await sup.start("Analyze the AI Agent market", [tmp_path / "notes.md"])
+        kept = await sup._runs.database.store.asearch(("episodes",))
+
+    assert "gap1" in [task.id for task in run.tasks]
+    assert len(kept) == 1
+    assert "secret yield" not in str(kept[0].value)
+    assert kept[0].value["is_whole"] is False

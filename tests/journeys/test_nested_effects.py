@@ -123,9 +123,13 @@ def sends_to_bob(folder: Path) -> AgentSpec:
 
 
 async def test_a_nested_supervisor_that_works_again_on_new_inputs_does_not_act_or_ask_twice(tmp_path: Path) -> None:
+    reviews: list[Review] = []
+
     def reply(messages: list[BaseMessage], tools: list[str]) -> Step:
-        again = Review(verdicts=[Verdict(task_id="u", accept=False, feedback="Say more.")])
-        return again if "Review" in tools else "This is it.\nConfidence: 0.9"
+        if "Review" not in tools:
+            return "This is it.\nConfidence: 0.9"
+        reviews.append(Review(verdicts=[Verdict(task_id="u", accept=bool(reviews), feedback="Say more.")]))
+        return reviews[-1]
 
     bob = AgentSpec(name="bob", role="generalist")
     tasks = plan("u", {"id": "a", "role": "mid", "depends_on": ["u"]})

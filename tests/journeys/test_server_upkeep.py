@@ -140,7 +140,7 @@ async def test_a_question_that_nobody_answers_is_decided_and_the_run_completes_w
 ) -> None:
     async with client_of(server) as client:
         thread_id = await started(client, asking(timeout_s=1))
-        await until_status(client, thread_id, "interrupted")
+        await until(in_the_log(server, thread_id), "the end of the run")
         thread = await until_status(client, thread_id, "idle")
 
     assert (thread["values"]["phase"], thread["interrupts"]) == ("complete", {})
@@ -208,6 +208,42 @@ async def test_the_runs_of_a_server_that_was_killed_go_on_by_themselves_after_it
     log = notes(server.folder)
     assert [log.count(line) for line in ("start before", "start gate", "end gate")] == [1, 2, 1]
     await told_once(server, waiting)
+
+
+async def test_a_question_that_was_answered_elsewhere_after_a_kill_is_shown_nowhere_any_more(
+    server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with client_of(server) as client:
+        thread_id = await started(client, asking(timeout_s=600))
+        asked = await until_status(client, thread_id, "interrupted")
+    assert asked["values"]["phase"] == "waiting"
+    await asyncio.to_thread(server.stop, signal.SIGKILL)
+    await asyncio.to_thread(shutil.rmtree, server.folder / ".langgraph_api")
+    await asyncio.to_thread(server.start)
+    async with client_of(server) as client:
+
+        async def is_listed() -> bool:
+            return thread_id in [one["thread_id"] for one in await client.threads.search(status="interrupted")]
+
+        await until(is_listed, "the question, in the list of threads")
+        [[shown]] = (await client.threads.get(thread_id))["interrupts"].values()
+        question = shown["value"]["approvals"][0]
+        monkeypatch.setenv("BATON_TEAM", str(server.folder / "team.yaml"))
+        monkeypatch.syspath_prepend(str(server.folder))
+        answer = ["answer", thread_id, question["id"], "reject", "--message", "too windy", "--db", str(server.db)]
+        assert await asyncio.to_thread(main, [*answer, "--json"]) == 0
+        thread = await until_status(client, thread_id, "idle")
+        state = await client.threads.get_state(thread_id)
+        phantoms = await client.threads.search(status="interrupted")
+    capsys.readouterr()
+
+    assert (thread["interrupts"], state["interrupts"], state["next"]) == ({}, [], [])
+    assert thread_id not in [one["thread_id"] for one in phantoms]
+    assert (thread["values"]["phase"], state["values"]["phase"]) == ("complete", "complete")  # type: ignore[call-overload]
+    calls = [call["id"] for one in thread["values"]["messages"] for call in one.get("tool_calls") or []]
+    closed = [one["tool_call_id"] for one in thread["values"]["messages"] if one["type"] == "tool"]
+    assert calls
+    assert sorted(calls) == sorted(closed)
 
 
 def at_the_gate(folder: Path) -> Callable[[], Awaitable[bool]]:

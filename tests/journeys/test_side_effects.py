@@ -141,9 +141,12 @@ async def test_an_approved_action_is_done_once_whenever_the_process_dies(tmp_pat
 
 
 async def test_work_that_is_sent_back_does_not_act_twice(tmp_path: Path) -> None:
+    reviews: list[Review] = []
+
     def reply(messages: list[BaseMessage], tools: list[str]) -> Step:
         if "Review" in tools:
-            return Review(verdicts=[Verdict(task_id="a", accept=False, feedback="Say more.")])
+            reviews.append(Review(verdicts=[Verdict(task_id="a", accept=bool(reviews), feedback="Say more.")]))
+            return reviews[-1]
         return acts.sends(messages, tools)
 
     worker = AgentSpec(name="ada", role="generalist", tools=[acts.sender(tmp_path)])

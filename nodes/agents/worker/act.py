@@ -25,6 +25,7 @@ from nodes.agents.tool_calls import (
     last_reply,
     open_calls,
     recorded,
+    said_to_model,
     side_effect_of,
     with_edits,
     without_answer,
@@ -36,7 +37,7 @@ from state.errors import AgentFailed, ToolRefused
 from state.record import Failure
 from state.side_effect import EffectStatus
 from state.supervisor import Update
-from state.text import all_unicode, as_text, in_words
+from state.text import all_unicode, in_words
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ async def _answer(proposal: Proposal, context: WorkerContext, messages: Sequence
     if clearance.before and clearance.is_final:
         return recorded(call, clearance.before)
     if clearance.is_rejected:
-        return failed(call, as_text((await clearance.rejected(context.invocation.execution.effects)).reply))
+        return failed(call, said_to_model(await clearance.rejected(context.invocation.execution.effects)))
     return await perform(cast(ToolCall, {**call, "args": clearance.args}), clearance.side_effect, context)
 
 

@@ -321,11 +321,13 @@ def _records(talk: Conversation) -> Iterator[Record]:
         header: list[str] = []
         lines = text.split("\n")
         for number, line in enumerate(lines):
-            if number and _RULE.match(line) and "|" in lines[number - 1]:
-                header = _columns(lines[number - 1])
-            elif "|" not in line:
-                header = []
-            elif header and len(cells_ := _columns(line)) == len(header):
+            cells_ = _columns(line) if line.lstrip().startswith("|") or (header and "|" in line) else []
+            if not cells_:  # a table may begin with the next line, also one without marks at its edges
+                is_ruled = number + 1 < len(lines) and "|" in line and _RULE.match(lines[number + 1])
+                header = _columns(line) if is_ruled else []
+            elif not header:
+                header = cells_
+            elif len(cells_) == len(header) and not _RULE.match(line):
                 label = _line(file, place, number)
                 own = tuple(Said(label, n, c, file) for n, c in zip(header, cells_, strict=True) if c)
                 yield Record(label, own, f"{file}#{place}")

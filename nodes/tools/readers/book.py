@@ -1,7 +1,7 @@
 """EPUB: a zip of web pages in the order of reading. No library is there for it but one under the AGPL."""
 
 import posixpath
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
@@ -14,6 +14,8 @@ from nodes.tools.readers.webpage import read_html
 from nodes.tools.readers.zipped import ENCRYPTED, open_zip
 
 CONTAINER = "META-INF/container.xml"
+ENCRYPTION = "META-INF/encryption.xml"
+"""Says which of its files are encrypted, and how (EPUB's open container format, section 3.5.2.2)."""
 CHAPTERS = 5_000
 
 
@@ -32,9 +34,12 @@ def read_book(file: str, data: bytes) -> Document:
             places = {item.get("id"): item.get("href", "") for item in _all(content, "item")}
             spine = [places[ref] for item in _all(content, "itemref") if (ref := item.get("idref")) in places]
             folder = posixpath.dirname(package)
-            pages = [
-                archive.read(posixpath.normpath(posixpath.join(folder, unquote(href)))) for href in spine[:CHAPTERS]
-            ]
+            chapters = [posixpath.normpath(posixpath.join(folder, unquote(href))) for href in spine[:CHAPTERS]]
+            if ENCRYPTION in archive.namelist():  # fonts alone are often so
+                hidden = {one.get("URI", "") for one in _all(fromstring(archive.read(ENCRYPTION)), "CipherReference")}
+                if hidden & {*chapters, *map(quote, chapters)}:
+                    raise Unreadable("it is protected by its publisher; give a copy without that")
+            pages = [archive.read(chapter) for chapter in chapters]
         except (KeyError, StopIteration, ParseError, DefusedXmlException, ValueError, OSError, RuntimeError) as error:
             raise Unreadable(f"it is a broken EPUB ({type(error).__name__}); export it again") from error
     texts, titles = list[str](), dict[int, Heading]()

@@ -96,6 +96,27 @@ def test_an_answer_that_cannot_be_read_is_refused_and_the_question_stays_open(
     ],
 )
 def test_what_is_typed_is_an_answer(monkeypatch: pytest.MonkeyPatch, typed: str, answer: object) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    typing(monkeypatch, typed)
+
+    assert asyncio.run(Asker().ask([question()])) == {"q1": answer}
+
+
+EDITORS = {
+    "kept": ("sed -i s/a.md/b.md/", "edit\n", {"type": "edit", "args": {"name": "b.md"}}),
+    "broken": ("sed -i s/name:/[/", 'edit\n{"name": "c.md"}\n', {"type": "edit", "args": {"name": "c.md"}}),
+    "left": ("false", "edit\n\nno\n", {"type": "reject", "message": ""}),
+    "missing": ("no-such-editor", "edit\n\nno\n", {"type": "reject", "message": ""}),
+}
+
+
+@pytest.mark.parametrize(("command", "typed", "answer"), EDITORS.values(), ids=EDITORS.keys())
+def test_an_edit_opens_the_editor_that_somebody_has_chosen(
+    monkeypatch: pytest.MonkeyPatch, command: str, typed: str, answer: object
+) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", command)
     typing(monkeypatch, typed)
 
     assert asyncio.run(Asker().ask([question()])) == {"q1": answer}

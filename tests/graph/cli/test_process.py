@@ -108,7 +108,7 @@ def test_ctrl_c_ends_a_watch_while_a_run_that_it_took_up_is_at_work(baton: Baton
     assert baton("status", "t", "--json").lines[0]["status"] == "paused"
 
 
-@pytest.mark.parametrize("words", [["team"], ["graph"], ["run", ASK, "--json"]])
+@pytest.mark.parametrize("words", [["team"], ["graph"], ["run", ASK, "--json", "--model", "offline"]])
 def test_a_reader_that_leaves_is_no_error(words: list[str]) -> None:
     read, write = os.pipe()
     os.close(read)
@@ -201,6 +201,47 @@ def test_a_question_at_the_terminal_that_outlasts_the_rest_of_the_run_is_asked_a
     assert terminal.end() == 0, terminal.shown
     results = {task["id"]: task["result"] for task in baton("status", "t", "--json").lines[0]["tasks"]}
     assert results["asks"] == "the answer was approve: at last"
+
+
+def test_ctrl_c_at_a_terminal_pauses_once_and_says_how_to_go_on(
+    baton: Baton, at_work: list[str], tmp_path: Path
+) -> None:
+    terminal = Terminal(*at_work, TERM="xterm", NO_COLOR="1")
+    terminal.until("running")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.until("Ctrl-C again quits at once")
+    (tmp_path / "answered").touch()  # what is at work comes to its end, and the other to a point where it can go on
+    (tmp_path / "ready").touch()
+
+    assert terminal.end() == 3, terminal.shown
+    assert "baton resume t" in terminal.shown
+    assert baton("status", "t", "--json").lines[0]["status"] == "paused"
+
+
+def test_ctrl_c_twice_at_a_terminal_quits_and_nothing_is_lost(baton: Baton, at_work: list[str]) -> None:
+    terminal = Terminal(*at_work, TERM="xterm", NO_COLOR="1")
+    terminal.until("running")
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.until("Ctrl-C again quits at once")
+    terminal.process.send_signal(signal.SIGINT)
+
+    assert terminal.end() == 130, terminal.shown
+    assert "baton: interrupted; nothing is lost: baton resume t" in terminal.shown
+    assert "Traceback" not in terminal.shown
+    assert baton("status", "t", "--json").lines[0]["status"] == "paused"
+
+
+def test_a_narrow_terminal_goes_without_the_columns_that_say_least(baton: Baton, tea: str, publishing: str) -> None:
+    baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
+    narrow, wide = Terminal("runs", COLUMNS="50", NO_COLOR="1"), Terminal("runs", COLUMNS="150", NO_COLOR="1")
+    assert (narrow.end(), wide.end()) == (0, 0)
+
+    head = narrow.shown.splitlines()[0].split()
+    assert {"thread", "status", "request"} <= set(head)
+    assert "phase" not in head
+    assert "phase" in wide.shown
+    assert max(map(len, narrow.shown.splitlines())) <= 50
+    assert "\x1b" not in narrow.shown
 
 
 def test_a_plan_comes_from_stdin(tea: str, publishing: str) -> None:

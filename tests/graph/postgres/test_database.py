@@ -36,7 +36,7 @@ async def test_six_who_open_a_new_database_at_once_make_its_tables_once(on_postg
 
     assert await asyncio.gather(*map(one, range(6))) == ["complete"] * 6
     with psycopg.connect(on_postgres) as connection:
-        assert connection.execute("SELECT version FROM baton").fetchall() == [(1,)]
+        assert connection.execute("SELECT version FROM baton").fetchall() == [(2,)]
 
 
 async def test_tables_of_a_newer_baton_are_left_alone(on_postgres: str) -> None:
@@ -45,7 +45,7 @@ async def test_tables_of_a_newer_baton_are_left_alone(on_postgres: str) -> None:
     with psycopg.connect(on_postgres, autocommit=True) as connection:
         connection.execute("INSERT INTO baton VALUES (99)")
 
-    with pytest.raises(DatabaseUnusable, match="is of a newer Baton \\(tables 99, this one knows 1\\); update Baton"):
+    with pytest.raises(DatabaseUnusable, match="is of a newer Baton \\(tables 99, this one knows 2\\); update Baton"):
         async with opened(db=on_postgres):
             pass
 

@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.team_file import open_team
-from nodes.policy.routing import fallbacks, keyword_match, roles_of, route, routes, score
+from nodes.policy.episodes import record_of
+from nodes.policy.routing import fallbacks, keyword_match, kind_of, roles_of, route, routes, score
+from state.episode import Episode, EpisodeTask
 from state.plan import Task
 from state.record import Route, Score
 from tests.builders import make_agent, make_task
+from tests.nodes.policy.routing_cases import LABELLED
 
 SEVEN = open_team().specs
 ADA = make_agent("ada", "researcher", kinds={"research": 0.9}, keywords=["market"])
@@ -185,3 +188,56 @@ def test_who_is_asked_for_by_name_has_a_place_in_the_team_from_the_start() -> No
     tasks = [described("Do it.", role="researcher"), named]
 
     assert [one.agent for one in routes(tasks, [ADA, BO], (), 1)] == ["bo", "bo"]
+
+
+@pytest.mark.parametrize(
+    ("is_said", "least"), [(True, 0.9), (False, 0.75)], ids=["with its kind", "by its words alone"]
+)
+def test_the_built_in_team_gets_the_right_tasks_and_each_score_is_the_sum_of_its_parts(
+    *, is_said: bool, least: float
+) -> None:
+    found = [route(described(text, kind if is_said else "general"), SEVEN) for text, kind, _ in LABELLED]
+    right = [one.agent == agent for one, (_, _, agent) in zip(found, LABELLED, strict=True)]
+
+    assert sum(right) >= least * len(LABELLED)
+    for one in found:
+        for part in one.scores:
+            assert part.total == pytest.approx(
+                0.6 * (part.self_assessment + part.learned) + 0.4 * part.keywords, abs=2e-3
+            )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Compare the prices of both.", "analysis"),
+        ("Write a function that sorts.", "implementation"),
+        ("Write a letter.", "writing"),
+        ("Find out who founded it.", "research"),
+        ("Do not publish it.", "general"),
+        ("Find it and send it.", "general"),
+        ("Say something.", "general"),
+    ],
+)
+def test_a_task_of_no_kind_is_of_the_kind_that_its_verb_asks_for(text: str, kind: str) -> None:
+    assert kind_of(described(text, "general")) == kind
+    assert kind_of(described(text, "mine")) == "mine"
+
+
+def test_after_fifty_runs_with_a_weak_analyst_work_moves_and_no_further_than_the_bound() -> None:
+    weak, next_best = (
+        make_agent("weak", "one", kinds={"analysis": 0.9}),
+        make_agent("next", "two", kinds={"analysis": 0.8}),
+    )
+    far = make_agent("far", "three", kinds={"analysis": 0.5})
+    task = described("Count it.", "analysis", "nobody")
+    done = EpisodeTask(task=task, agent="weak", status="failed", failure="declared", attempts=1)
+    earned = record_of(
+        Episode(thread_id=f"t{n}", started_at=n, finished_at=n, request="Q", status="failed", tasks=[done])
+        for n in range(50)
+    )
+    before, after = (route(task, [weak, next_best, far], record) for record in ({}, earned))
+
+    assert (before.agent, after.agent) == ("weak", "next")
+    assert [one.learned for one in after.scores if one.agent == "weak"] == [pytest.approx(-0.129, abs=0.001)]
+    assert route(task, [weak, far], earned).agent == "weak"

@@ -53,6 +53,7 @@ REFUSED = {
     "deeper": (nested(900), "deep"),
     "patterns for names": ({"type": "object", "patternProperties": {"a+": {}}}, "patternProperties"),
     "a broken pattern": (obj(a={"type": "string", "pattern": "("}), "pattern"),
+    "code": ("print(1)", "not by a text"),
     "no type": (7, "JSON Schema or a Pydantic model"),
     "impossible": (obj(a={"not": {}}), "look at 'a'"),
     "no number": (obj(a={"type": "integer", "minimum": 3, "maximum": 2}), "look at 'a'"),

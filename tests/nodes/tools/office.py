@@ -11,7 +11,7 @@ from pathlib import Path
 import docx
 import pptx
 import xlsxwriter
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 CHAPTER = "<html><body><h1>{title}</h1><p>{text}</p></body></html>"
 
@@ -77,14 +77,15 @@ def post(folder: Path) -> bytes:
     return (folder / "made.mbox").read_bytes()
 
 
-def book() -> bytes:
-    """An EPUB of two chapters."""
+def book(encrypted: str = "") -> bytes:
+    """An EPUB of two chapters; `encrypted`: a file in it that it says is."""
     chapters = [("Rain", "It rained for forty days."), ("Sun", "Then the sun came out again.")]
     items = "".join(f'<item id="c{n}" href="text/c{n}.xhtml"/>' for n in range(len(chapters)))
     spine = "".join(f'<itemref idref="c{n}"/>' for n in range(len(chapters)))
     members = {
         "META-INF/container.xml": "<container><rootfiles><rootfile full-path='OEBPS/a.opf'/></rootfiles></container>",
         "OEBPS/a.opf": f"<package xmlns='http://www.idpf.org/2007/opf'><manifest>{items}</manifest><spine>{spine}</spine></package>",
+        **({"META-INF/encryption.xml": f"<e><CipherReference URI='{encrypted}'/></e>"} if encrypted else {}),
         **{f"OEBPS/text/c{n}.xhtml": CHAPTER.format(title=t, text=x) for n, (t, x) in enumerate(chapters)},
     }
     return zipped({name: text.encode() for name, text in members.items()})
@@ -129,4 +130,13 @@ def picture() -> bytes:
 def _saved(document: object) -> bytes:
     file = io.BytesIO()
     document.save(file)  # type: ignore[attr-defined]
+    return file.getvalue()
+
+
+def scan(text: str, kind: str) -> bytes:
+    """A page with a text drawn on it, as a picture (`PNG`) or as a PDF without letters (`PDF`)."""
+    file = io.BytesIO()
+    page = Image.new("RGB", (1240, 400), "white")
+    ImageDraw.Draw(page).text((60, 120), text, fill="black", font=ImageFont.load_default(size=44))
+    page.save(file, kind, resolution=150)
     return file.getvalue()

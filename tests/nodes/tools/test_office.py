@@ -1,5 +1,6 @@
 """What offices send: each kind read, found at the place that a person would look for, or left out in one line."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -70,12 +71,29 @@ def test_a_quotation_is_found_where_a_person_would_look_for_it(sources: Sources,
     assert [shown(citation) for citation in claim.citations] == [place]
 
 
+@pytest.mark.skipif(not shutil.which("tesseract"), reason="Tesseract is not installed")
+def test_the_text_of_pictures_and_scans_is_recognised_and_cited_by_page(tmp_path: Path) -> None:
+    (tmp_path / "sign.png").write_bytes(office.scan("The harbour opens at seven.", "PNG"))
+    (tmp_path / "scan.pdf").write_bytes(office.scan("The deposit is 450 euros.", "PDF"))
+
+    found = open_sources([str(tmp_path)])
+    said = '"The harbour opens at seven" [sign.png#p1]. The deposit is 450 euros [scan.pdf#p1].'
+    one, two = check(said, "", found).claims
+
+    assert one.unverified + two.unverified == []
+    assert [shown(cited) for claim in (one, two) for cited in claim.citations] == [
+        "sign.png, page 1",
+        "scan.pdf, page 1",
+    ]
+
+
 BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><container>&b;</container>'
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2000)
 BAD = {
     **{f"cut-{name}": make()[: len(make()) // 2] for name, make in MAKERS.items() if not name.endswith(".eml")},
     **{f"locked{suffix}": OLE for suffix in (".xlsx", ".docx", ".pptx")},
     **{f"text{suffix}": b"not what it says" for suffix in (".xlsx", ".docx", ".zip", ".tar", ".gz", ".mbox", ".ipynb")},
+    "locked.epub": office.book("OEBPS/text/c1.xhtml"),
     "bomb.zip": office.zipped({"a.txt": bytes(60_000_000)}),
     "bomb.xlsx": office.zipped({"xl/workbook.xml": bytes(60_000_000)}),
     "bomb.epub": office.zipped({"META-INF/container.xml": BOMB}),
@@ -95,6 +113,12 @@ def test_what_is_damaged_locked_or_a_bomb_is_left_out_with_one_line_each(tmp_pat
     assert found.files == ["good.md"]
     assert set(BAD) <= set(told)
     assert all(";" in why and "\n" not in why and len(why) < 160 for why in told.values()), told
+
+
+def test_a_book_whose_fonts_alone_are_encrypted_is_read(tmp_path: Path) -> None:
+    (tmp_path / "novel.epub").write_bytes(office.book("OEBPS/font.otf"))
+
+    assert open_sources([str(tmp_path)]).files == ["novel.epub"]
 
 
 def test_archives_in_archives_are_opened_three_deep(tmp_path: Path) -> None:

@@ -1,0 +1,165 @@
+"""The queue of runs on PostgreSQL: Procrastinate's tables, in the database of the runs.
+
+A job carries the name of a thread and nothing else. A job too many does no harm: the lease of the thread lets one
+process run it, and whoever finds that nothing is to be done leaves it at that. A request and its job are one write.
+"""
+
+import asyncio
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from langgraph.store.base import PutOp
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, ProcrastinateException
+from procrastinate.jobs import DeleteJobCondition, Job, Status
+from psycopg import Error
+
+from graph.postgres.session import Connection, Server, Transaction
+from graph.postgres.store import Store
+from graph.queue import Complain, Request, Take
+from nodes.runtime.rows import REQUEST, list_run, places_of_request, space
+from state.text import in_words
+
+TASK = "baton.run"
+HEARTBEAT_S = 1.0
+STALLED_S = 4.0
+"""Seconds without a heartbeat after which a worker's jobs are another's: a stopped one's, too; the lease decides."""
+RESCUE_S = 2.0
+POLL_S = 5.0
+"""Seconds between two looks for jobs that nobody told of."""
+_WITHDRAW = (
+    "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
+)
+_WAITING = """
+SELECT count(DISTINCT args ->> 'thread_id') AS n FROM procrastinate_jobs
+WHERE task_name = %s AND queue_name = ANY(%s) AND status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= now())
+"""
+
+
+class Queue:
+    """The queue of one database."""
+
+    def __init__(self, server: Server, store: Store) -> None:
+        self._server = server
+        self._store = store
+        self._app = App(connector=PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=4))
+        self._take: Take | None = None
+        self._job = self._app.task(name=TASK)(self._run)
+
+    async def enqueue(self, thread_id: str, request: Request, at: float | None = None) -> None:
+        """Put a request in; it and its job are one write."""
+        kept = request.model_dump(mode="json")
+        async with self._server.transaction() as transaction:
+            store = Store(transaction)
+            await store.abatch(
+                [PutOp(place, REQUEST, kept) for place in (space("requests", thread_id), space("queued", thread_id))]
+            )
+            await list_run(store, thread_id, str(request.given["query"]), request.queued_at)
+            await self._defer(transaction, thread_id, request, at)
+
+    async def request(self, thread_id: str) -> Request | None:
+        """What waits to be begun on a thread."""
+        row = await self._store.aget(space("requests", thread_id), REQUEST)
+        return Request.model_validate(row.value) if row else None
+
+    async def last(self, thread_id: str) -> Request | None:
+        """What the thread's last queued run was begun from."""
+        row = await self._store.aget(space("queued", thread_id), REQUEST)
+        return Request.model_validate(row.value) if row else None
+
+    async def belongs(self, thread_id: str) -> bool:
+        """Whether workers go on with the thread's last run."""
+        return await self.last(thread_id) is not None
+
+    async def put(self, thread_id: str, at: float | None = None) -> None:
+        """See that a worker looks at the thread."""
+        if asked := await self.last(thread_id):
+            async with self._server.transaction() as transaction:
+                await self._defer(transaction, thread_id, asked, at)
+
+    async def withdraw(self, thread_id: str) -> bool:
+        """Take back a request that nobody has begun."""
+        asked = await self.request(thread_id)
+        if asked is None:
+            return False
+        async with self._server.transaction() as transaction:
+            async with transaction.cursor() as cursor:
+                await cursor.execute(_WITHDRAW, [TASK, thread_id])
+                is_there = await cursor.fetchone() is not None
+            if is_there:
+                gone = [PutOp(place, key, None) for place, key in places_of_request(thread_id, asked.queued_at)]
+                await Store(transaction).abatch(gone)
+        return is_there
+
+    async def waiting(self, queues: Collection[str]) -> int:
+        """How many threads of these queues nobody has taken yet."""
+        async with self._server.cursor() as cursor:
+            await cursor.execute(_WAITING, [TASK, list(queues)])
+            row = await cursor.fetchone()
+        return int(row["n"]) if row else 0
+
+    async def _defer(self, transaction: Transaction, thread_id: str, request: Request, at: float | None) -> None:
+        """Put a job in, unless one waits already."""
+        connection: Connection = transaction.connection
+        # A job waits for the older ones of its lock, also for one that is not due yet.
+        lock = f"{thread_id} {'later' if at else 'now'}"
+        job = self._job.configure(
+            connection=connection,
+            lock=lock,
+            queueing_lock=lock,
+            queue=request.queue,
+            priority=request.priority,
+            schedule_at=datetime.fromtimestamp(at, UTC) if at else None,
+        )
+        try:
+            async with connection.transaction():
+                await job.defer_async(thread_id=thread_id)
+        except AlreadyEnqueued:
+            return
+        except ConnectorException as error:
+            if isinstance(error.__cause__, Error):
+                raise error.__cause__ from error
+            raise
+
+    async def _run(self, thread_id: str) -> None:
+        if self._take:
+            await self._take(thread_id)
+
+    async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
+        """Hand threads of these queues to `take`, until cancelled or told to stop."""
+        self._take = take
+        async with self._app.open_async():
+            rescuing = asyncio.create_task(self._rescue(complain))
+            try:
+                await self._app.run_worker_async(
+                    queues=list(queues),
+                    concurrency=runs,
+                    shutdown_graceful_timeout=drain_s,
+                    fetch_job_polling_interval=POLL_S,
+                    update_heartbeat_interval=HEARTBEAT_S,
+                    stalled_worker_timeout=10 * STALLED_S,
+                    delete_jobs=DeleteJobCondition.ALWAYS,
+                    install_signal_handlers=True,
+                )
+            finally:
+                rescuing.cancel()
+                with suppress(asyncio.CancelledError):
+                    await rescuing
+
+    async def _rescue(self, complain: Complain) -> None:
+        """Give the jobs of workers that are gone to others, again and again."""
+        while True:
+            try:
+                for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
+                    await self._give_back(job)
+            except (ProcrastinateException, Error, OSError) as error:  # the next look may fare better
+                complain(f"looking for workers that are gone: {in_words(error)}")
+            await asyncio.sleep(RESCUE_S)
+
+    async def _give_back(self, job: Job) -> None:
+        try:
+            await self._app.job_manager.retry_job(job)
+        except ProcrastinateException:  # another job of the thread waits: that one is enough
+            with suppress(ProcrastinateException):
+                await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)

@@ -1,0 +1,105 @@
+"""Runs that wait for a worker: what is asked for, who may take it, and what the workers' files are.
+
+Whoever has a database that can be shared puts requests there; workers (`graph.worker`) take them. `Queue` is what such
+a database has to do.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from nodes.tools.pages import GivenSources
+from state.errors import BadInput
+
+MOST_PRIORITY = 1000
+"""Priorities go from minus this to this; the highest is taken first, of the same the oldest."""
+
+
+Take = Callable[[str], Awaitable[None]]
+"""Does what is to be done on a thread."""
+Complain = Callable[[str], None]
+"""Told what went wrong with a thread, or with looking for work that nobody does any more."""
+
+
+class Request(BaseModel):
+    """What a worker starts a run from."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    given: dict[str, JsonValue]
+    """What the graph takes in."""
+    model: str | None = None
+    """The chat model's name; the worker's own without."""
+    queue: str
+    """Whose it is: `queue_of` the team that it needs."""
+    priority: int = 0
+    queued_at: float
+    """Seconds since the epoch."""
+
+
+class Queue(Protocol):
+    """The queue of one database."""
+
+    async def enqueue(self, thread_id: str, request: Request, at: float | None = None) -> None:
+        """Put a request in, to be taken not before `at` (seconds since the epoch): it and its job are one write."""
+
+    async def request(self, thread_id: str) -> Request | None:
+        """What waits to be begun on a thread."""
+
+    async def last(self, thread_id: str) -> Request | None:
+        """What the thread's last queued run was begun from."""
+
+    async def belongs(self, thread_id: str) -> bool:
+        """Whether the thread's last run was begun by a worker, or waits for one: workers go on with it."""
+
+    async def put(self, thread_id: str, at: float | None = None) -> None:
+        """See that a worker looks at the thread, now or `at` that time; nothing where it is no worker's."""
+
+    async def withdraw(self, thread_id: str) -> bool:
+        """Take back a request that nobody has begun; false where somebody has."""
+
+    async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
+        """Hand threads of these queues to `take`, `runs` at once, until cancelled or told to stop (SIGTERM, Ctrl-C).
+
+        What is at work then has `drain_s` seconds to come to its end; after that it is cancelled. What workers had that
+        are gone is handed out again; `complain` is told where looking for them fails.
+        """
+
+    async def waiting(self, queues: Collection[str]) -> int:
+        """How many threads of these queues nobody has taken yet."""
+
+
+def checked_priority(priority: int) -> int:
+    """The priority, if it is one.
+
+    Raises:
+        BadInput: it is too high or too low.
+    """
+    if abs(priority) > MOST_PRIORITY:
+        raise BadInput(f"a priority is from -{MOST_PRIORITY} to {MOST_PRIORITY}, and {priority} is not")
+    return priority
+
+
+def queue_of(agents: Collection[str]) -> str:
+    """The queue of a team: two teams with agents of the same names can do the same runs."""
+    return f"team:{hashlib.sha256(chr(10).join(sorted(agents)).encode()).hexdigest()[:16]}"
+
+
+def shared_sources(sources: Sequence[str | Path], root: Path | None) -> list[str]:
+    """The sources of a queued run, as any worker finds them.
+
+    Raises:
+        BadInput: a path that is not below the folder which all workers share.
+    """
+
+    def placed(source: str) -> str:
+        path = Path(source).resolve()
+        if root is None or not path.is_relative_to(root.resolve()):
+            where = f"below {root}" if root else "into a folder that all of them share, and name that as BATON_FILES"
+            raise BadInput(f"{source}: a worker may run on another machine; put the sources of a queued run {where}")
+        return str(path)
+
+    return GivenSources.of(sources).placed(placed)

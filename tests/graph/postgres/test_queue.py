@@ -1,0 +1,163 @@
+"""Runs that wait for workers: what is put into the queue, who takes it, in which order, and what comes of it."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from graph.supervisor import Supervisor
+from nodes.runtime.clock import SystemClock
+from nodes.runtime.desk import Desk
+from state.agent import AgentSpec, Brief
+from state.errors import BadInput, ThreadBusy, ThreadUnknown
+from state.run import Run
+from state.signal import Cancel, Pause
+from tests import runs
+from tests.runs import agent, plan, says_its_task
+
+opened = partial(runs.opened, clock=SystemClock())
+PLAN = plan("a", "b")
+
+
+@asynccontextmanager
+async def at_work(sup: Supervisor, runs: int = 8) -> AsyncIterator[list[Run]]:
+    """A worker, as long as it is needed; the runs that it was done with."""
+    done: list[Run] = []
+    working = asyncio.create_task(sup.work(runs, drain_s=5, on_run=done.append))
+    try:
+        yield done
+    finally:
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+
+
+async def until(sup: Supervisor, thread_id: str, *statuses: str) -> Run:
+    """The run, once it stands so."""
+    async with asyncio.timeout(60):
+        while True:
+            run = await sup.view(thread_id)
+            if run.status in statuses:
+                return run
+            await asyncio.sleep(0.02)
+
+
+async def asks(brief: Brief, desk: Desk) -> str:
+    return (await desk.ask("launch")).type
+
+
+async def test_a_file_has_no_queue(tmp_path: Path) -> None:
+    async with opened(agent(says_its_task)) as sup:
+        with pytest.raises(BadInput, match=r"runs are queued on PostgreSQL, and .* is a file; give --db postgresql://"):
+            await sup.enqueue("Q")
+        with pytest.raises(BadInput, match=r"workers take runs from PostgreSQL"):
+            await sup.work()
+
+
+@pytest.mark.services
+async def test_a_queued_run_is_begun_by_a_worker_and_its_question_answered_from_elsewhere(on_postgres: str) -> None:
+    async with opened(agent(asks), db=on_postgres) as clerk, opened(agent(asks), db=on_postgres) as sup:
+        queued = await clerk.enqueue("Q", thread_id="t", plan=plan("a"))
+        assert (queued.status, queued.waits_for, queued.hint) == ("queued", "worker", ["cancel"])
+        assert [(run.thread_id, run.status) for run in await clerk.runs(only_open=True)] == [("t", "queued")]
+
+        async with at_work(sup) as done:
+            asked = await until(clerk, "t", "waiting")
+            await clerk.answer("t", {asked.approvals[0].id: "approve"}, by="eve")
+            ended = await until(clerk, "t", "complete")
+
+    assert ended.tasks[0].result == "approve"
+    assert done[-1].status == "complete"
+
+
+@pytest.mark.services
+async def test_the_highest_priority_is_begun_first_then_the_oldest(on_postgres: str) -> None:
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        for name, priority in (("old", 0), ("young", 0), ("urgent", 5), ("idle", -5)):
+            await sup.enqueue("Q", thread_id=name, plan=PLAN, priority=priority)
+        async with at_work(sup, runs=1) as done:
+            await until(sup, "idle", "complete")
+
+    assert [run.thread_id for run in done[:3]] == ["urgent", "old", "young"]
+
+
+@pytest.mark.services
+async def test_a_run_that_is_for_later_is_left_alone_until_then(on_postgres: str) -> None:
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        await sup.enqueue("Q", thread_id="later", plan=PLAN, at=time.time() + 3600)
+        await sup.enqueue("Q", thread_id="now", plan=PLAN)
+        async with at_work(sup):
+            await until(sup, "now", "complete")
+        assert (await sup.view("later")).status == "queued"
+
+
+@pytest.mark.services
+async def test_a_worker_takes_the_runs_of_its_own_team(on_postgres: str) -> None:
+    eve = AgentSpec(name="eve", role="generalist", run=says_its_task)
+    async with opened(agent(says_its_task), db=on_postgres) as ours, opened(eve, db=on_postgres) as theirs:
+        await theirs.enqueue("Q", thread_id="theirs", plan=PLAN)
+        await ours.enqueue("Q", thread_id="ours", plan=PLAN)
+        async with at_work(ours):
+            await until(ours, "ours", "complete")
+        assert (await theirs.view("theirs")).status == "queued"
+
+
+@pytest.mark.services
+async def test_what_waits_can_be_cancelled_and_nothing_else(on_postgres: str) -> None:
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        await sup.enqueue("Q", thread_id="t", plan=PLAN)
+        with pytest.raises(ThreadBusy, match="thread t has work in flight"):
+            await sup.enqueue("Q", thread_id="t", plan=PLAN)
+        with pytest.raises(BadInput, match="waits for a worker, nothing of it has begun; it can be cancelled"):
+            await sup.signal("t", Pause())
+        assert (await sup.signal("t", Cancel())).status == "cancelled"
+        with pytest.raises(ThreadUnknown):
+            await sup.view("t")
+        async with at_work(sup) as done:
+            await sup.enqueue("Q", thread_id="next", plan=PLAN)
+            await until(sup, "next", "complete")
+
+    assert {run.thread_id for run in done} <= {"next"}
+
+
+@pytest.mark.services
+async def test_a_follow_up_waits_on_a_thread_that_has_ended_and_begins_once(on_postgres: str) -> None:
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        first = await sup.start("Q", thread_id="t", plan=plan("a"))
+        assert (await sup.enqueue("And now?", thread_id="t", plan=plan("b"))).status == "queued"
+        async with at_work(sup):
+            ended = await until(sup, "t", "complete")
+    assert (first.query, ended.query, ended.tasks[0].id) == ("Q", "And now?", "b")
+
+
+@pytest.mark.services
+async def test_a_deadline_passes_with_nobody_looking_but_a_worker(on_postgres: str) -> None:
+    async with opened(agent(asks), db=on_postgres, approval_timeout_s=0.5, on_timeout={"default": "reject"}) as sup:
+        await sup.enqueue("Q", thread_id="t", plan=plan("a"))
+        async with at_work(sup):
+            ended = await until(sup, "t", "complete", "partial", "failed")
+            [answer] = [event.data for event in await sup.events("t") if event.kind == "approval_answered"]
+    assert ended.has_ended
+    assert answer["decision"] == "reject"
+
+
+@pytest.mark.services
+async def test_sources_of_a_queued_run_are_where_every_worker_finds_them(
+    on_postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shared" / "docs").mkdir(parents=True)
+    (tmp_path / "shared" / "docs" / "a.md").write_text("# A\n\nAnts are small.\n")
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        with pytest.raises(BadInput, match=r"a worker may run on another machine; put the sources .* BATON_FILES"):
+            await sup.enqueue("Q", [tmp_path / "shared" / "docs"])
+    monkeypatch.setenv("BATON_FILES", str(tmp_path / "shared"))
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        with pytest.raises(BadInput, match="put the sources of a queued run below"):
+            await sup.enqueue("Q", [tmp_path])
+        await sup.enqueue("Q", [tmp_path / "shared" / "docs"], "t", plan=PLAN)
+        async with at_work(sup):
+            assert (await until(sup, "t", "complete")).status == "complete"
