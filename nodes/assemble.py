@@ -92,8 +92,8 @@ def make_assemble(services: Services) -> Node:
         live.complete(report)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         written = [file.model_dump(mode="json") for file in [*files, *data]]
-        end: Update = {"report": report, "doubts": kept, "artifacts": written, "warnings": warnings, "phase": phase}
-        return {**changed, **filled, **end}
+        new = {"warnings": warnings} if warnings != state.get("warnings", []) else {}
+        return {**changed, **filled, **new, "report": report, "doubts": kept, "artifacts": written, "phase": phase}
 
     return assemble
 

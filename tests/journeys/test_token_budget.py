@@ -134,7 +134,7 @@ async def test_what_was_written_of_replies_that_broke_off_is_counted(way: str, i
     def break_off(request: Request) -> Hangup:
         read = sum(4 + tokens_in(str(message["content"])) for message in request.body["messages"])
         streams = bool(request.body.get("stream"))
-        used.append(read + (1_000 if streams else 4_000))
+        used.append(read + min(1_000 if streams else 4_000, request.body.get("max_tokens", LONG)))
         return Hangup(f"{'wor.' * 100} " * 20, chunks=11 if streams else 0)
 
     with OpenAIStub(break_off) as server:
