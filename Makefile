@@ -1,5 +1,5 @@
 # make demo   installs into .venv and runs the main job on examples/market, with no key
-# make serve  installs the server too, and serves the control room with a finished and a waiting run of examples/market
+# make serve  installs the server too, and serves the control room with a finished and a waiting run of examples/market; PORT=N
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
@@ -35,14 +35,15 @@ demo: .venv/installed
 
 serve: .venv/installed-server
 	@test -n "$$BATON_DB" || test -f $(DEMO)/room.db || $(MAKE) --no-print-directory $(DEMO)/room.db
-	@BATON_DB=$${BATON_DB:-$(DEMO)/room.db} $(BIN)/baton serve
+	@BATON_DB=$${BATON_DB:-$(DEMO)/room.db} $(BIN)/baton serve $(if $(PORT),--port $(PORT))
 
-# Two runs of the market example to look at: one that has ended, one that asks.
+# Two runs of the market example to look at: one that has ended, one that asks, for a week.
 $(DEMO)/room.db: | .venv/installed
 	@mkdir -p $(DEMO)
 	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \
 		--oversight on_the_loop --model offline --thread market-finished --db $@.new >/dev/null 2>&1
-	@$(KEYLESS) $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \
+	@echo 'approval_timeout_s: 604800' >$(DEMO)/patient.yaml
+	@$(KEYLESS) BATON_POLICY=$(DEMO)/patient.yaml $(BIN)/baton run "$$(cat examples/market/question.txt)" --sources examples/market/sources \
 		--oversight in_command --model offline --thread market-waiting --db $@.new --plan examples/market/plan.yaml \
 		</dev/null >/dev/null 2>&1 || test $$? -eq 3
 	@mv $@.new $@
@@ -67,8 +68,14 @@ pytest: .venv/installed-dev
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # 5: nothing is marked so.
-test-services: .venv/installed-dev
+test-services: .venv/installed-dev build/schemathesis/installed
 	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
+
+# What it needs does not go with the versions that Baton's own tests need.
+build/schemathesis/installed: tests/graph/web/schemathesis.txt | $(BIN)/python
+	@$(BIN)/python -m venv build/schemathesis
+	@build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check -r tests/graph/web/schemathesis.txt
+	@touch $@
 
 answers: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)

@@ -35,7 +35,7 @@ async def live(sup: Supervisor, query: str, **given: Any) -> Run:
         while await news.wait():
             news.clear()
             with suppress(BatonError):  # not there yet
-                shown.update(await sup.view(thread_id))
+                _draw(shown, await sup.view(thread_id))
             await asyncio.sleep(EVERY_S)
 
     drawing = asyncio.create_task(draw_on())
@@ -45,5 +45,10 @@ async def live(sup: Supervisor, query: str, **given: Any) -> Run:
         drawing.cancel()
         with suppress(asyncio.CancelledError):
             await drawing
-    shown.update(run)
+    _draw(shown, run)
     return run
+
+
+def _draw(shown: Any, run: Run) -> None:
+    if shown is not None:  # outside of a notebook there is no cell
+        shown.update(run)

@@ -33,6 +33,7 @@ from nodes.runtime.services import Services
 from nodes.runtime.story import Writing
 from nodes.tools.files import put_artifact
 from nodes.tools.pictures import made, pictured
+from nodes.tools.sources import Sources
 from state.channels import Terms, records_of
 from state.episode import Advice
 from state.errors import ModelFailed, SourcesInvalid, ToolRefused
@@ -68,7 +69,16 @@ def make_assemble(services: Services) -> Node:
         if not is_cut:
             with suppress(Parked), told_to(live.hear):  # stopped: `catch_up` says how
                 answer = await _answer(run, state["goal"], last, budget)
-        checked = await _checked(run, state["goal"], answer.text, records)
+        sources, are_gone = await _opened(run)
+        asked = "\n\n".join([state["goal"], *(record.task.description for record in records)])
+
+        async def checked_in(text: str) -> Checked:
+            """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
+            if are_gone:
+                return Checked(text, [])  # what the tasks found when they were there still counts
+            return await asyncio.to_thread(check, text, "", sources, computations(records), asked)
+
+        checked = await checked_in(answer.text)
         filled, data = Update(), list[Artifact]()
         if not is_cut:
             with suppress(Parked):
@@ -77,12 +87,12 @@ def make_assemble(services: Services) -> Node:
         if not _is_cut(execution, state) and is_turned(changed):
             return changed
         if _is_cut(execution, state) and not is_cut:
-            answer, checked = delivered, await _checked(run, state["goal"], delivered.text, records)
+            answer, checked = delivered, await checked_in(delivered.text)
         control = execution.signals.control
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
-        pictures, files = await _pictures(run, checked)
+        pictures, files = await pictured(checked.claims, sources.tables, run.folder) if sources else ("", [])
         theirs = [one for record in records if record.outcome for one in record.outcome.artifacts]
         shown = await asyncio.to_thread(made, theirs, checked.text)
         checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures, shown])))
@@ -168,23 +178,12 @@ async def _filled(
     return update, []
 
 
-async def _checked(run: RunContext, goal: str, answer: str, records: Sequence[TaskRecord]) -> Checked:
-    """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
+async def _opened(run: RunContext) -> tuple[Sources | None, bool]:
+    """The sources, and whether there were some that are gone."""
     try:
-        sources = await run.sources()
+        return await run.sources(), False
     except SourcesInvalid:
-        return Checked(answer, [])  # they are gone: what the tasks found when they were there still counts
-    asked = "\n\n".join([goal, *(record.task.description for record in records)])
-    return await asyncio.to_thread(check, answer, "", sources, computations(records), asked)
-
-
-async def _pictures(run: RunContext, answer: Checked) -> tuple[str, list[Artifact]]:
-    """Charts of the figures in the answer."""
-    try:
-        sources = await run.sources()
-    except SourcesInvalid:
-        return "", []
-    return await pictured(answer.claims, sources.tables, run.folder) if sources else ("", [])
+        return None, True
 
 
 async def _answer(run: RunContext, goal: str, last: Sequence[TaskRecord], budget: Budget) -> _Answer:

@@ -4,7 +4,7 @@ Apart from `state.supervisor`, which merges messages by LangGraph's way: whoever
 `typing_extensions.TypedDict`: the one in `typing` makes LangGraph's input schema null on Python 3.11.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypedDict
@@ -127,14 +127,23 @@ class RunState(Given, Result, total=False):
     finished_at: float | None
 
 
+class Dumped(list[Json]):
+    """Tasks as the channel `tasks` keeps them, and the records they were made of: no step of one process reads them."""
+
+    def __init__(self, records: Sequence[TaskRecord]) -> None:
+        super().__init__(record.model_dump(mode="json") for record in records)
+        self.records = tuple(records)
+
+
 def records_of(state: RunState) -> list[TaskRecord]:
     """The tasks, in plan order; none before there is a plan."""
-    return [TaskRecord.model_validate(task) for task in state.get("tasks") or []]
+    tasks = state.get("tasks") or []
+    return list(tasks.records) if isinstance(tasks, Dumped) else [TaskRecord.model_validate(task) for task in tasks]
 
 
 def dumped(records: Iterable[TaskRecord]) -> list[Json]:
-    """Tasks as the channel `tasks` keeps them."""
-    return [record.model_dump(mode="json") for record in records]
+    """Tasks as the channel `tasks` keeps them; nobody changes them in place."""
+    return Dumped(list(records))
 
 
 def phase_of(state: RunState) -> Phase | None:

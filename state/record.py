@@ -177,7 +177,7 @@ class Outcome(BaseModel):
     confidence: float | None = Field(default=None, ge=0, le=1)
     """The agent's own estimate; None where it gave none."""
     artifacts: list[Artifact] = []
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     model: str = ""
     """The chat model that the agent worked with, as people call it; empty where no call of one was seen."""
     failure: Failure | None = None

@@ -12,6 +12,7 @@ from graph.cli.result import write_report
 from graph.cli.screen import print_err, print_out
 from graph.reading import Reading
 from graph.web.page import as_one_file
+from graph.web.passages import passages
 from graph.web.views import in_full
 from state.errors import BadInput
 from state.text import Json
@@ -35,7 +36,9 @@ def export(
         raise BadInput("give one of --html, --json and --md")
 
     async def viewed(reading: Reading) -> Json:
-        return await in_full(reading, await seen(reading, thread))
+        run = await seen(reading, thread)
+        full = await in_full(reading, run)
+        return full if as_json or md else {**full, "passages": await passages(reading, run)}
 
     view = look(db, viewed)
     text = _as_markdown(view) if md else json.dumps(view, ensure_ascii=False) if as_json else as_one_file(view)

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import socket
 import threading
 import time
 import urllib.error
@@ -40,6 +41,7 @@ def serve(
         raise ExtraMissing("served runs", "server") from missing
     if db is not None:
         os.environ["BATON_DB"] = str(db.absolute())
+    _refuse_taken(host, port)
     address = f"http://{host}:{port}/"
     with TemporaryDirectory(prefix="baton-serve-") as folder:
         config = Path(folder) / "langgraph.json"
@@ -50,6 +52,20 @@ def serve(
         where = ["--host", host, "--port", str(port), "--config", str(config)]
         cli(["dev", "--no-browser", "--no-reload", "--n-jobs-per-worker", "8", *where], standalone_mode=False)
     return 0
+
+
+def _refuse_taken(host: str, port: int) -> None:
+    """Another server there would answer for this one.
+
+    Raises:
+        BadInput: nothing can listen there.
+    """
+    try:
+        with socket.create_server((host, port)):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise BadInput(f"{host}:{port} cannot be listened to ({why}); give another one: --port N") from error
 
 
 def _config() -> dict[str, Any]:

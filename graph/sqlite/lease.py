@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import socket
+import sqlite3
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -35,6 +36,10 @@ WHERE prefix = :prefix AND key = 'lease' AND json_extract(value, '$.owner') = :o
 """
 _LOOK = "SELECT value FROM store WHERE prefix = :prefix AND key = 'lease'"
 _DROP = "DELETE FROM store WHERE prefix = :prefix AND key = 'lease' AND json_extract(value, '$.owner') = :owner"
+
+_HELD: set[str] = set()
+"""Owners of the leases that this process holds now. Others that are its own are left over: where the disk failed, it
+could not give them back."""
 
 
 class Row(Holder):
@@ -108,7 +113,7 @@ class Leases:
     async def holder(self, thread_id: str) -> Row | None:
         """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
         _, holder = await self._found(thread_id)
-        if holder is None or await asyncio.to_thread(is_gone, holder):
+        if holder is None or _is_left_over(holder) or await asyncio.to_thread(is_gone, holder):
             return None
         return holder if holder.until >= self._clock.now() or _is_late(holder, self._clock.now()) else None
 
@@ -116,10 +121,19 @@ class Leases:
     async def _holding(self, thread_id: str, owner: str, patience_s: float) -> AsyncIterator[RowFence]:
         """Take the lease, and renew it while inside."""
         start = self._clock.now()
-        while not await self._take(thread_id, owner):
-            if self._clock.now() >= start + await self._patience(thread_id, patience_s):
-                raise busy(thread_id, (await self._found(thread_id))[1])
-            await self._clock.sleep(RETRY_S)
+        _HELD.add(owner)
+        try:
+            while not await self._take(thread_id, owner):
+                if self._clock.now() >= start + await self._patience(thread_id, patience_s):
+                    raise busy(thread_id, (await self._found(thread_id))[1])
+                await self._clock.sleep(RETRY_S)
+            async with self._fenced(thread_id, owner) as fence:
+                yield fence
+        finally:
+            _HELD.discard(owner)
+
+    @asynccontextmanager
+    async def _fenced(self, thread_id: str, owner: str) -> AsyncIterator[RowFence]:
         fence = RowFence(thread_id, _prefix(thread_id), owner, self._connection.sqlite)
         beat = asyncio.create_task(self._beat(thread_id, owner, fence))
         fence.enter()
@@ -152,7 +166,7 @@ class Leases:
             if first != seen:
                 self._watched[thread_id] = (seen, at := now)
             return now >= at + (LEASE_S if other.beats else STEP_S)
-        if await asyncio.to_thread(is_gone, other):
+        if _is_left_over(other) or await asyncio.to_thread(is_gone, other):
             return True
         return other.until < now and not _is_late(other, now)
 
@@ -191,9 +205,17 @@ class Leases:
         """Renew the lease, until it is lost."""
         while True:
             await asyncio.sleep(HEARTBEAT_S)
-            if not await self._renew(thread_id, owner, owner, LEASE_S):
-                fence.lose()
-                return
+            with suppress(sqlite3.OperationalError):  # a full disk, somebody's lock: the next one may get through
+                if not await self._renew(thread_id, owner, owner, LEASE_S):
+                    fence.lose()
+                    return
+
+
+def _is_left_over(holder: Row) -> bool:
+    """Whether it was this process's, which has no such lease any more."""
+    if not (holder.is_here and holder.beats and holder.pid == os.getpid() and holder.owner not in (*_HELD, FREE)):
+        return False
+    return holder.born == born(os.getpid())
 
 
 def _prefix(thread_id: str) -> str:

@@ -35,7 +35,18 @@ def document(version: str) -> Json:
             ),
             "post": _post("Start a run; its thread, once it has begun", StartBody, []),
         },
-        "/api/runs/{thread}": {"get": _get("A run with its events, timeline and audit log", [_THREAD])},
+        "/api/runs/{thread}": {
+            "get": _get(
+                "A run with events, timeline, audit log, mail and effects; with `after` only later events, unfolded",
+                [_THREAD, _number("after")],
+            )
+        },
+        "/api/runs/{thread}/source": {
+            "get": _get(
+                "A place in one of the run's sources (`L12-L14`, `p3`, `r2`, `table`), with what stands around it",
+                [_THREAD, _text("file"), _text("place")],
+            )
+        },
         "/api/runs/{thread}/team": {"get": _get("The agents of a run, and how far each is trusted", [_THREAD])},
         "/api/runs/{thread}/plan": {"get": _get("The plan in use, in the form in which one can be given", [_THREAD])},
         "/api/runs/{thread}/events": {
@@ -60,6 +71,10 @@ def document(version: str) -> Json:
 
 def _number(name: str) -> Json:
     return {"name": name, "in": "query", "schema": {"type": "integer", "minimum": 0, "maximum": 1_000_000_000}}
+
+
+def _text(name: str) -> Json:
+    return {"name": name, "in": "query", "required": True, "schema": {"type": "string", "maxLength": 400}}
 
 
 def _get(about: str, parameters: list[Json], media: str = "application/json") -> Json:

@@ -8,12 +8,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from graph.web.passages import PassageMissing
 from state.errors import AgentsMissing, BadInput, BatonError, DatabaseUnusable, ThreadBusy, ThreadDamaged, ThreadUnknown
 
 MOST_BYTES = 4_000_000
 """A request's body may have so many: a text of 1 MB, escaped, with room to spare."""
 CODES: Mapping[type[BatonError], int] = {
     ThreadUnknown: 404,
+    PassageMissing: 404,
     ThreadBusy: 409,
     AgentsMissing: 409,
     ThreadDamaged: 409,

@@ -22,6 +22,7 @@ from graph.runs import Runs
 from graph.supervisor import Supervisor
 from graph.web.openapi import document
 from graph.web.page import HEADERS, PAGE_FILES, read_file
+from graph.web.passages import passage
 from graph.web.problems import Problem, in_one_line, on_error, on_problem, read_body
 from graph.web.verbs import VERBS, Driving, StartBody, Verb
 from graph.web.views import in_full, in_short, needs_human
@@ -78,8 +79,17 @@ async def _list(request: Request) -> Response:
 
 async def _show(request: Request) -> Response:
     room = _room(request)
+    after = _number(request, "after", 0) if "after" in request.query_params else None
     run = await room.sup.view(request.path_params["thread"])
-    return JSONResponse(await in_full(room.runs, run), headers=NOT_KEPT)
+    return JSONResponse(await in_full(room.runs, run, after), headers=NOT_KEPT)
+
+
+async def _source(request: Request) -> Response:
+    """A place in one of the run's sources, with what stands around it."""
+    room, query = _room(request), request.query_params
+    most = room.runs.services.max_source_bytes
+    told = await passage(room.runs, request.path_params["thread"], query.get("file", ""), query.get("place", ""), most)
+    return JSONResponse(told, headers=NOT_KEPT)
 
 
 async def _team(request: Request) -> Response:
@@ -166,6 +176,7 @@ ROUTES = [
     Route("/api/runs/{thread}", _show),
     Route("/api/runs/{thread}/team", _team),
     Route("/api/runs/{thread}/plan", _plan),
+    Route("/api/runs/{thread}/source", _source),
     Route("/api/runs/{thread}/events", _events),
     *(Route(f"/api/runs/{{thread}}/{name}", _does(verb), methods=["POST"]) for name, verb in VERBS.items()),
 ]

@@ -87,13 +87,13 @@ class AttemptRunner:
         """Try until done, parked, or nobody is left to try. `segment` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
         totals = _Totals(start.usage if start else Usage(), list(start.tried) if start else [])
-        outcome = _unassigned(record)
+        outcome: Outcome | None = None
         todo = self.candidates(record, start)
         while todo:
             agent = todo.pop(0)
-            if await self._is_hopeless(outcome, agent):
+            if outcome and await self._is_hopeless(outcome, agent):
                 continue
-            if totals.tries:
+            if outcome and totals.tries:
                 await self._announce_substitute(outcome, agent, totals.tries + 1)
             outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
             if outcome.status == "parked" or (outcome.status == "done" and not outcome.limited):
@@ -108,7 +108,7 @@ class AttemptRunner:
                 continue
             if outcome.status != "failed" or (outcome.failure and outcome.failure.kind == "limit"):
                 break  # who comes to no end is not tried once more by others
-        return totals.on(outcome)
+        return totals.on(outcome or _unassigned(record))
 
     async def _attempts_by(
         self, agent: str, segment: str, brief: Brief, conversation: Sequence[JsonValue], totals: _Totals

@@ -113,9 +113,12 @@ class Dispatcher:
             self._wake.clear()
             await self._wake.wait()
 
-    def _ended(self, _: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[None]) -> None:
         self._open_tasks -= 1
         self._wake.set()
+        if not task.cancelled() and task.exception():  # the database failed: nobody is to wait for this task's end
+            self.execution.idle.set()
+            self.execution.signals.changed.set()
 
     async def _settle(self, record: TaskRecord) -> None:
         """Have one task done, or learn how it ended before a crash."""

@@ -6,23 +6,17 @@ ScriptedModel({'<task id="t1"': ["first", "second"], lambda text: "review" in te
 
 import asyncio
 import json
-import re
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, PrivateAttr
 
+from nodes.llm.replying import ReplyingModel
 from state.errors import ModelRejected
 
 Step = Any
@@ -48,7 +42,7 @@ class Call:
     tools: list[str]
 
 
-class ScriptedModel(BaseChatModel):
+class ScriptedModel(ReplyingModel):
     """Plays `script`: a list in its order, or by rule the steps of the first rule that holds.
 
     A rule's list is played once, in order; a rule's single step every time. A script that has run dry, or no rule of
@@ -80,53 +74,23 @@ class ScriptedModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(
-        self, tools: Sequence[Any], *, tool_choice: str | None = None, **kwargs: Any
-    ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The same model, knowing `tools`."""
-        return self.bind(tools=[convert_to_openai_tool(tool) for tool in tools], tool_choice=tool_choice, **kwargs)
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002
-        run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002
-        **kwargs: Any,
-    ) -> ChatResult:
-        play = self._play(messages, kwargs)
+    def reply_to(self, messages: Sequence[BaseMessage], options: dict[str, Any]) -> AIMessage:
+        """The next reply, after its delay."""
+        play = self._play(list(messages), options)
         while True:
             try:
                 time.sleep(next(play))
             except StopIteration as played:
-                return ChatResult(generations=[ChatGeneration(message=played.value)])
+                return cast(AIMessage, played.value)
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
-        **kwargs: Any,
-    ) -> ChatResult:
-        return ChatResult(generations=[ChatGeneration(message=await self._awaited(messages, kwargs))])
-
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,  # noqa: ARG002
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in _chunks(await self._awaited(messages, kwargs)):
-            yield ChatGenerationChunk(message=chunk)
-
-    async def _awaited(self, messages: list[BaseMessage], kwargs: Mapping[str, Any]) -> AIMessage:
-        play = self._play(messages, kwargs)
+    async def areply_to(self, messages: Sequence[BaseMessage], options: dict[str, Any]) -> AIMessage:
+        """The same, without blocking."""
+        play = self._play(list(messages), options)
         while True:
             try:
                 await asyncio.sleep(next(play))
             except StopIteration as played:
-                message: AIMessage = played.value
-                return message
+                return cast(AIMessage, played.value)
 
     def _play(self, messages: list[BaseMessage], kwargs: Mapping[str, Any]) -> Generator[float, None, AIMessage]:
         """Yields the seconds to wait, returns the reply."""
@@ -207,31 +171,6 @@ def _is_call(step: Mapping[str, Any]) -> bool:
 
 def _call(step: Mapping[str, Any], fallback_id: str) -> ToolCall:
     return ToolCall(name=step["name"], args=dict(step["args"]), id=step.get("id") or fallback_id, type="tool_call")
-
-
-MOST_CHUNKS = 1000
-"""Of a stream: words, or several words each where there are more."""
-
-
-def _chunks(message: AIMessage) -> Iterator[AIMessageChunk]:
-    words = re.findall(r"\s*\S+|\s+$", str(message.text))
-    size = -(-len(words) // MOST_CHUNKS) or 1
-    for start in range(0, len(words), size):
-        yield AIMessageChunk(content="".join(words[start : start + size]))
-    yield AIMessageChunk(
-        content="",
-        tool_call_chunks=[
-            tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=index)
-            for index, call in enumerate(message.tool_calls)
-        ]
-        + [
-            tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=index)
-            for index, call in enumerate(message.invalid_tool_calls, len(message.tool_calls))
-        ],
-        usage_metadata=message.usage_metadata,
-        response_metadata=message.response_metadata,
-        chunk_position="last",
-    )
 
 
 def _last(messages: list[BaseMessage]) -> str:

@@ -107,14 +107,16 @@ def unrecorded(entries: Sequence[Entry], asked: Mapping[str, float], decided: Co
     `asked`: the questions, with the seconds since the epoch when each was asked; what is older is of another run.
     `decided`: those that were answered.
     """
-    newest: dict[tuple[bool, str], float] = {}
-    for entry in entries:
-        newest[entry.kind == "answered", entry.approval] = entry.at
+    newest: dict[tuple[bool, str], tuple[int, float]] = {}
+    for number, entry in enumerate(entries):
+        newest[entry.kind == "answered", entry.approval] = (number, entry.at)
+    nowhere = (-1, -inf)
     for question, since in asked.items():
-        if newest.get((False, question), -inf) < since:
+        if newest.get((False, question), nowhere)[1] < since:
             return f"the record of question {question} is missing"
-    for question in sorted(decided):
-        if newest.get((True, question), -inf) < asked.get(question, -inf) or (True, question) not in newest:
+    for question in sorted(decided):  # by their places: who answers may have another clock than who asked
+        place, _ = newest.get((True, question), nowhere)
+        if place < 0 or (question in asked and place < newest[False, question][0]):
             return f"the record of the answer to question {question} is missing"
     return ""
 

@@ -33,12 +33,12 @@ _EXAMPLE = re.compile(
 _NO = (
     r"(?:do(?:es)? not|don['’]?t|never|must not|mustn['’]?t|should not|shouldn['’]?t|may not|cannot|can['’]?t|need not|"
     r"no need to|not to|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|"
-    r"stop short of|not|no)"
+    r"stop short of|hold off(?: on)?|not|no)"
 )
 _FORBIDDEN = re.compile(
-    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also )*{_NO}\s+(?:(?:be|yet|actually|ever|just|go|and|under "
-    rf"any circumstances|"
-    rf"to|have|anything|it|already)\s+)*(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
+    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also |whatever \w+ \w+,? )*{_NO}\s+"
+    rf"(?:(?:be|yet|actually|ever|just|go|and|under any circumstances|to|have|anything|it|already)\s+)*"
+    rf"(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
     r"[^,.;:?!\n)]*[,)]?",
     re.IGNORECASE,
 )
@@ -52,14 +52,15 @@ _NOTHING = re.compile(
 _ENDS = re.compile(
     r"(?<=[?!])\s+|(?<=\w\w\.)\s+|[;:]\s+|\n+|,\s*(?:and\s+)?(?:then\s+)?|\s+(?:and then|then|and also|and)\s+"
 )
-_POLITE = re.compile(
-    r"^(?:(?:please|kindly|then|and|also|next|finally|first|afterwards|now|so|just|only)[,\s]+|(?:can|could|"
-    r"would|will) you "
-    r"(?:please )?|(?:i|we)(?: want| need| would like|['’]d like)(?: you)? to |you (?:should|must|may) |help me "
-    r"(?:to )?|let['’]?s |"
-    r"\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
+POLITE = re.compile(
+    r"^(?:(?:please|kindly|then|and|also|next|finally|first|second|third|lastly|afterwards|now|so|just|only|ok(?:ay)?|hi|"
+    r"hello|dear \w+|in addition|additionally)[,\s]+|(?:can|could|would|will) you (?:please )?|(?:i|we)(?: want| need|"
+    r" would like| wish|['’]d like)(?: you)? to |(?:i|we) (?:(?:was )?wonder(?:ing)?|want to know),? |do you know |"
+    r"(?:i|we)(?:['’]d| would) like to know |you (?:should|must|may) |(?:your|the) task(?: is)?:? (?:to )?|help me "
+    r"(?:to )?|let['’]?s |\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
     re.IGNORECASE,
 )
+"""What people say before what they want."""
 _ORDER = re.compile(
     rf"^(?P<verb>{_VERBS})\b(?!\s*(?:of|is|are|was|notes?|prices?|holders?|office|date|dates|mortem|client|"
     rf"server|address)\b|[-:])",
@@ -101,7 +102,7 @@ def ordered(request: str) -> list[str]:
     for sentence in re.split(r"(?<=[.?!;])\s+|\n+", without_forbidden(plain(request))):
         asks = False
         for clause in _ENDS.split(sentence):
-            bare = _POLITE.sub("", clause.strip())
+            bare = POLITE.sub("", clause.strip())
             match = _ORDER.match(bare)
             if match and (not asks or _OBJECT.match(bare)):
                 found.append(_FAMILY[match["verb"].lower()])

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
+from nodes.policy.budget import FREE
 from nodes.policy.headings import shifted, without_reserved, without_thoughts
 from nodes.policy.synthesis import Said, claims_of, without_repeats
 from nodes.policy.takeover import RollbackResult, rollback_section
@@ -171,15 +172,20 @@ COUNTED = "calls made with LangChain, not those of raw clients or of threads tha
 
 
 def _used(used: Mapping[str, Usage], records: Sequence[TaskRecord], unseen: Sequence[str]) -> str:
-    """What each agent and each task has used, and whose calls nobody could count."""
-    by_whom = "; ".join(f"{name} {one.in_words}" for name, one in sorted(used.items()) if one != Usage())
+    """What each agent and each task has used, and whose calls nobody could count. What rules do costs nothing."""
+    by_whom = "; ".join(f"{name} {one.in_words}" for name, one in sorted(used.items()) if _is_spent(one))
     lines = [f"- Used: {by_whom}"] if by_whom else []
     made = {record.id: record.outcome.usage for record in records if record.outcome}
-    by_task = "; ".join(f"`{name}` {one.in_words}" for name, one in made.items() if one != Usage())
+    by_task = "; ".join(f"`{name}` {one.in_words}" for name, one in made.items() if _is_spent(one))
     lines += [f"- Used for tasks: {by_task}"] if by_task else []
     lines += [f"- Counted are {COUNTED}"] if lines else []
     lines += [f"- Calls of {name} were not seen, and are not counted: it works elsewhere" for name in unseen]
     return "".join(f"\n{line}" for line in lines)
+
+
+def _is_spent(used: Usage) -> bool:
+    names = {model.name for model in used.models}
+    return used != Usage() and not (names and names <= FREE and not used.cost)
 
 
 def _made(

@@ -37,6 +37,8 @@ _ONLY_LABELS = re.compile(
 )
 """A line that says where what is above it comes from."""
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’»)*_]*\s+(?=[\"'“„«‘(*_]*[^\W\d_a-z])|\n")
+_ATTRIBUTION = re.compile(r"\n[^\S\n]*(?:—|–|--|-\s+[A-Z]).{0,80}\Z")
+"""The last line of a blockquote that says whose words it has; a list or an underlined heading may end in one too."""
 _ADMONITION = re.compile(
     r"^[\s>*_]*(?:\[!\w+\]|(?:note|tip|warning|important|caution|hint|hinweis|summary|key)\b)", re.IGNORECASE
 )
@@ -100,8 +102,8 @@ class Statement:
 
     @property
     def is_heading(self) -> bool:
-        """Whether it is a heading: nothing is claimed in it."""
-        return self.text.startswith("#")
+        """Whether it is a heading: nothing is claimed in it. A quoted one is quoted."""
+        return self.text.startswith("#") and not (self.labels and self.quotations)
 
 
 def statements_in(text: str) -> list[Statement]:
@@ -175,15 +177,14 @@ def _of_quote(text: str, block: _Block, before: Sequence[Statement]) -> list[Sta
     lines = [re.sub(r"^[ \t]*(?:>[ \t]?)+", "", line) for line in raw.splitlines()]
     if block.is_code:
         lines = [line for line in lines if not _FENCE.match(line)]
-    kept = [
-        line for line in lines if not (_ONLY_LABELS.match(line) or re.match(r"^\s*(?:—|–|--|-\s+[A-Z]).{0,80}$", line))
-    ]
-    words = without_labels("\n".join(kept)).strip()
+    kept = [line for line in lines if not _ONLY_LABELS.match(line)]
+    whole = without_labels("\n".join(kept)).strip()
+    words = _ATTRIBUTION.sub("", whole).strip()
     lead = before[-1] if before and re.search(r":[*_\s]*$", text[before[-1].start : block.start]) else None
     inner = [q.readings[0] for q in _quotations(words)] if not block.is_code else []
     quotations = []
     if words and (labels or not _ADMONITION.match(raw)):
-        readings = (words, " … ".join(inner)) if inner else (words,)
+        readings = tuple(dict.fromkeys([words, whole, *([" … ".join(inner)] if inner else [])]))
         quotations = [Quotation(block.start, block.start + len(raw.rstrip()), readings, is_code=block.is_code)]
     shown = re.sub(r"\s+", " ", words)
     lent = lead.labels if lead and not labels else []

@@ -48,8 +48,8 @@ def without_repeats(texts: Sequence[str]) -> list[str]:
     kept: list[list[list[str]]] = []
     for text in texts:
         kept.append([])
-        blocks, left = _blocks(text.strip()), ""
-        for gap, block in blocks:
+        all_blocks, left = blocks(text.strip()), ""
+        for gap, block in all_blocks:
             labels = [match.group() for match in LABEL.finditer(block)]
             words = " ".join(without_labels(block).split())
             entry = [max(gap, left, key=len), block]
@@ -66,12 +66,12 @@ def without_repeats(texts: Sequence[str]) -> list[str]:
                     said.add(words)
                     places.append(entry)
             left = "" if kept[-1] and kept[-1][-1] is entry else entry[0]
-        if len(kept[-1]) < len(blocks) and all(block.startswith("#") for _, block in kept[-1]):
+        if len(kept[-1]) < len(all_blocks) and all(block.startswith("#") for _, block in kept[-1]):
             kept[-1].append(["\n\n", SAID_ABOVE])
     return [found for entries in kept if (found := "".join(part for entry in entries for part in entry).strip())]
 
 
-def _blocks(text: str) -> list[tuple[str, str]]:
+def blocks(text: str) -> list[tuple[str, str]]:
     """Headings, list items, paragraphs and quotations with their label, each with the gap before it.
 
     A bold line goes with the quotation below it; fenced code is one block.

@@ -71,6 +71,8 @@ class _Task:
     finished_at: float | None = None
     round: int = 0
     asked: set[str] = field(default_factory=set)
+    is_stopped: bool = False
+    """Whether its agent has stopped since the run is held."""
 
     def close(self, at: float, *, failed: bool = False) -> SegmentKind | None:
         """End what is open; its kind."""
@@ -139,7 +141,10 @@ class _Fold:
                 line.segments.append(Segment(kind="back", start=at, end=again, round=task.round))
                 line.segments.append(Segment(kind="work", start=again, round=task.round))
             case "task_parked":
-                task.begin("park", at)
+                if task.asked or event.task_id not in self.held:
+                    task.begin("park", at)
+                else:  # because the run is held: what goes on then begins anew
+                    task.is_stopped = True
             case "approval_requested":
                 task.asked.add(str(data.get("id", "")))
                 task.begin("park", at)
@@ -170,7 +175,8 @@ class _Fold:
             elif driving == "running" and task_id in self.held:
                 self.held.discard(task_id)
                 if task.line.segments[-1].kind == "hold" and task.line.segments[-1].end is None:
-                    task.begin("work", at)
+                    task.close(at) if task.is_stopped else task.begin("work", at)
+                task.is_stopped = False
 
     def timeline(self, depends_on: Mapping[str, Sequence[str]]) -> Timeline:
         """The timeline, with what each task waited for before it began."""

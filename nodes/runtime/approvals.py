@@ -182,7 +182,12 @@ class Approvals:
         self._announced.add(key)
         task = asyncio.create_task(self._tell(approval, key, opening))
         self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        task.add_done_callback(self._told)
+
+    def _told(self, task: asyncio.Task[None]) -> None:
+        self._telling.discard(task)
+        if not task.cancelled():
+            task.exception()  # read, also where nobody waits: the next process tells whoever was not reached
 
     async def _tell(self, approval: Approval, key: str, opening: str) -> None:
         place = space("told", self._run.thread_id)
@@ -254,6 +259,8 @@ def questions_for(run: RunContext) -> Approvals:
 
 TRIES = 3
 """How often a message is tried to be delivered."""
+TELLING_S = 60.0
+"""Seconds that one try may take."""
 
 LOG = logging.getLogger("baton.approvals")
 
@@ -267,8 +274,9 @@ async def tell(notifier: Notifier, clock: Clock, title: str, body: str, *, escal
 async def _patiently(send: Callable[[], Awaitable[bool]], clock: Clock, title: str) -> bool:
     for number in range(1, TRIES + 1):
         try:
-            if await send():
-                return True
+            async with asyncio.timeout(TELLING_S):
+                if await send():
+                    return True
             why = "somebody could not be reached"
         except Exception as error:  # noqa: BLE001 - the notifier's boundary: no message is worth a run
             why = f"{type(error).__name__}: {error}"

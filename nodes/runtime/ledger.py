@@ -14,6 +14,10 @@ from nodes.runtime.nesting import OuterRun
 from nodes.runtime.rows import read_all, space
 from state.side_effect import Effect, EffectStatus
 
+STALL_S = 5.0
+"""Seconds after which what was written no longer says that the lease is held. Shorter than any other process waits: a
+lease holds 15 s without a renewal, and is renewed every 5 s (`graph.lease`)."""
+
 
 class SideEffectLedger:
     """The side effects of one run."""
@@ -37,7 +41,7 @@ class SideEffectLedger:
         """Write down that an action begins; a second begin of the same one is counted.
 
         A begin that has no end may have happened: it stays on the ledger, as a row of its own (`ID#TRIES`), and the
-        new one comes after it.
+        new one comes after it. A process that stood still meanwhile looks again whether it still has its lease.
         """
         known = await self._all()
         before = known.get(effect.id)
@@ -47,7 +51,10 @@ class SideEffectLedger:
         number = before.number if before and not in_doubt else len(known) + 1
         tries = before.tries + 1 if before else 1
         begun = effect.model_copy(update={"number": number, "tries": tries, "status": "intended"})
-        return await self._write(known, self._stamped(begun), *in_doubt)
+        begun = await self._write(known, self._stamped(begun), *in_doubt)
+        if abs(self._clock.now() - begun.at) > STALL_S:
+            begun = await self._write(known, self._stamped(begun))  # refused where the lease is another's by now
+        return begun
 
     async def settle(self, effect: Effect, status: EffectStatus, **changes: object) -> Effect:
         """Write down what came of it."""

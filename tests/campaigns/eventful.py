@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +45,27 @@ def story(folder: Path, seed: int) -> Story:
     return Story(team, plan(*tasks), {"max_team_size": 100, "approval_timeout_s": 36_000, "max_iterations": 0})
 
 
-def live(folder: Path, seed: int, doom: Doom | None) -> None:
-    """One life: begin or go on, answer what is asked, until the end of the run or of the process."""
-
-    async def on() -> None:
-        async with opened(story(folder, seed), folder) as sup:
-            if doom:
-                doomed_writes(sup.graph, doom)
-            run = await begun_or_resumed(sup, story(folder, seed))
-            while run.status == "waiting":
-                run = await sup.answer(THREAD, {asked.id: truth(folder, asked) for asked in run.approvals}, by="ana")
-
+def live(folder: Path, seed: int, doom: Doom) -> None:
+    """One life in a process of its own."""
     os.chdir(folder)
-    asyncio.run(on())
+    asyncio.run(life(folder, seed, doom))
+
+
+async def life(
+    folder: Path, seed: int, doom: Doom | None = None, hurt: Callable[[Supervisor], None] | None = None, **how: Any
+) -> None:
+    """Begin or go on, answer what is asked, until the end of the run or of the process.
+
+    `hurt` may prepare a fault; `how`: the clock, the notifier.
+    """
+    async with opened(story(folder, seed), folder, **how) as sup:
+        if doom:
+            doomed_writes(sup.graph, doom)
+        if hurt:
+            hurt(sup)
+        run = await begun_or_resumed(sup, story(folder, seed))
+        while run.status == "waiting":
+            run = await sup.answer(THREAD, {asked.id: truth(folder, asked) for asked in run.approvals}, by="ana")
 
 
 def truth(folder: Path, asked: Any) -> Any:

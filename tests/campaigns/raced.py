@@ -15,7 +15,7 @@ from state.agent import Brief
 from state.errors import BatonError
 from state.run import Run
 from state.signal import Cancel, Pause, Recruit, Retire, SendMail, Takeover
-from tests.journeys.doom import THREAD, Story, begun_or_resumed, kill_me, note, notes, opened
+from tests.journeys.doom import THREAD, Story, begin, begun_or_resumed, kill_me, note, notes, opened
 from tests.runs import agent, plan
 from tests.servers import forks
 
@@ -125,7 +125,7 @@ async def set_up(folder: Path, scene: Scene) -> forks.Child | None:
             if scene != "waiting":
                 await sup.signal(THREAD, Takeover(by="eva") if scene == "taken" else Pause(by="eva"))
         return None
-    running = forks.spawn(run_it, folder, scene == "dead")
+    running = begin(run_it, folder, scene == "dead")
     await noted(folder, "works")
     if scene == "executing":
         return running

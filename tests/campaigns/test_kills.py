@@ -12,23 +12,22 @@ from pathlib import Path
 import pytest
 
 from tests.campaigns import check, eventful, how_many
-from tests.journeys.doom import Doom, Moment
+from tests.journeys.doom import Doom, Moment, in_another_process
 from tests.journeys.turns import AT_ONCE
-from tests.servers import forks
 
-WRITES = 60
-"""Such a run makes about so many."""
+SPANS = (20, 35, 60)
+"""At most so many writes are made in one life; a run that is left alone makes about 60."""
 LIVES = 60
 
 
-async def run_with_kills(folder: Path, seed: int, *, is_left_alone: bool = False) -> tuple[int, list[str]]:
+async def run_with_kills(folder: Path, seed: int) -> tuple[int, list[str]]:
     """How often its process was killed, and what is wrong."""
-    folder.mkdir()  # noqa: ASYNC240 - a moment
     chance, kills, wrong, before = random.Random(seed), 0, [], dict[str, int]()
     moments: tuple[Moment, ...] = ("before a write", "after a write")
+    span = chance.choice(SPANS)
     for _ in range(LIVES):
-        doom = None if is_left_alone else Doom(chance.choice(moments), chance.randint(2, WRITES))
-        code = await asyncio.to_thread(forks.spawn(eventful.live, folder, seed, doom).wait)
+        doom = Doom(chance.choice(moments), chance.randint(2, span))
+        code = await in_another_process(eventful.live, folder, seed, doom)
         starts = eventful.starts(folder)
         wrong += [f"{seed}: {task} was finished, and done again" for task, n in before.items() if starts[task] != n]
         if code == 0:
@@ -50,10 +49,13 @@ async def test_wherever_processes_are_killed_nothing_is_lost_and_nothing_done_tw
         async with room:
             if kills >= wanted:
                 return
-            await run_with_kills(tmp_path / f"{seed}-alone", seed, is_left_alone=True)
-            expected = await eventful.told(tmp_path / f"{seed}-alone", seed)
-            killed, faults = await run_with_kills(tmp_path / str(seed), seed)
-            found = await eventful.told(tmp_path / str(seed), seed)
+            alone, often = tmp_path / f"{seed}-alone", tmp_path / str(seed)
+            alone.mkdir()
+            often.mkdir()
+            await eventful.life(alone, seed)
+            expected = await eventful.told(alone, seed)
+            killed, faults = await run_with_kills(often, seed)
+            found = await eventful.told(often, seed)
             differing = [key for key in expected if found[key] != expected[key]]
             wrong.extend([*faults, *(f"{seed}: {key}: {found[key]}, not {expected[key]}" for key in differing)])
             kills, runs = kills + killed, runs + 1

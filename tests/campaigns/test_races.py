@@ -14,9 +14,8 @@ import pytest
 
 from tests.campaigns import check, how_many
 from tests.campaigns.raced import VERBS, Scene, noted, set_up, take_part, wrong_after
-from tests.journeys.doom import notes
+from tests.journeys.doom import begin, notes
 from tests.journeys.turns import AT_ONCE
-from tests.servers import forks
 
 RACES = how_many("RACES", 45)
 FIRST = how_many("FIRST", 0)
@@ -34,7 +33,7 @@ def pairs() -> list[tuple[Scene, str, str]]:
 async def race(folder: Path, scene: Scene, verbs: tuple[str, str], delays: tuple[float, float]) -> list[str]:
     running = await set_up(folder, scene)
     people = zip(("ana", "bob"), verbs, delays, strict=True)
-    children = [forks.spawn(take_part, folder, verb, by, delay) for by, verb, delay in people]
+    children = [begin(take_part, folder, verb, by, delay) for by, verb, delay in people]
     await noted(folder, "ready", 2)
     (folder / "go").touch()
     codes = [await asyncio.to_thread(child.wait) for child in children]

@@ -12,8 +12,9 @@ import pytest
 
 from tests.campaigns import check, how_many
 from tests.graph.zombies import EFFECTS, TAKEN_OVER, Works, zombie_story
-from tests.journeys.turns import AT_ONCE
 
+AT_ONCE = 8
+"""Most of the time each waits for a lease."""
 LATER_S = 0.03
 """About as long as a side effect takes, with what is written before and after it."""
 

@@ -144,6 +144,37 @@ async def test_a_batch_that_fails_half_way_changes_nothing(tmp_path: Path) -> No
     assert found == ["after", "kept"]
 
 
+async def test_a_run_whose_disk_fails_while_a_task_waits_for_a_human_stops_and_goes_on_later(tmp_path: Path) -> None:
+    asked, fails = asyncio.Event(), asyncio.Event()
+
+    async def work(brief: Brief, desk: Any) -> str:
+        if brief.task.id == "asks":
+            return str((await desk.ask("launch")).type)
+        if not fails.is_set():
+            await asked.wait()
+            fails.set()
+            connection.execute("PRAGMA query_only=1")
+        return "So."
+
+    async with opened(agent(work), db=tmp_path / "runs.db") as sup:
+        store: Any = sup.graph.store
+        connection: sqlite3.Connection = store.conn
+        running = asyncio.create_task(
+            sup.start("Q", thread_id="t", plan=plan("asks", "b"), on_event=lambda event: hear(event, asked))
+        )
+        assert await asyncio.wait({running}, timeout=60) == ({running}, set())
+        with pytest.raises(DatabaseUnusable, match="readonly"):
+            await running
+        connection.execute("PRAGMA query_only=0")
+        run = await sup.resume("t")
+        assert (run.status, [task.status for task in run.tasks]) == ("waiting", ["parked", "done"])
+
+
+def hear(event: dict[str, Any], asked: asyncio.Event) -> None:
+    if event["kind"] == "approval_requested":
+        asked.set()
+
+
 async def test_the_error_of_a_write_whose_caller_was_cancelled_meanwhile_is_not_printed(tmp_path: Path) -> None:
     said, may_write = list[dict[str, Any]](), Event()
     asyncio.get_running_loop().set_exception_handler(lambda _, what: said.append(what))

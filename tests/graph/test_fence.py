@@ -4,11 +4,13 @@ import asyncio
 import gc
 import json
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from langgraph.store.base import Op, PutOp, Result
 
 from graph.lease import LEASE_S, Leases
 from graph.testing import HeldClock
@@ -85,6 +87,34 @@ async def test_whoever_was_taken_over_does_nothing_more_and_says_so(address: str
     gc.collect()
 
     assert (run.status, work.done, after, printed) == ("complete", EFFECTS, events, [])
+
+
+async def test_whoever_stood_still_between_intent_and_side_effect_looks_at_its_lease_again(address: str) -> None:
+    clock, done = HeldClock(), list[str]()
+
+    async def works(brief: Brief, desk: Any) -> str:
+        def do(what: str) -> None:
+            done.append(what)
+
+        await desk.once("act", do, {"what": "it"})
+        return "done"
+
+    async with opened(agent(works), db=address, clock=clock) as sup:
+        assert sup.graph.store
+        abatch = sup.graph.store.abatch
+
+        async def stands_still(ops: Iterable[Op]) -> list[Result]:
+            written = await abatch(given := list(ops))
+            if any(isinstance(op, PutOp) and "effects" in op.namespace for op in given) and not clock.slept:
+                take_away(address) if "://" in address else change_lease(owner="somebody")
+                await clock.sleep(60)
+            return written
+
+        sup.graph.store.abatch = stands_still  # type: ignore[method-assign]
+        with pytest.raises(LeaseLost):
+            await sup.start("Q", thread_id="t", plan=plan("a"))
+
+    assert done == []
 
 
 async def test_whoever_was_taken_over_and_notices_by_itself_is_cut_off_where_it_is(

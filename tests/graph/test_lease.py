@@ -1,12 +1,14 @@
 """One process runs a thread at a time; what a dead process held is free at once."""
 
 import asyncio
+import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from graph.lease import LATEST_S, LEASE_S, PATIENCE_S
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from state.agent import Brief
-from state.errors import ThreadBusy
+from state.errors import DatabaseUnusable, ThreadBusy
 from tests.runs import agent, opened, plan
 
 
@@ -116,6 +118,48 @@ def ended_process() -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells by /proc")
+async def test_a_lease_that_a_failing_disk_kept_from_being_given_back_is_free_to_its_process_at_once() -> None:
+    fails = asyncio.Event()
+
+    async def work(brief: Brief, desk: Any) -> str:
+        if not fails.is_set():
+            fails.set()
+            connection_of(sup).execute("PRAGMA query_only=1")
+        return "So."
+
+    async with opened(agent(work)) as sup:
+        with pytest.raises(DatabaseUnusable, match="readonly"):
+            await sup.start("Q", thread_id="t", plan=plan("a"))
+        connection_of(sup).execute("PRAGMA query_only=0")
+        assert (await sup.resume("t")).status == "complete"
+
+
+async def test_a_lease_is_renewed_again_when_the_disk_works_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph.sqlite.lease.HEARTBEAT_S", 0.01)
+    clock = HeldClock()
+    async with opened(clock=clock) as sup, sup._runs.leases.hold("t"):
+        connection_of(sup).execute("PRAGMA query_only=1")
+        await asyncio.sleep(0.05)
+        connection_of(sup).execute("PRAGMA query_only=0")
+        clock.time += 3600
+        async with asyncio.timeout(30):
+            while lease_of_t()["until"] < clock.time:  # noqa: ASYNC110 - the file is asked
+                await asyncio.sleep(0.01)
+
+
+def connection_of(sup: Supervisor) -> sqlite3.Connection:
+    store: Any = sup.graph.store
+    connection: sqlite3.Connection = store.conn
+    return connection
+
+
+def lease_of_t() -> dict[str, Any]:
+    with closing(sqlite3.connect("runs.db")) as file:
+        (row,) = file.execute("SELECT value FROM store WHERE key = 'lease'").fetchone()
+    found: dict[str, Any] = json.loads(row)
+    return found
+
+
 async def test_a_process_that_has_ended_is_gone_also_where_nobody_asks_about_it() -> None:
     with ended_process() as (pid, born):
         assert await started_under_lease(until=1100, now=1000, pid=pid, born=born) == "complete"
@@ -130,9 +174,9 @@ def birth_of(pid: int) -> str:
 
 
 async def test_a_living_process_that_is_late_keeps_its_lease_but_not_for_ever() -> None:
-    born = birth_of(os.getpid())
-    assert await started_under_lease(until=999, now=1000, born=born) == "busy"
-    assert await started_under_lease(until=999, now=1000 + LATEST_S, born=born) == "complete"
+    pid, born = os.getppid(), birth_of(os.getppid())
+    assert await started_under_lease(until=999, now=1000, pid=pid, born=born) == "busy"
+    assert await started_under_lease(until=999, now=1000 + LATEST_S, pid=pid, born=born) == "complete"
 
 
 async def test_the_lease_of_a_process_elsewhere_counts_until_it_runs_out() -> None:

@@ -21,6 +21,8 @@ OTHERS = {
     "certifi": "MPL",
     "hypothesis": "MPL",
     "pathspec": "MPL",
+    # MIT by the file in it, and says nothing; the axe-core that it brings has the MPL.
+    "axe-playwright-python": "",
     # By library, only with the extra `postgres`: imported as they are.
     "psycopg": "LGPL",
     "psycopg-binary": "LGPL",

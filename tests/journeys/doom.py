@@ -62,7 +62,12 @@ async def die(telling: Telling, folder: Path, doom: Doom | None = None) -> bool:
 
 async def in_another_process(work: Callable[..., None], *args: object) -> int:
     """Run a function of a module in another process; its exit code."""
-    return await asyncio.to_thread(lambda: forks.spawn(_and_end, work, args).wait())
+    return await asyncio.to_thread(begin(work, *args).wait)
+
+
+def begin(work: Callable[..., None], *args: object) -> forks.Child:
+    """Let a function of a module run in another process, which ends at once after it: the way out of Python is long."""
+    return forks.spawn(_and_end, work, args)
 
 
 def _and_end(work: Callable[..., None], args: tuple[object, ...]) -> None:
@@ -89,9 +94,9 @@ async def begun_or_resumed(sup: Supervisor, story: Story, on_event: Callable[[Js
     return await sup.start("Q", thread_id=THREAD, plan=story.plan, on_event=on_event)
 
 
-def opened(story: Story, folder: Path) -> Any:
-    """The supervisor of a story."""
-    return open_supervisor(folder / "runs.db", story.team, story.policy, story.model)
+def opened(story: Story, folder: Path, **how: Any) -> Any:
+    """The supervisor of a story; `how`: its clock, its notifier."""
+    return open_supervisor(folder / "runs.db", story.team, story.policy, story.model, **how)
 
 
 def _make(folder: Path) -> None:

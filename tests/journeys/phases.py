@@ -4,7 +4,7 @@ North and south are looked into by two workers, each of whom leaves a note outsi
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,9 @@ class Thinker(ScriptedModel):
         super().__init__({lambda text: True: _reply})
         self._somebody = somebody
 
-    async def _awaited(self, messages: list[BaseMessage], kwargs: Mapping[str, Any]) -> AIMessage:
+    async def areply_to(self, messages: Sequence[BaseMessage], options: dict[str, Any]) -> AIMessage:
         await self._somebody.may_speak(_phase(messages))
-        return await super()._awaited(messages, kwargs)
+        return await super().areply_to(messages, options)
 
     @property
     def asked(self) -> Counter[str]:
@@ -99,7 +99,7 @@ def _watch_records(sup: Supervisor, somebody: Somebody) -> None:
     store.abatch = abatch  # type: ignore[method-assign]
 
 
-def _phase(messages: list[BaseMessage]) -> str:
+def _phase(messages: Sequence[BaseMessage]) -> str:
     text = str(messages[0].text)
     phases = {"You are the supervisor": "decomposing", "You review": "reviewing", "You put the": "assembling"}
     return next((phase for start, phase in phases.items() if text.startswith(start)), "executing")

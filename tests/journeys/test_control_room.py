@@ -1,68 +1,35 @@
 """The control room in a browser: what a person does there, what a model cannot do there, and a run as a file."""
 
-import asyncio
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-import uvicorn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from starlette.applications import Starlette
 
-from graph.web.page import as_one_file
-from graph.web.routes import HANDLERS, ROUTES, opened_room
+from nodes.llm.scripted import ScriptedModel
 from nodes.policy.timeline import fold
 from nodes.runtime.clock import SystemClock
-from state.agent import Brief
 from state.event import Event
-from tests.runs import agent, opened, plan
+from state.replies import PlanDraft, TaskDraft
+from tests.runs import opened
 from tests.servers.dev import free_port
+from tests.servers.room import ARABIC, EVIL, does, serving, shown, start, team
 
 pytestmark = pytest.mark.services
 
+BATON = Path(sys.executable).with_name("baton")
 CHROMIUM = "/usr/bin/chromium"
 expect.set_options(timeout=30_000)
-EVIL = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1"> [x](javascript:window.hacked=1)'
-
-
-async def works(brief: Brief, desk: Any) -> str:
-    if brief.task.id.startswith("ask"):
-        said = await desk.ask("publish", {"name": "one.md", "text": "First.\nSecond."}, risk="high")
-        return f"{said.type}: {(said.args or {}).get('name', '')}"
-    if brief.task.id == "long":
-        while True:
-            await desk.pause_point()
-            await asyncio.sleep(0.02)
-    return EVIL if brief.task.id == "evil" else f"{brief.task.id} is done"
-
-
-@contextmanager
-def serving(port: int) -> Iterator[str]:
-    """The room on a port of this machine, up while inside."""
-    app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1))
-
-    async def serve() -> None:
-        async with opened(agent(works), clock=SystemClock()) as sup, opened_room(app, sup._runs):
-            await server.serve()
-
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{port}"
-        with httpx.Client(transport=httpx.HTTPTransport(retries=8), trust_env=False) as client:
-            client.get(f"{url}/").raise_for_status()
-        yield url
-    finally:
-        server.should_exit = True
-        thread.join()
+TASKS = {"recruit-figures": [], "ask-terms": ["recruit-figures"], "long-work": ["ask-terms"], "send": ["long-work"]}
+DRAFT = PlanDraft(tasks=[TaskDraft(id=name, description=f"Do {name}.", depends_on=on) for name, on in TASKS.items()])
 
 
 @pytest.fixture
@@ -80,30 +47,76 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page on which nothing may go wrong unseen."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    made = context.new_page()
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Makes pages on which nothing may go wrong unseen."""
     wrong: list[str] = []
-    made.on("pageerror", lambda error: wrong.append(str(error)))
-    made.on("console", lambda said: wrong.append(said.text) if "Content Security Policy" in said.text else None)
-    yield made
-    context.close()
+    contexts = []
+
+    def make(**options: Any) -> Page:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options}))
+        made = contexts[-1].new_page()
+        made.on("pageerror", lambda error: wrong.append(str(error)))
+        made.on("console", lambda said: wrong.append(said.text) if "Content Security Policy" in said.text else None)
+        return made
+
+    yield make
+    for context in contexts:
+        context.close()
     assert wrong == []
 
 
-def start(url: str, *tasks: str) -> str:
-    done = httpx.post(f"{url}/api/runs", json={"query": "Look into it", "plan": plan(*tasks)}, trust_env=False)
-    return str(done.json()["thread_id"])
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()
 
 
-def shown(url: str, thread: str) -> Any:
-    return httpx.get(f"{url}/api/runs/{thread}", trust_env=False).json()
+def wheel(page: Page, name: str) -> Any:
+    """A button of the top bar."""
+    return page.locator(".wheel").get_by_role("button", name=name)
 
 
-def answer(url: str, thread: str, question: str, decision: str, by: str) -> None:
-    body = {"answers": {question: {"type": decision}}, "by": by}
-    httpx.post(f"{url}/api/runs/{thread}/answer", json=body, trust_env=False).raise_for_status()
+def test_a_run_is_started_steered_and_rolled_back_over_a_reload_and_a_server_that_dies(page: Page) -> None:
+    port = free_port()
+    with serving(port, lambda: opened(*team(), model=ScriptedModel([DRAFT]), clock=SystemClock())) as url:
+        page.goto(url)
+        page.get_by_label("What is to be done").fill("Tell everybody.")
+        page.get_by_role("button", name="Start").click()
+        expect(page.locator(".card.rec")).to_contain_text("ian")
+        page.locator(".facts").get_by_role("button", name="1 question").click()
+        page.keyboard.press("e")
+        page.get_by_label("name").fill("two.md")
+        page.keyboard.press("Escape")  # out of the field, with what was typed
+        page.keyboard.press("e")
+        page.keyboard.press("a")
+        expect(page.locator(".card", has_text="Long work")).to_contain_text("Working")
+        wheel(page, "Pause").click()
+        wheel(page, "Go on").click()
+        wheel(page, "Take over").click()
+        wheel(page, "Hand back").click()
+        page.get_by_label("result of long-work").fill("Done by hand.")
+        page.get_by_role("button", name="Add a task").click()
+        page.get_by_label("id of task 5").fill("more")
+        page.reload()
+        wheel(page, "Hand back").click()
+        expect(page.get_by_label("result of long-work")).to_have_value("Done by hand.")
+        page.get_by_label("what task 5 is").fill("Do more.")
+        page.get_by_label("what task 5 waits for").fill("more")
+        expect(page.locator(".body .fail")).to_have_text("more wait for each other")
+        page.get_by_label("what task 5 waits for").fill("send")
+        page.locator(".body").get_by_role("button", name="Hand back").click()
+        page.locator(".facts").get_by_role("button", name="1 question").click()
+        expect(page.get_by_role("heading", name="May launch be done?")).to_be_visible()
+        thread = page.evaluate("location.hash.slice(1)")
+    expect(page.get_by_text("Server gone, trying again")).to_be_visible()
+    with serving(port) as url:
+        expect(page.get_by_text("Live")).to_be_visible()
+        wheel(page, "Cancel").click()
+        expect(page.locator(".effects li")).to_contain_text(["announce by ada", "undone by unsend"])
+        page.get_by_role("button", name="Cancel and roll back").click()
+        expect(page.locator(".facts")).to_contain_text("Cancelled")
+        expect(page.locator(".body")).to_contain_text("was undone: all customers has thrown it away")
+        results = {task["id"]: task["result"] for task in shown(url, thread)["run"]["tasks"]}
+    assert (results["ask-terms"], results["long-work"], "more" in results) == ("edit: two.md", "Done by hand.", True)
 
 
 def test_a_question_is_answered_with_an_edit_by_keys_alone_and_what_was_typed_outlives_a_reload(
@@ -115,11 +128,11 @@ def test_a_question_is_answered_with_an_edit_by_keys_alone_and_what_was_typed_ou
     expect(page).to_have_title("(1) Look into it")
     page.keyboard.press("e")
     page.get_by_label("name").fill("two.md")
-    expect(page.locator("del")).to_have_text("- one.md")
+    expect(page.locator("del")).to_have_text("- launch.md")
     page.reload()
     expect(page.get_by_role("button", name="Approve changed")).to_be_visible()
     page.keyboard.press("e")
-    expect(page.get_by_label("name")).to_have_value("one.md")
+    expect(page.get_by_label("name")).to_have_value("launch.md")
     page.keyboard.press("e")
     expect(page.get_by_label("name")).to_have_value("two.md")
     page.keyboard.press("a")
@@ -146,19 +159,19 @@ def test_a_key_pressed_the_moment_a_question_is_drawn_counts(url: str, page: Pag
 
 
 def test_a_key_answers_only_the_question_that_is_read_whoever_has_answered_it_meanwhile(url: str, page: Page) -> None:
-    thread = start(url, "ask1", "ask2")
+    thread = start(url, "ask-1", "ask-2")
     page.goto(f"{url}/#{thread}")
-    expect(page.locator(".kick")).to_contain_text("ask1")
+    expect(page.locator(".kick")).to_contain_text("ask-1")
     first, second = (one["id"] for one in shown(url, thread)["run"]["approvals"])
-    answer(url, thread, first, "reject", by="ben")
+    does(url, thread, "answer", answers={first: {"type": "reject"}}, by="ben")
     expect(page.locator(".body")).to_contain_text("ben said reject to publish")
     page.keyboard.press("a")
     page.get_by_role("button", name="Next question").click()
-    expect(page.locator(".kick")).to_contain_text("ask2")
+    expect(page.locator(".kick")).to_contain_text("ask-2")
     assert [one["id"] for one in shown(url, thread)["run"]["approvals"]] == [second]
     page.keyboard.press("r")
     page.get_by_label("Why not?").fill("No.")
-    answer(url, thread, second, "approve", by="ben")
+    does(url, thread, "answer", answers={second: {"type": "approve"}}, by="ben")
     expect(page.locator(".body")).to_contain_text("ben said approve to publish")
     expect(page.locator(".facts")).to_contain_text("Complete")
 
@@ -210,39 +223,99 @@ def test_a_run_is_cancelled_and_a_server_that_is_gone_is_said_and_loses_nothing_
 def test_what_a_model_says_is_text_on_the_page_and_in_the_exported_file_which_asks_nobody_for_anything(
     url: str, page: Page
 ) -> None:
-    thread = start(url, "evil", "after <- evil")
+    Path("market.md").write_text(
+        "# Market\nIt grew to 7.84 billion in 2025,\nthree vendors hold most of it.\n", "utf-8"
+    )
+    thread = start(url, "evil", "cite", "ask <- evil cite", sources=["market.md"])
     page.goto(f"{url}/#{thread}")
+    page.get_by_role("button", name="Approve").click()
     expect(page.locator(".facts")).to_contain_text("Complete")
-    page.locator(".card", has_text="Evil").click()
-    expect(page.locator(".body")).to_contain_text(EVIL)
-    live = [page.locator(".card").all_inner_texts(), page.locator(".row .lb").all_inner_texts()]
-    assert page.evaluate("window.hacked") is None
-    assert page.locator("#room img, #room a, #room script").count() == 0
 
-    view = shown(url, thread)
-    Path("run.html").write_text(as_one_file(view), encoding="utf-8")
+    def everything() -> list[Any]:
+        page.locator(".rt").get_by_role("button", name="Report").click()
+        found: list[Any] = [page.locator(which).all_inner_texts() for which in (".card", ".row", ".body .res")]
+        found.append(page.locator(".row rect").evaluate_all("all => all.map(one => one.outerHTML)"))
+        page.get_by_role("button", name="Approvals").click()
+        found.append(page.locator(".dbody").inner_text())
+        page.locator(".card", has_text="Cite").click()
+        page.locator("button.cite").first.click()
+        expect(page.locator(".src .line.on").first).to_have_text("2It grew to 7.84 billion in 2025,")
+        found.append(page.locator(".src").inner_text())
+        page.locator(".card", has_text="Evil").click()
+        expect(page.locator(".body")).to_contain_text(EVIL)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("#room img, #room a, #room script").count() == 0
+        return found
+
+    live = everything()
+    done = subprocess.run([BATON, "export", thread, "--db", "runs.db", "--out", "run.html"], check=False)
+    assert done.returncode == 0
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(Path("run.html").absolute().as_uri())
     expect(page.locator(".facts")).to_contain_text("Complete")
-    assert [page.locator(".card").all_inner_texts(), page.locator(".row .lb").all_inner_texts()] == live
-    page.locator(".card", has_text="Evil").click()
-    expect(page.locator(".body")).to_contain_text(EVIL)
-    assert (page.evaluate("window.hacked"), len(asked)) == (None, 1)
-    assert page.get_by_role("button", name="Cancel").count() == 0
+    assert everything() == live
+    assert len(asked) == 1
+    assert wheel(page, "Cancel").count() == 0
+
+    page.goto(f"{url}/#{thread}")
+    Path("market.md").unlink()
+    page.locator(".card", has_text="Cite").click()
+    page.locator("button.cite").first.click()
+    expect(page.locator(".dbody")).to_contain_text("market.md cannot be shown")
 
 
-def test_it_fits_a_telephone_in_the_dark(url: str, browser: Browser) -> None:
+def test_a_clock_that_is_off_changes_no_countdown(url: str, new_page: Callable[..., Page]) -> None:
+    page = new_page()
+    page.clock.install(time=datetime(2031, 1, 1, tzinfo=UTC))
+    page.goto(f"{url}/#{start(url, 'ask')}")
+    expect(page.locator(".count")).to_contain_text(re.compile(r"(29:\d\d|30:00) left of 30:00"))
+    expect(page.locator(".run .n").first).to_have_text(re.compile(r"29:\d\d|30:00"))
+
+
+def test_a_token_that_no_longer_holds_is_said(new_page: Callable[..., Page], monkeypatch: pytest.MonkeyPatch) -> None:
+    port = free_port()
+    monkeypatch.setenv("BATON_TOKEN", "first")
+    page = new_page(http_credentials={"username": "ana", "password": "first"})
+    with serving(port, gate=True) as url:
+        page.goto(url)
+        expect(page.get_by_role("heading", name="Start a run")).to_be_visible()
+        page.get_by_label("What is to be done").fill("Look.")
+    monkeypatch.setenv("BATON_TOKEN", "second")
+    with serving(port, gate=True):
+        page.get_by_role("button", name="Start").click()
+        expect(page.get_by_role("status")).to_contain_text("Signed out: reload the page")
+        expect(page.get_by_label("What is to be done")).to_have_value("Look.")
+
+
+def units(text: str) -> int:
+    """Its length as a page counts."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def test_long_texts_of_any_script_are_drawn_in_part_and_whole_when_they_are_wanted(url: str, page: Page) -> None:
+    query = ARABIC[:99_000].strip()
+    thread = start(url, {"id": "huge", "description": ARABIC[:19_000]}, query=query)
+    page.goto(f"{url}/#{thread}")
+    expect(page.locator(".facts")).to_contain_text("Complete")
+    expect(page.locator(".head h2")).to_have_css("direction", "rtl")
+    page.locator(".head summary").click()
+    page.get_by_role("button", name=f"Show all {units(query):,} characters").click()
+    assert len(page.locator(".head details p").first.inner_text()) > 90_000
+    page.locator(".card").click()
+    expect(page.locator(".body .res")).to_contain_text(ARABIC[:1000])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+
+
+def test_it_fits_a_telephone_in_the_dark(url: str, new_page: Callable[..., Page]) -> None:
     thread = start(url, "ask")
-    context = browser.new_context(viewport={"width": 400, "height": 800}, color_scheme="dark")
-    narrow = context.new_page()
+    narrow = new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
     narrow.goto(f"{url}/#{thread}")
     expect(narrow.get_by_role("button", name="Approve")).to_be_visible()
     for name in ("Plan", "Log", "Runs", "Question"):
         narrow.get_by_label("Columns").get_by_role("button", name=name).click()
         assert narrow.evaluate("document.documentElement.scrollWidth") <= 400
     assert narrow.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 19, 21)"
-    context.close()
 
 
 IDS = ("a", "b", "c")
@@ -292,11 +365,13 @@ def test_the_page_folds_events_to_the_same_timeline_as_python(url: str, page: Pa
     page.goto(url)
     depends_on = {"a": [], "b": ["a"], "c": ["a", "b"]}
 
-    @settings(max_examples=300)
-    @given(event_lists())
-    def same(events: list[dict[str, Any]]) -> None:
-        here = fold([Event.model_validate(event) for event in events], depends_on).model_dump(mode="json")
-        there = page.evaluate("([events, before]) => batonFold(events, before)", [events, depends_on])
-        assert json.loads(json.dumps(there)) == here
+    @settings(max_examples=25)
+    @given(st.lists(event_lists(), min_size=1, max_size=8))
+    def same(lists: list[list[dict[str, Any]]]) -> None:
+        here = [fold([Event.model_validate(event) for event in events], depends_on) for events in lists]
+        there = page.evaluate(
+            "([lists, before]) => lists.map(events => batonFold(events, before))", [lists, depends_on]
+        )
+        assert json.loads(json.dumps(there)) == [made.model_dump(mode="json") for made in here]
 
     same()

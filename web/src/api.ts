@@ -1,35 +1,72 @@
 // Talking to the server: what is true, events as they happen, and the verbs.
 import * as store from "./store";
-import type { Event, Listed, View } from "./types";
+import type { Event, Listed, Passage, View } from "./types";
 
 let source: EventSource | null = null;
 let soon = 0;
 /** Questions to the server about the open run: how many were sent, and the last one whose answer is shown. */
 let sent = 0;
 let taken = 0;
+/** Whether the list of runs is to be read too; whether events have come while the run was being read. */
+let runsToo = false;
+let late = false;
 
 const path = (thread: string, rest = ""): string => `/api/runs/${encodeURIComponent(thread)}${rest}`;
 
+/** What the server refused, with the status it gave. */
+class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Seconds that the server has for an answer: a start may read many sources first; one that is gone is not waited for. */
+const PATIENCE = { live: 120, still: 120, gone: 10, out: 10 };
+
 async function asked<T>(url: string, init?: RequestInit): Promise<T> {
-  const done = await fetch(url, init);
+  const patience = init?.method === "POST" ? PATIENCE[store.connected.value] : 30;
+  const done = await fetch(url, { ...init, signal: AbortSignal.timeout(patience * 1000) });
   const told: unknown = await done.json().catch(() => ({}));
   if (!done.ok) {
     const detail = (told as { detail?: unknown }).detail;
-    throw new Error(typeof detail === "string" ? detail : `the server says ${done.status}`);
+    throw new Refused(typeof detail === "string" ? detail : `the server says ${done.status}`, done.status);
   }
   return told as T;
+}
+
+/** Say that the server does not answer, or does not let this page in any more. */
+function lost(error: unknown): void {
+  if (error instanceof Refused && error.status !== 401 && error.status !== 403) store.trouble.value = error.message;
+  else store.connected.value = error instanceof Refused ? "out" : "gone";
 }
 
 export async function loadRuns(): Promise<void> {
   try {
     const listed = await asked<Listed>("/api/runs?limit=50");
-    store.listed.value = listed;
+    store.setListed(listed);
+    if (store.connected.value !== "live" && (!source || source.readyState === EventSource.OPEN)) store.connected.value = source ? "live" : "still";
     const shown = store.view.value?.run;
     const same = [...listed.needs_you, ...listed.running, ...listed.ended].find((one) => one.thread_id === shown?.thread_id);
     // a run can come to stand still without an event
     if (same && same.status !== shown?.status) void loadRun();
-  } catch {
-    store.connected.value = "gone";
+  } catch (error) {
+    lost(error);
+  }
+}
+
+/** The next page of runs that have ended. */
+export async function loadMore(): Promise<void> {
+  const known = store.listed.value;
+  if (!known?.next) return;
+  try {
+    const more = await asked<Listed>(`/api/runs?limit=50&offset=${known.next}`);
+    store.older.value = [...store.older.value, ...more.ended];
+    store.listed.value = { ...known, next: more.next };
+  } catch (error) {
+    lost(error);
   }
 }
 
@@ -37,33 +74,45 @@ export async function loadRun(): Promise<void> {
   const thread = store.thread.value;
   if (!thread) return;
   const number = ++sent;
+  const known = store.view.value?.run.thread_id === thread ? store.lastSeq() : null;
   try {
-    const view = await asked<View>(path(thread));
+    const view = await asked<View>(path(thread, known === null ? "" : `?after=${known}`));
     if (thread !== store.thread.value || number < taken) return;
     taken = number;
     store.setView(view);
   } catch (error) {
-    if (!(error instanceof TypeError)) store.trouble.value = (error as Error).message;
+    lost(error);
   }
 }
 
-/** Read again in a moment: events come in bursts. */
-function reload(): void {
+const TELLING = new Set(["approval_requested", "approval_answered", "control_changed", "run_finished"]);
+
+/** Read again in a moment: events come in bursts, and a large run takes its time. */
+function reload(withRuns: boolean): void {
+  runsToo ||= withRuns;
   if (soon) return;
-  soon = window.setTimeout(() => {
+  soon = window.setTimeout(async () => {
+    const began = performance.now();
+    const both = runsToo;
+    runsToo = late = false;
+    await Promise.all([loadRun(), both ? loadRuns() : null]);
+    const wait = Math.min(3000, 2 * (performance.now() - began));
     soon = 0;
-    void loadRun();
-    void loadRuns();
+    if (late) window.setTimeout(() => reload(false), wait);
   }, 250);
 }
 
 export async function open(thread: string): Promise<void> {
+  source?.close();
+  waiting = [];
+  history.replaceState(null, "", `#${encodeURIComponent(thread)}`);
   store.thread.value = thread;
   store.view.value = null;
   store.past.value = null;
   store.chosen.value = "";
   store.trouble.value = "";
   store.wanted.value = "";
+  store.passage.value = null;
   await loadRun();
   if (thread !== store.thread.value) return;
   store.panel.value = store.question.value ? "question" : "report";
@@ -71,25 +120,60 @@ export async function open(thread: string): Promise<void> {
   listen();
 }
 
+/** Events that have come since the page was drawn last. */
+let waiting: Event[] = [];
+
+function take(): void {
+  const events = waiting;
+  waiting = [];
+  const fresh = store.takeEvents(events);
+  for (const event of fresh) if (event.kind === "approval_requested") store.said.value = `${event.agent ?? "A run"} asks: ${String(event.data.action)}`;
+  if (!fresh.length) return;
+  if (soon) late = true;
+  reload(fresh.some((event) => TELLING.has(event.kind)));
+}
+
 function listen(): void {
   source?.close();
-  const after = store.events.value.at(-1)?.seq ?? 0;
-  const made = new EventSource(path(store.thread.value, `/events?after=${after}`));
+  const made = new EventSource(path(store.thread.value, `/events?after=${store.lastSeq()}`));
   source = made;
   made.onopen = () => {
     store.connected.value = "live";
-    reload();
+    reload(true);
   };
   made.onerror = () => {
-    store.connected.value = "gone";
+    if (made !== source) return;
+    if (store.connected.value !== "out") store.connected.value = "gone";
+    void loadRuns();
     if (made.readyState === EventSource.CLOSED) window.setTimeout(() => made === source && listen(), 2000);
   };
   made.onmessage = (message) => {
-    const event = JSON.parse(message.data as string) as Event;
-    if (!store.takeEvent(event)) return;
-    if (event.kind === "approval_requested") store.said.value = `${event.agent ?? "A run"} asks: ${String(event.data.action)}`;
-    reload();
+    if (made !== source) return;
+    if (waiting.push(JSON.parse(message.data as string) as Event) > 1) return;
+    // once a frame; in a tab that is not seen no frames come
+    if (document.hidden) window.setTimeout(take, 250);
+    else requestAnimationFrame(take);
   };
+}
+
+/** Shows a place of a source beside what cites it: in the log's place. */
+export async function showPassage(file: string, place: string): Promise<void> {
+  const thread = store.thread.value;
+  const kept = store.view.value?.passages?.[`${file}#${place}`];
+  const missing = (why: string) => ({ file, place, missing: why });
+  store.drawer.value = "source";
+  if (matchMedia("(max-width:800px)").matches) store.tab.value = "log";
+  if (kept || store.offline) {
+    store.passage.value = kept ?? missing("This place was not written into the file.");
+    return;
+  }
+  store.passage.value = missing("");
+  try {
+    const found = await asked<Passage>(path(thread, `/source?file=${encodeURIComponent(file)}&place=${encodeURIComponent(place)}`));
+    if (thread === store.thread.value) store.passage.value = found;
+  } catch (error) {
+    store.passage.value = missing(error instanceof Refused ? error.message : "The server cannot be reached.");
+  }
 }
 
 /** Carry out a verb; whether it was taken. What was refused is shown. */
@@ -105,7 +189,14 @@ export async function act(verb: string, body: Record<string, unknown>): Promise<
     await loadRuns();
     return true;
   } catch (error) {
-    store.trouble.value = error instanceof TypeError ? "the server cannot be reached; nothing was sent, and what you typed is kept" : (error as Error).message;
+    store.trouble.value =
+      error instanceof TypeError
+        ? "the server cannot be reached; nothing was sent, and what you typed is kept"
+        : error instanceof Refused
+          ? error.message
+          : "the server does not answer; it may have taken this or not: look at the log once it is back; what you typed is kept";
+    if (error instanceof Refused && error.status === 401) lost(error);
+    else if (error instanceof Refused) void loadRun();
     return false;
   }
 }

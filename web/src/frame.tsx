@@ -1,6 +1,6 @@
 // The page around it all: runs at the left, the wheel at the top, what is selected at the right, the log below.
-import { act, open } from "./api";
-import { Icon, Markdown, standing } from "./parts";
+import { act, loadMore, open } from "./api";
+import { Icon, Long, Markdown, standing } from "./parts";
 import { Gantt, Graph } from "./plan";
 import { QuestionBody, QuestionFoot } from "./question";
 import { Cancel, HandBack, Start, Team } from "./steer";
@@ -14,17 +14,17 @@ function RunLine({ run, asks }: { run: Short; asks: boolean }) {
   const isOpen = store.thread.value === run.thread_id;
   return (
     <li>
-      <button class={`run${asks ? " two" : ""}${isOpen ? " sel" : ""}`} aria-current={isOpen} onClick={() => go(run.thread_id)} title={run.query}>
+      <button class={`run${asks ? " two" : ""}${isOpen ? " sel" : ""}`} aria-current={isOpen} onClick={() => void open(run.thread_id)} title={run.query.slice(0, 300)}>
         <Icon status={status} />
-        <span class="cut t">
-          {run.query}
+        <span class="cut t" dir="auto">
+          {run.query.slice(0, 200)}
           <span class="vh">, {word}</span>
         </span>
         {asks ? (
           <>
             <span />
             <span class="cut ask">{run.questions[0]?.action ?? word}</span>
-            <span class="n">{left !== undefined ? store.mmss(left - store.tick.value) : ""}</span>
+            <span class="n">{left !== undefined ? store.mmss(left - store.now.value) : ""}</span>
           </>
         ) : (
           <>
@@ -37,11 +37,6 @@ function RunLine({ run, asks }: { run: Short; asks: boolean }) {
       </button>
     </li>
   );
-}
-
-function go(thread: string): void {
-  history.replaceState(null, "", `#${encodeURIComponent(thread)}`);
-  void open(thread);
 }
 
 export function Runs() {
@@ -86,7 +81,12 @@ export function Runs() {
       {none && <p class="m none">No run yet. Start one with New, or with “baton run”.</p>}
       {all && group("Needs you", all.needs_you, true)}
       {all && group("Running", all.running)}
-      {all && group("Ended", all.ended)}
+      {all && group("Ended", [...all.ended, ...store.older.value])}
+      {all?.next && (
+        <button class="lnk more" onClick={() => void loadMore()}>
+          Earlier runs
+        </button>
+      )}
     </nav>
   );
 }
@@ -96,15 +96,18 @@ export function Top() {
   const can = (verb: string) => !store.offline && (run?.hint.includes(verb) ?? false);
   const tokens = (run?.usage.input_tokens ?? 0) + (run?.usage.output_tokens ?? 0);
   const line = store.timeline.value;
-  const meters: [string, string][] = run
+  const policy = store.view.value?.policy;
+  const spent = store.at.value - (line.start ?? store.at.value);
+  const money = (dollars: number) => `$${dollars.toFixed(2)}`;
+  const meters: Meter[] = run
     ? [
-        ["Tokens", store.short(tokens)],
-        ["Money", `$${run.usage.cost.toFixed(2)}`],
-        ["Calls", String(run.usage.calls)],
-        ["Time", store.mmss(store.at.value - (line.start ?? store.at.value))],
+        { name: "Tokens", used: tokens, limit: policy?.token_budget ?? null, told: store.short },
+        { name: "Money", used: run.usage.cost, limit: policy?.cost_budget ?? null, told: money },
+        { name: "Calls", used: run.usage.calls, limit: null, told: String },
+        { name: "Time", used: spent, limit: policy?.max_seconds ?? null, told: store.mmss },
       ]
     : [];
-  const words = { live: "Live", gone: "Server gone, trying again", still: store.offline ? "Exported" : "" };
+  const words = { live: "Live", gone: "Server gone, trying again", out: "Signed out: reload the page", still: store.offline ? "Exported" : "" };
   return (
     <header class="top">
       <h1 class="brand">
@@ -114,11 +117,8 @@ export function Top() {
         Baton
       </h1>
       <dl class="meters" aria-label="Used">
-        {meters.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
+        {meters.map((meter) => (
+          <Used key={meter.name} {...meter} />
         ))}
       </dl>
       <div class="wheel">
@@ -162,6 +162,36 @@ export function Top() {
   );
 }
 
+interface Meter {
+  name: string;
+  used: number;
+  limit: number | null;
+  told: (n: number) => string;
+}
+
+/** A counter, against its limit where the run has one. */
+function Used({ name, used, limit, told }: Meter) {
+  const part = limit ? used / limit : 0;
+  const [level, word] = part >= 0.95 ? ["park", part >= 1 ? "used up" : "nearly used up"] : part >= 0.8 ? ["slot", "running low"] : ["", ""];
+  return (
+    <div class={level}>
+      <dt>
+        {name}
+        {word && <em> {word}</em>}
+      </dt>
+      <dd>
+        {told(used)}
+        {limit !== null && <span class="lim"> of {told(limit)}</span>}
+        {limit !== null && (
+          <span class="bar" aria-hidden="true">
+            <i style={{ width: `${Math.min(100, part * 100)}%` }} />
+          </span>
+        )}
+      </dd>
+    </div>
+  );
+}
+
 export function show(panel: Panel): void {
   store.panel.value = panel;
   store.tab.value = "sel";
@@ -193,9 +223,13 @@ export function Middle() {
       <div class="head">
         <details class="req">
           <summary class="cut">
-            <h2 class="cut">{run.query}</h2>
+            <h2 class="cut" dir="auto">
+              {run.query.slice(0, 400)}
+            </h2>
           </summary>
-          <p>{run.query}</p>
+          <p dir="auto">
+            <Long text={run.query} draws={(part) => part} most={20_000} />
+          </p>
         </details>
         <div class="facts">
           <span class={`w ${status}`}>
@@ -211,6 +245,7 @@ export function Middle() {
               {asks} {asks > 1 ? "questions" : "question"}
             </button>
           )}
+          {store.view.value?.policy && <span class="o2">{OVERSIGHT[store.view.value.policy.oversight] ?? ""}</span>}
           {run.model && <span class="o2">{run.model}</span>}
           <span class="o2 mono m">{run.thread_id}</span>
         </div>
@@ -218,7 +253,7 @@ export function Middle() {
       <div class="sec">
         <h3>Plan</h3>
         <span class="m o2">
-          {run.tasks.length} tasks{recruits ? `, ${recruits} recruited` : ""}, critical path bold
+          {store.counted(run.tasks.length, "task")}{recruits ? `, ${recruits} recruited` : ""}, critical path bold
         </span>
         <span class="m r o2">at the right: tokens, confidence</span>
       </div>
@@ -239,6 +274,13 @@ export function Middle() {
     </section>
   );
 }
+
+const OVERSIGHT: Record<string, string> = {
+  auto: "oversight by trust",
+  in_command: "you are in command",
+  in_the_loop: "you are in the loop",
+  on_the_loop: "you are on the loop",
+};
 
 function Legend() {
   const one = (kind: string, high: number, word: string) => (
@@ -282,11 +324,16 @@ const SAID: Record<string, string> = {
   run_finished: "run ended",
 };
 
+const DRIVEN: Record<string, string> = { paused: "paused", handed_over: "a human drives", running: "goes on by itself" };
+
 function told(event: Event): string {
   const data = event.data;
-  const parts = event.kind === "phase_entered" ? [event.phase] : [event.agent, data.status, data.action, data.decision, data.driving, data.by && `by ${String(data.by)}`, data.reason, data.said];
-  return parts.filter(Boolean).map(String).join(", ");
+  if (event.kind === "mail_delivered") return `${String(data.sender)} to ${String(data.to)}`;
+  const parts = event.kind === "phase_entered" ? [event.phase] : [event.agent, data.status, data.action, data.decision, DRIVEN[String(data.driving)], data.by && `by ${String(data.by)}`, data.reason, data.said];
+  return parts.filter(Boolean).map((one) => String(one).slice(0, 300)).join(", ");
 }
+
+const LOGS = ["events", "approvals", "replay", "raw"] as const;
 
 function Log() {
   const opened = store.drawer.value;
@@ -301,7 +348,7 @@ function Log() {
   return (
     <section class={`drawer${opened ? "" : " shut"}`} aria-label="Log">
       <div class="dh">
-        {(["events", "approvals", "replay", "raw"] as const).map((name) => (
+        {([...LOGS, ...(store.passage.value ? (["source"] as const) : [])] as const).map((name) => (
           <button key={name} aria-pressed={opened === name} onClick={() => turn(name)}>
             {name.charAt(0).toUpperCase() + name.slice(1)}
           </button>
@@ -331,7 +378,7 @@ function Log() {
                 <span>{event.seq}</span>
                 <span class={`cut${event.kind === "approval_requested" ? " park" : ""}`}>{SAID[event.kind] ?? event.kind}</span>
                 <span class="cut">
-                  {event.task_id} <span class="m">{told(event)}</span>
+                  {event.task_id} <span class="m" dir="auto">{told(event)}</span>
                 </span>
               </div>
             ))}
@@ -352,12 +399,44 @@ function Log() {
             </>
           )}
           {opened === "replay" && <Replay />}
-          {opened === "raw" && <pre class="raw">{JSON.stringify(run?.run, null, 1)}</pre>}
+          {opened === "source" && <Source />}
+          {opened === "raw" && <Long text={JSON.stringify(run?.run, null, 1)} draws={(part) => <pre class="raw">{part}</pre>} />}
         </div>
       )}
     </section>
   );
 }
+
+/** What a citation says it has read, with what stands around it. */
+function Source() {
+  const found = store.passage.value;
+  if (!found) return <p class="m">Choose a citation in a result or in the report.</p>;
+  if ("missing" in found)
+    return found.missing ? (
+      <p class="fail" role="status">
+        {found.missing}
+      </p>
+    ) : (
+      <p class="m">Reading {found.file}.</p>
+    );
+  const { first = 0, last = 0 } = found;
+  return (
+    <div class="src">
+      <p>
+        <b>{found.file}</b> <span class="m">{found.unit === "table" ? "the whole table" : `${found.unit} ${first}${last > first ? ` to ${last}` : ""}`}</span>
+      </p>
+      {found.about && <p>{found.about}</p>}
+      {found.units.map(({ n, text }) => (
+        <div key={n} class={n >= first && n <= last ? "line on" : "line"} ref={n === first ? intoSight : undefined}>
+          <span class="n">{n}</span>
+          <span dir="auto">{text}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const intoSight = (row: HTMLElement | null): void => row?.scrollIntoView({ block: "center" });
 
 function Replay() {
   const line = store.timeline.value;
@@ -397,7 +476,7 @@ function TaskBody() {
   const { status, worked } = store.stateOf(task.id, store.at.value);
   const from = store.timeline.value.start ?? 0;
   const waited = (line?.segments ?? []).filter((part) => part.kind !== "work").reduce((all, part) => all + (part.end ?? store.at.value) - part.start, 0);
-  const mail = store.events.value.filter((event) => event.kind === "mail_delivered" && (event.data.to === task.agent || event.data.sender === task.agent));
+  const mail = (store.view.value?.mail ?? []).filter((one) => one.agent === task.agent || one.sender === task.agent);
   const delegated = (store.view.value?.run.delegations ?? []).filter((one) => one.task_id === task.id);
   return (
     <>
@@ -408,7 +487,9 @@ function TaskBody() {
         <span class="r mono">{task.id}</span>
       </p>
       <h2>{store.titleOf(task)}</h2>
-      <p class="lead">{task.description}</p>
+      <p class="lead" dir="auto">
+        <Long text={task.description} draws={(part) => part} most={2000} />
+      </p>
       <dl class="kv four">
         {[
           ["Worked", store.mmss(worked)],
@@ -461,26 +542,37 @@ function TaskBody() {
       ))}
       {delegated.length > 0 && (
         <>
-          <h3>Delegated</h3>
+          <h3>
+            Delegated<span>{delegated.length}</span>
+          </h3>
           {delegated.map((one, i) => (
-            <p key={i}>
-              {one.worker} <span class="m">{one.status}</span>
-              <br />
-              {one.task}
-            </p>
+            <details key={i} class="f">
+              <summary>
+                {one.worker} <span class="m">{one.status}</span>
+              </summary>
+              <p dir="auto">{one.task}</p>
+              {one.result ? <Markdown text={store.plain(one.result)} /> : null}
+              {one.error && <p class="fail">{one.error}</p>}
+            </details>
           ))}
         </>
       )}
       {mail.length > 0 && (
         <>
-          <h3>Mail</h3>
-          {mail.map((event) => (
-            <p key={event.seq}>
-              {store.mmss(event.ts - from)}{" "}
-              <span class="m">
-                {String(event.data.sender)} to {String(event.data.to)}
-              </span>
-            </p>
+          <h3>
+            Mail<span>{mail.filter((one) => !one.read).length} unread</span>
+          </h3>
+          {mail.map((one, i) => (
+            <details key={i} class="f" open={!one.read}>
+              <summary>
+                {store.mmss(one.at - from)}{" "}
+                <span class={one.read ? "m" : "w"}>
+                  {one.sender} to {one.agent}
+                  {one.read ? "" : ", unread"}
+                </span>
+              </summary>
+              <p dir="auto">{one.text}</p>
+            </details>
           ))}
         </>
       )}

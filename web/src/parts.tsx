@@ -1,5 +1,7 @@
 // Small things that are drawn everywhere: a status, the words of a text that nobody may take for markup.
 import type { ComponentChildren, JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { showPassage } from "./api";
 import { isPicture, Picture } from "./picture";
 import type { Status } from "./types";
 
@@ -38,24 +40,75 @@ const OF_RUN: Record<string, [Status, string]> = {
 };
 export const standing = (status: string): [Status, string] => OF_RUN[status] ?? ["wait", status];
 
+const UNITS: Record<string, string> = { line: "L", page: "p", row: "r", paragraph: "b", slide: "s", chapter: "h", message: "m", cell: "c" };
+
+/** Where the numbered sources of a report are, by number: `3. prices.csv, rows 2-9`. */
+function placesIn(text: string): Map<string, [string, string]> {
+  const found = new Map<string, [string, string]>();
+  for (const line of text.slice(text.lastIndexOf("## Sources")).split("\n")) {
+    const table = /^(\d+)\. (.+?), computed from the table/.exec(line);
+    const one = /^(\d+)\. (.+?)(?:, section ".*")?, (line|page|row|paragraph|slide|chapter|message|cell)s? (\d+)(?:-(\d+))?(?:$|[ ,(])/.exec(line);
+    if (table) found.set(table[1] ?? "", [table[2] ?? "", "table"]);
+    else if (one) {
+      const unit = UNITS[one[3] ?? ""] ?? "L";
+      found.set(one[1] ?? "", [(one[2] ?? "").replace(/, sheet /, "/"), `${unit}${one[4]}${one[5] ? `-${unit}${one[5]}` : ""}`]);
+    }
+  }
+  return found;
+}
+
+type Places = Map<string, [string, string]>;
+
 /** Bold, code and places in sources; everything else is the text itself. */
-function inline(text: string): ComponentChildren[] {
-  return text.split(/(\*\*[^*]+\*\*|`[^`]+`|\[[^\][]+#[^\][]+\]|\[\d+\])/).map((part, i) => {
+function inline(text: string, places: Places): ComponentChildren[] {
+  return text.split(/(\*\*[^*]+\*\*|`[^`]+`|\[[^\][#]+#[^\][]+\]|\[\d+\])/).map((part, i) => {
     if (i % 2 === 0) return part;
     if (part.startsWith("**")) return <b key={i}>{part.slice(2, -2)}</b>;
     if (part.startsWith("`")) return <code key={i}>{part.slice(1, -1)}</code>;
-    return (
-      <cite key={i} class="cite">
+    const named = part.slice(1, -1);
+    const [file, place] = places.get(named) ?? (named.includes("#") ? named.split("#") : []);
+    return file && place ? (
+      <button key={i} class="cite" title={`${file}, ${place}`} onClick={() => void showPassage(file, place)}>
         {part}
-      </cite>
+      </button>
+    ) : (
+      <cite key={i}>{part}</cite>
     );
   });
 }
 
+const MOST = 100_000;
+
+/** A text of any length: what is more than a person reads at once is drawn when it is wanted. */
+export function Long({ text, draws, most = MOST }: { text: string; draws: (text: string) => ComponentChildren; most?: number }) {
+  const [isWhole, setWhole] = useState(false);
+  if (text.length <= most || isWhole) return <>{draws(text)}</>;
+  return (
+    <>
+      {draws(text.slice(0, most))}
+      <p>
+        <button class="lnk" onClick={() => setWhole(true)}>
+          Show all {text.length.toLocaleString("en")} characters
+        </button>
+      </p>
+    </>
+  );
+}
+
 /** Markdown as far as reports use it. It makes elements from text: no HTML, no links, and no pictures but the run's own can come of it. */
-export function Markdown({ text }: { text: string }) {
+export const Markdown = ({ text }: { text: string }) => {
+  const places = useMemo(() => placesIn(text), [text]);
+  return <Long text={text} draws={(part) => <Blocks text={part} places={places} />} />;
+};
+
+function Blocks({ text, places }: { text: string; places: Places }) {
+  return useMemo(() => <div class="res">{blocksOf(text, places)}</div>, [text, places]);
+}
+
+function blocksOf(text: string, places: Places): JSX.Element[] {
   const blocks: JSX.Element[] = [];
   const lines = text.split("\n");
+  const said = (part: string) => inline(part, places);
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i] ?? "";
     const heading = /^(#{1,6}) +(.*)$/.exec(line);
@@ -67,18 +120,18 @@ export function Markdown({ text }: { text: string }) {
     };
     if (heading) {
       const Level = (["h2", "h3", "h4", "h5", "h5", "h5"] as const)[(heading[1]?.length ?? 1) - 1] ?? "h5";
-      blocks.push(<Level key={i}>{inline(heading[2] ?? "")}</Level>);
+      blocks.push(<Level key={i} dir="auto">{said(heading[2] ?? "")}</Level>);
     } else if (/^```/.test(line)) {
       const found: string[] = [];
       for (i += 1; i < lines.length && !/^```/.test(lines[i] ?? ""); i++) found.push(lines[i] ?? "");
       blocks.push(<pre key={i}>{found.join("\n")}</pre>);
-    } else if (/^\s*[-*] /.test(line)) blocks.push(<ul key={i}>{taken(/^\s*[-*] /).map((one, n) => <li key={n}>{inline(one)}</li>)}</ul>);
+    } else if (/^\s*[-*] /.test(line)) blocks.push(<ul key={i}>{taken(/^\s*[-*] /).map((one, n) => <li key={n} dir="auto">{said(one)}</li>)}</ul>);
     else if (/^\s*\d+\. /.test(line)) {
       const first = Number.parseInt(line, 10);
       blocks.push(
         <ol key={i} start={first}>
           {taken(/^\s*\d+\. /).map((one, n) => (
-            <li key={n}>{inline(one)}</li>
+            <li key={n} dir="auto">{said(one)}</li>
           ))}
         </ol>,
       );
@@ -90,7 +143,7 @@ export function Markdown({ text }: { text: string }) {
             <tbody>
               {rows.map((row, n) => (
                 <tr key={n}>
-                  {row.replace(/\|\s*$/, "").split("|").map((cell, m) => (n ? <td key={m}>{inline(cell.trim())}</td> : <th key={m}>{inline(cell.trim())}</th>))}
+                  {row.replace(/\|\s*$/, "").split("|").map((cell, m) => (n ? <td key={m}>{said(cell.trim())}</td> : <th key={m}>{said(cell.trim())}</th>))}
                 </tr>
               ))}
             </tbody>
@@ -98,7 +151,7 @@ export function Markdown({ text }: { text: string }) {
         </div>,
       );
     } else if (isPicture(line)) blocks.push(<Picture key={i} line={line} />);
-    else if (line.trim()) blocks.push(<p key={i}>{inline(line.replace(/^> ?/, ""))}</p>);
+    else if (line.trim()) blocks.push(<p key={i} dir="auto">{said(line.replace(/^> ?/, ""))}</p>);
   }
-  return <div class="res">{blocks}</div>;
+  return blocks;
 }

@@ -10,20 +10,30 @@ const HEIGHT = 60;
 
 /** Edges that no longer chain says already. */
 function reduced(tasks: Task[]): [string, string][] {
-  const before = new Map(tasks.map((task) => [task.id, task.depends_on.filter((id) => tasks.some((one) => one.id === id))]));
-  const reach = (from: string, to: string, skip: boolean): boolean =>
-    (before.get(from) ?? []).some((id) => (!skip && id === to) || (id !== to && reach(id, to, false)));
-  return tasks.flatMap((task) => (before.get(task.id) ?? []).filter((id) => !reach(task.id, id, true)).map((id) => [id, task.id] as [string, string]));
+  const before = new Map(tasks.map((task) => [task.id, task.depends_on]));
+  const known = new Map<string, Set<string>>();
+  const above = (id: string): Set<string> => {
+    let found = known.get(id);
+    if (!found) {
+      known.set(id, (found = new Set()));
+      for (const one of before.get(id) ?? []) for (const each of [one, ...above(one)]) found.add(each);
+    }
+    return found;
+  };
+  return tasks.flatMap((task) => {
+    const direct = task.depends_on.filter((id) => before.has(id));
+    return direct.filter((id) => !direct.some((other) => other !== id && above(other).has(id))).map((id) => [id, task.id] as [string, string]);
+  });
 }
 
-function layersOf(tasks: Task[]): Map<string, number> {
-  const byId = new Map(tasks.map((task) => [task.id, task]));
+function layersOf(tasks: Task[], also: [string, string][] = []): Map<string, number> {
+  const before = new Map(tasks.map((task) => [task.id, [...task.depends_on, ...also.filter(([, to]) => to === task.id).map(([from]) => from)]]));
   const layer = new Map<string, number>();
   const walk = (id: string): number => {
     const found = layer.get(id);
     if (found !== undefined) return found;
     layer.set(id, 0);
-    const depth = Math.max(-1, ...(byId.get(id)?.depends_on ?? []).filter((one) => byId.has(one)).map(walk)) + 1;
+    const depth = Math.max(-1, ...(before.get(id) ?? []).filter((one) => before.has(one)).map(walk)) + 1;
     layer.set(id, depth);
     return depth;
   };
@@ -36,24 +46,26 @@ interface Drawn {
   height: number;
   card: number;
   places: Map<string, [number, number]>;
-  edges: { from: string; to: string; d: string }[];
+  edges: { from: string; to: string; d: string; isRecruit: boolean }[];
 }
 
 function draw(tasks: Task[], room: number): Drawn {
-  const columns = Math.max(1, ...layersOf(tasks).values()) + 1;
+  const ids = new Set(tasks.map((task) => task.id));
+  const asked = tasks.map((task) => [store.recruiterOf(task), task.id] as [string, string]).filter(([from, to]) => from !== to && ids.has(from));
+  const layers = layersOf(tasks, asked);
+  const columns = Math.max(...layers.values()) + 1;
   const gap = room < 560 ? 16 : 28;
-  const card = Math.max(room < 560 ? 84 : 128, Math.min(188, Math.floor((room - (columns - 1) * gap) / columns)));
+  const card = Math.max(room < 560 ? 84 : 128, Math.min(232, Math.floor((room - (columns - 1) * gap) / columns)));
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 11, ranksep: gap, marginx: 0, marginy: 0, edgesep: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const task of tasks) graph.setNode(task.id, { width: card, height: HEIGHT });
-  const edges = reduced(tasks);
+  const edges = [...reduced(tasks), ...asked];
   for (const [from, to] of edges) graph.setEdge(from, to);
   dagre.layout(graph);
   const size = graph.graph() as { width: number; height: number };
   const at = (id: string) => graph.node(id) as { x: number; y: number };
   // dagre begins a layer at either end: mirrored where needed, cards stand in the order of the rows below
-  const layers = layersOf(tasks);
   const first = tasks.filter((task) => layers.get(task.id) === 0);
   const isTurned = at(first[0]?.id ?? "").y > at(first.at(-1)?.id ?? "").y;
   const down = (y: number) => (isTurned ? size.height - y : y);
@@ -74,7 +86,7 @@ function draw(tasks: Task[], room: number): Drawn {
         const middle = (last.x + point.x) / 2;
         return `C${middle} ${last.y} ${middle} ${point.y} ${point.x} ${point.y}`;
       });
-      return { from, to, d: d.join("") };
+      return { from, to, d: d.join(""), isRecruit: asked.some(([a, b]) => a === from && b === to) };
     }),
   };
 }
@@ -107,7 +119,7 @@ export function Graph() {
     return () => watching.disconnect();
   }, []);
   const when = store.at.value;
-  const tasks = (store.view.value?.run.tasks ?? []).filter((task) => store.stateOf(task.id, when).known);
+  const tasks = store.tasks.value.filter((task) => store.stateOf(task.id, when).known);
   const shape = tasks.map((task) => task.id + task.depends_on.join()).join(";") + room;
   const last = useRef<{ shape: string; drawn: Drawn | null }>({ shape: "", drawn: null });
   if (last.current.shape !== shape) last.current = { shape, drawn: tasks.length && tasks.length <= MOST_CARDS ? draw(tasks, room) : null };
@@ -118,11 +130,11 @@ export function Graph() {
       {drawn ? (
         <div class={`graph${hot ? " h" : ""}`} style={{ width: `${drawn.width}px`, height: `${drawn.height}px` }} onKeyDown={onArrow}>
           <svg class="e" aria-hidden="true">
-            {drawn.edges.map(({ from, to, d }) => {
+            {drawn.edges.map(({ from, to, d, isRecruit }) => {
               const isCritical = store.critical.value.ids.has(from) && store.critical.value.ids.has(to);
               const met = store.stateOf(from, when).status === "done";
               const near = hot && (hot === from || hot === to);
-              return <path key={from + to} d={d} class={`${met ? "met" : ""}${isCritical ? " crit" : ""}${near ? " hot" : ""}`} />;
+              return <path key={from + to} d={d} class={`${met ? "met" : ""}${isRecruit ? " rec" : ""}${isCritical && !isRecruit ? " crit" : ""}${near ? " hot" : ""}`} />;
             })}
           </svg>
           {tasks.map((task) => (
@@ -142,13 +154,14 @@ function Card({ task, place, width }: { task: Task; place: [number, number]; wid
   const when = store.at.value;
   const { status, worked, parked } = store.stateOf(task.id, when);
   const line = store.timeline.value.tasks[task.id];
+  const parts = store.delegated.value.get(task.id)?.length ?? 0;
   const isChosen = (store.chosen.value === task.id && store.panel.value === "task") || (store.panel.value === "question" && store.question.value?.task_id === task.id);
   const classes = ["card", `c-${status}`, task.recruited_by && "rec", store.critical.value.ids.has(task.id) && "crit", isChosen && "sel", store.hover.value === task.id && "hot"];
   return (
     <button
       class={classes.filter(Boolean).join(" ")}
       data-task={task.id}
-      title={task.description}
+      title={task.description.slice(0, 300)}
       aria-current={isChosen}
       style={{ left: `${place[0]}px`, top: `${place[1]}px`, width: `${width}px`, height: `${HEIGHT}px` }}
       onClick={() => choose(task.id)}
@@ -157,11 +170,12 @@ function Card({ task, place, width }: { task: Task; place: [number, number]; wid
     >
       <b>
         <Icon status={status} turns={status === "work" && store.past.value === null} />
-        <span class="cut">{store.titleOf(task)}</span>
+        <span class="cut" dir="auto">{store.titleOf(task)}</span>
       </b>
       <span class="a cut">
         {task.recruited_by ? "+ " : ""}
         {task.agent ?? task.role}
+        {parts ? `, ${parts} delegated` : ""}
       </span>
       <span class="n k">{task.tokens ? store.short(task.tokens) : ""}</span>
       <span class="s">
@@ -174,7 +188,7 @@ function Card({ task, place, width }: { task: Task; place: [number, number]; wid
   );
 }
 
-/** A plan too large for cards: each layer as counts. */
+/** A plan too large for cards: each layer as counts; one of them at a time can be looked at below. */
 function Layers({ tasks }: { tasks: Task[] }) {
   const layers = layersOf(tasks);
   const when = store.at.value;
@@ -184,16 +198,19 @@ function Layers({ tasks }: { tasks: Task[] }) {
     const { status } = store.stateOf(task.id, when);
     rows.set(layers.get(task.id) ?? 0, counts.set(status, (counts.get(status) ?? 0) + 1));
   }
+  const all = [...rows].sort(([a], [b]) => a - b);
   return (
-    <ol class="layers">
-      {[...rows].sort(([a], [b]) => a - b).map(([layer, counts]) => (
+    <ol class="layers" aria-label="Layers of the plan">
+      {all.map(([layer, counts]) => (
         <li key={layer}>
-          <b>Layer {layer + 1}</b>
-          {[...counts].map(([status, count]) => (
-            <span key={status} class={status}>
-              <Icon status={status} /> {count} {store.WORD[status].toLowerCase()}
-            </span>
-          ))}
+          <button aria-pressed={store.layer.value === layer} onClick={() => (store.layer.value = store.layer.value === layer ? null : layer)}>
+            <b>Layer {layer + 1}</b>
+            {[...counts].map(([status, count]) => (
+              <span key={status} class={status}>
+                <Icon status={status} /> {count} {store.WORD[status].toLowerCase()}
+              </span>
+            ))}
+          </button>
         </li>
       ))}
     </ol>
@@ -227,10 +244,24 @@ function Bars({ segments, from, span, isCritical }: { segments: Segment[]; from:
 }
 
 const ROW = 24;
+const MORE = 12;
+
+interface Row {
+  task: Task;
+  part: store.Part | null;
+}
+
+/** The rows of the time chart: each task, and below it what its agent has others do. */
+function rowsOf(tasks: Task[], when: number): Row[] {
+  return tasks.flatMap((task) => {
+    const parts = (store.delegated.value.get(task.id) ?? []).filter((part) => part.start <= when);
+    return [{ task, part: null }, ...parts.map((part) => ({ task, part }))];
+  });
+}
 
 export function Gantt() {
   const box = useRef<HTMLDivElement>(null);
-  const [window_, setWindow] = useState<[number, number]>([0, 60]);
+  const [window_, setWindow] = useState<[number, number]>([0, 40]);
   const line = store.timeline.value;
   const when = store.at.value;
   const from = line.start ?? when;
@@ -239,18 +270,29 @@ export function Gantt() {
   const step = steps.find((one) => span / one <= 8) ?? span / 8;
   const marks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step);
   const told = (second: number) => (step < 1 ? `${second.toFixed(1)} s` : store.mmss(second));
-  const tasks = (store.view.value?.run.tasks ?? []).filter((task) => store.stateOf(task.id, when).known);
-  const isLong = tasks.length > MOST_CARDS;
-  const [first, last] = isLong ? window_ : [0, tasks.length];
+  const known = store.tasks.value.filter((task) => store.stateOf(task.id, when).known);
+  const layers = store.layer.value === null || known.length <= MOST_CARDS ? null : layersOf(known);
+  const rows = rowsOf(layers ? known.filter((task) => layers.get(task.id) === store.layer.value) : known, when);
+  const isLong = rows.length > MOST_CARDS;
+  const [first, last] = isLong ? [Math.min(window_[0], Math.max(0, rows.length - 20)), window_[1]] : [0, rows.length];
+  const look = () => box.current && isLong && setWindow([Math.max(0, Math.floor(box.current.scrollTop / ROW) - MORE), Math.ceil((box.current.scrollTop + box.current.clientHeight) / ROW) + MORE]);
+  const onKey = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 10, PageUp: -10, End: rows.length, Home: -rows.length }[event.key];
+    const at = rows.findIndex((row) => !row.part && row.task.id === (event.target as HTMLElement).dataset.task);
+    if (!step || at < 0 || !box.current) return;
+    event.preventDefault();
+    let to = Math.max(0, Math.min(rows.length - 1, at + step));
+    while (rows[to]?.part && to > 0 && to < rows.length - 1) to += Math.sign(step);
+    const id = rows[to]?.task.id ?? "";
+    if (isLong && (to < first + MORE || to > last - MORE)) box.current.scrollTop = Math.max(0, to * ROW - box.current.clientHeight / 2);
+    look();
+    // the row may be drawn only now
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`[data-task="${CSS.escape(id)}"]`)?.focus());
+  };
   return (
-    <div
-      class={isLong ? "rows long" : "rows"}
-      ref={box}
-      onKeyDown={onArrow}
-      onScroll={() => box.current && isLong && setWindow([Math.max(0, Math.floor(box.current.scrollTop / ROW) - 10), Math.ceil(box.current.scrollTop / ROW) + 40])}
-    >
+    <div class={isLong ? "rows long" : "rows"} ref={box} onKeyDown={onKey} onScroll={look}>
       <div class="axis" aria-hidden="true">
-        {marks.filter((mark) => mark === 0 || Math.abs(mark - (when - from)) / span > 0.08).map((mark) => (
+        {marks.filter((mark) => mark === 0 || Math.abs(mark - (when - from)) / span > (innerWidth < 800 ? 0.18 : 0.08)).map((mark) => (
           <span key={mark} style={{ left: `${(mark / span) * 100}%` }}>
             {told(mark)}
           </span>
@@ -262,41 +304,68 @@ export function Gantt() {
         ))}
       </div>
       <div style={{ height: `${first * ROW}px` }} />
-      {tasks.slice(first, last).map((task) => {
-        const { status, worked, parked } = store.stateOf(task.id, when);
-        const segments = line.tasks[task.id]?.segments ?? [];
-        const tries = line.tasks[task.id]?.tries ?? 0;
-        const isCritical = store.critical.value.ids.has(task.id);
-        const isChosen = store.chosen.value === task.id && store.panel.value === "task";
-        const words = segments.filter((part) => part.start <= when).map((part) => `${LONG[part.kind]} ${store.mmss(Math.min(part.end ?? when, when) - part.start)}`);
-        return (
-          <button
-            key={task.id}
-            class={`row${isCritical ? " crit" : ""}${isChosen ? " sel" : ""}${store.hover.value === task.id ? " hot" : ""}`}
-            data-task={task.id}
-            onClick={() => choose(task.id)}
-            onMouseEnter={() => (store.hover.value = task.id)}
-            onMouseLeave={() => (store.hover.value = "")}
-          >
-            <span class="lb">
-              <Icon status={status} />
-              <span class="cut">{store.titleOf(task)}</span>
-            </span>
-            <svg class="b" role="img" aria-label={words.join(", ") || store.WORD[status]}>
-              <Bars segments={segments} from={from} span={span} isCritical={isCritical} />
-            </svg>
-            <span class={`n ${status === "park" ? "park" : ""}`}>
-              {tries > 1 && <small>{tries} tries</small>}
-              {worked || parked ? store.mmss(status === "park" ? parked : worked) : waitsFor(task, when)}
-            </span>
-          </button>
-        );
-      })}
-      <div style={{ height: `${Math.max(0, tasks.length - last) * ROW}px` }} />
+      {rows.slice(first, last).map(({ task, part }) =>
+        part ? <PartRow key={`${task.id}/${part.number}`} part={part} from={from} span={span} /> : <TaskRow key={task.id} task={task} from={from} span={span} />,
+      )}
+      <div style={{ height: `${Math.max(0, rows.length - last) * ROW}px` }} />
       <div class="now" aria-hidden="true">
         <i style={{ left: `${((when - from) / span) * 100}%` }} />
         <b style={{ left: `${((when - from) / span) * 100}%` }}>{told(when - from)}</b>
       </div>
+    </div>
+  );
+}
+
+function TaskRow({ task, from, span }: { task: Task; from: number; span: number }) {
+  const when = store.at.value;
+  const { status, worked, parked } = store.stateOf(task.id, when);
+  const line = store.timeline.value.tasks[task.id];
+  const segments = line?.segments ?? [];
+  const tries = line?.tries ?? 0;
+  const isCritical = store.critical.value.ids.has(task.id);
+  const isChosen = store.chosen.value === task.id && store.panel.value === "task";
+  const words = segments.filter((part) => part.start <= when).map((part) => `${LONG[part.kind]} ${store.mmss(Math.min(part.end ?? when, when) - part.start)}`);
+  return (
+    <button
+      class={`row${isCritical ? " crit" : ""}${isChosen ? " sel" : ""}${store.hover.value === task.id ? " hot" : ""}`}
+      data-task={task.id}
+      onClick={() => choose(task.id)}
+      onMouseEnter={() => (store.hover.value = task.id)}
+      onMouseLeave={() => (store.hover.value = "")}
+    >
+      <span class="lb">
+        <Icon status={status} />
+        <span class="cut" dir="auto">
+          {store.titleOf(task)}
+        </span>
+      </span>
+      <svg class="b" role="img" aria-label={words.join(", ") || store.WORD[status]}>
+        <Bars segments={segments} from={from} span={span} isCritical={isCritical} />
+      </svg>
+      <span class={`n ${status === "park" ? "park" : ""}`}>
+        {tries > 1 && <small>{tries} tries</small>}
+        {worked || parked ? store.mmss(status === "park" ? parked : worked) : waitsFor(task, when)}
+      </span>
+    </button>
+  );
+}
+
+/** A part of a task that its agent has another do, indented below it. */
+function PartRow({ part, from, span }: { part: store.Part; from: number; span: number }) {
+  const when = store.at.value;
+  const end = Math.min(part.end ?? when, when);
+  const isOpen = (part.end === null || part.end > when) && !store.hasEnded.value;
+  const status: Status = isOpen ? "work" : part.failed ? "fail" : "done";
+  return (
+    <div class="row part" title={part.task.slice(0, 300)}>
+      <span class="lb" style={{ paddingLeft: `${12 * part.depth}px` }}>
+        <Icon status={status} />
+        <span class="cut">{part.worker}</span>
+      </span>
+      <svg class="b" role="img" aria-label={`${part.worker}: ${store.WORD[status]}, ${store.mmss(end - part.start)}`}>
+        <rect class={isOpen ? "work o" : "work"} x={`${((part.start - from) / span) * 100}%`} y="9" width={`${Math.max(((end - part.start) / span) * 100, 0.15)}%`} height="6" />
+      </svg>
+      <span class="n">{store.mmss(end - part.start)}</span>
     </div>
   );
 }

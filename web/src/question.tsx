@@ -83,17 +83,19 @@ const RISKS = ["low", "medium", "high", "critical"];
 
 function Diff({ before, after }: { before: string; after: string }) {
   const [old, now] = [before.split("\n"), after.split("\n")];
-  const gone = old.filter((line) => !now.includes(line));
-  const come = now.filter((line) => !old.includes(line));
+  const [known, kept] = [new Set(old), new Set(now)];
+  const gone = old.filter((line) => !kept.has(line));
+  const come = now.filter((line) => !known.has(line));
   if (!gone.length && !come.length) return <p class="m">Nothing changed yet.</p>;
   return (
     <pre class="diff">
-      {gone.map((line, i) => (
+      {gone.slice(0, 200).map((line, i) => (
         <del key={`-${i}`}>- {line}</del>
       ))}
-      {come.map((line, i) => (
+      {come.slice(0, 200).map((line, i) => (
         <ins key={`+${i}`}>+ {line}</ins>
       ))}
+      {gone.length + come.length > 400 && `… ${gone.length} lines gone, ${come.length} come`}
     </pre>
   );
 }
@@ -169,7 +171,13 @@ export function QuestionBody() {
         )}
       </p>
       <h2>
-        May <span class="mono">{asked.action}</span> {asked.subject === "plan" ? "go ahead as planned?" : "be done?"}
+        {asked.subject === "plan" ? (
+          "May the run go ahead as planned?"
+        ) : (
+          <>
+            May <span class="mono">{asked.action}</span> be done?
+          </>
+        )}
       </h2>
       {left !== null && (
         <div class="count">
@@ -197,7 +205,7 @@ export function QuestionBody() {
           {asked.risk}
         </dd>
         <dt>Holds up</dt>
-        <dd>{held.length ? held.map(store.titleOf).join(", ") : "nothing else"}</dd>
+        <dd>{asked.subject === "plan" ? "everything" : held.length ? held.slice(0, 12).map(store.titleOf).join(", ") + (held.length > 12 ? ` and ${held.length - 12} more` : "") : "nothing else"}</dd>
       </dl>
       {asked.description && <Markdown text={asked.description} />}
       {names.length > 0 && (

@@ -67,6 +67,14 @@ function step(by: number): void {
   all[Math.max(0, Math.min(all.length - 1, now + by))]?.focus();
 }
 
+function threadIn(hash: string): string {
+  try {
+    return decodeURIComponent(hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
 const theme_ = store.kept("theme");
 if (theme_) document.documentElement.dataset.theme = theme_;
 effect(() => {
@@ -80,7 +88,8 @@ Object.assign(window, { batonFold: fold });
 const root = document.getElementById("room");
 if (root) render(<Room />, root);
 if (!store.offline) {
-  const named = decodeURIComponent(location.hash.slice(1));
+  const named = threadIn(location.hash);
+  store.thread.value = named;
   void loadRuns().then(() => {
     const all = store.listed.value;
     const first = named || (all?.needs_you[0] ?? all?.running[0] ?? all?.ended[0])?.thread_id;

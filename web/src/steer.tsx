@@ -6,10 +6,9 @@ import { Icon } from "./parts";
 import * as store from "./store";
 
 const query = signal(store.kept("query"));
-const sources = signal("");
+const sources = signal(store.kept("sources"));
 const oversight = signal("");
-const results = signal<Record<string, string>>({});
-const steps = signal<Step[] | null>(null);
+const tokens = signal("");
 const reason = signal("");
 
 interface Step {
@@ -20,11 +19,26 @@ interface Step {
   rest: Record<string, unknown>;
 }
 
+/** What is changed in the plan, and the results given, by thread: kept until it is handed back, over reloads too. */
+interface Back {
+  steps: Step[];
+  results: Record<string, string>;
+}
+const backs = signal<Record<string, Back>>(JSON.parse(store.kept("backs") || "{}") as Record<string, Back>);
+
+function keepBack(thread: string, fields: Partial<Back> | null): void {
+  const { [thread]: before = { steps: [], results: {} }, ...others } = backs.value;
+  backs.value = fields ? { ...others, [thread]: { ...before, ...fields } } : others;
+  store.keep("backs", Object.keys(backs.value).length ? JSON.stringify(backs.value) : "");
+}
+
 export function Start() {
+  const budget = tokens.value.trim();
+  const wrong = budget && !/^[1-9]\d{0,11}$/.test(budget) ? `${budget} is no number of tokens; give a whole number from 1` : "";
   const start = async () => {
     const paths = sources.value.split(/\n/).map((one) => one.trim()).filter(Boolean);
-    const policy = oversight.value ? { oversight: oversight.value } : null;
-    if (!(await act("start", { query: query.value, sources: paths, policy }))) return;
+    const policy = { ...(oversight.value && { oversight: oversight.value }), ...(budget && { token_budget: Number(budget) }) };
+    if (!(await act("start", { query: query.value, sources: paths, policy: Object.keys(policy).length ? policy : null }))) return;
     query.value = "";
     store.keep("query", "");
   };
@@ -37,6 +51,7 @@ export function Start() {
           <textarea
             class="edit"
             rows={6}
+            dir="auto"
             value={query.value}
             onInput={(event) => {
               query.value = event.currentTarget.value;
@@ -46,22 +61,77 @@ export function Start() {
         </label>
         <label class="long">
           <span>Sources: files and folders of the server, one a line</span>
-          <textarea class="edit" rows={2} value={sources.value} onInput={(event) => (sources.value = event.currentTarget.value)} />
+          <textarea
+            class="edit"
+            rows={2}
+            value={sources.value}
+            onInput={(event) => {
+              sources.value = event.currentTarget.value;
+              store.keep("sources", sources.value);
+            }}
+          />
         </label>
         <label>
-          <span>oversight</span>
-          <select value={oversight.value} onChange={(event) => (oversight.value = event.currentTarget.value)}>
+          <span>Oversight</span>
+          <select class="edit" value={oversight.value} onChange={(event) => (oversight.value = event.currentTarget.value)}>
             <option value="">as the server says</option>
-            <option value="in_command">in command: asks first</option>
-            <option value="in_the_loop">in the loop</option>
+            <option value="in_command">in command: asks before everything</option>
+            <option value="in_the_loop">in the loop: asks where it matters</option>
+            <option value="on_the_loop">on the loop: tells, and goes on</option>
           </select>
         </label>
+        <label>
+          <span>Tokens</span>
+          <input class="edit" inputMode="numeric" placeholder="no limit" value={tokens.value} onInput={(event) => (tokens.value = event.currentTarget.value)} />
+        </label>
       </div>
+      <p class="m small">Where the server is stricter, the server's rule holds.</p>
+      {wrong && <p class="fail">{wrong}</p>}
       <p class="go">
-        <button class="btn pri" disabled={!query.value.trim()} onClick={() => void start()}>
+        <button class="btn pri" disabled={!query.value.trim() || wrong !== ""} onClick={() => void start()}>
           Start
         </button>
       </p>
+    </>
+  );
+}
+
+/** What a rollback would take back, newest first. */
+function Effects() {
+  const effects = store.view.value?.effects ?? [];
+  const from = store.timeline.value.start ?? 0;
+  if (!effects.length) return <p class="m">Nothing has been done to the outside world yet: a rollback would have nothing to undo.</p>;
+  const left = effects.filter((one) => !one.undo).length;
+  return (
+    <>
+      <h3>
+        Done outside, newest first
+        <span>
+          {left ? `${effects.length - left} of ${effects.length} can be undone` : "all can be undone"}
+        </span>
+      </h3>
+      <ol class="effects">
+        {effects.map((one) => (
+          <li key={one.id}>
+            <span class="n m">{store.mmss(one.at - from)}</span>
+            <span>
+              <b class="mono">{one.tool}</b> <span class="m">by {one.agent}{one.status === "intended" ? ", may not have happened" : ""}</span>
+              <br />
+              <span class="m mono" dir="auto">
+                {Object.entries(one.args).map(([name, value]) => `${name}: ${store.plain(value).slice(0, 60)}`).join(", ")}
+              </span>
+              <br />
+              {one.undo ? (
+                <>
+                  undone by <span class="mono">{one.undo}</span>
+                </>
+              ) : (
+                <span class="fail">has no undo: stays, for you to settle</span>
+              )}
+            </span>
+          </li>
+        ))}
+      </ol>
     </>
   );
 }
@@ -80,7 +150,7 @@ export function Cancel() {
           <input class="edit" value={reason.value} onInput={(event) => (reason.value = event.currentTarget.value)} />
         </label>
       </div>
-      <p class="m">A rollback undoes what was done to the outside world, newest first, as far as the tools have an undo.</p>
+      <Effects />
       <p class="go">
         <button class="btn" onClick={() => (store.panel.value = "report")}>
           Keep running<kbd>esc</kbd>
@@ -96,37 +166,59 @@ export function Cancel() {
   );
 }
 
+const STOOD: Record<string, string> = { new: "", pending: "not begun", ready: "not begun", running: "not done", parked: "not done" };
+
+/** Tasks of a plan that wait for each other, if any do. */
+function circle(rows: Step[]): string {
+  const before = new Map(rows.map((row) => [row.id, row.depends_on.split(/\s+/).filter(Boolean)]));
+  const settled = new Set<string>();
+  for (let found = true; found; ) {
+    found = false;
+    for (const [id, ids] of before) if (!settled.has(id) && ids.every((one) => settled.has(one) || !before.has(one))) found = Boolean(settled.add(id));
+  }
+  return [...before.keys()].filter((id) => !settled.has(id)).join(", ");
+}
+
 export function HandBack() {
   const run = store.view.value?.run;
+  const thread = run?.thread_id ?? "";
+  const begun = backs.value[thread];
   useEffect(() => {
-    if (steps.value !== null || !run) return;
-    void planOf(run.thread_id).then(
+    if (!thread || backs.value[thread]) return;
+    void planOf(thread).then(
       (plan) => {
-        steps.value = ((plan.tasks ?? []) as Record<string, unknown>[]).map(({ id, description, role, depends_on, ...rest }) => ({
+        const steps = ((plan.tasks ?? []) as Record<string, unknown>[]).map(({ id, description, role, depends_on, ...rest }) => ({
           id: String(id),
           description: String(description),
           role: String(role ?? "generalist"),
           depends_on: ((depends_on ?? []) as string[]).join(" "),
           rest,
         }));
+        keepBack(thread, { steps });
       },
-      () => (steps.value = []),
+      (error: unknown) => (store.trouble.value = (error as Error).message),
     );
-  }, [run?.thread_id]);
-  if (!run) return null;
-  const rows = steps.value ?? [];
+  }, [thread, begun === undefined]);
+  if (!run || !begun) return <p class="m">Reading the plan.</p>;
+  const { steps: rows, results } = begun;
   const ids = rows.map((row) => row.id);
-  const wrong = rows.flatMap((row, i) => [
-    ...(!row.id ? [`task ${i + 1} has no id`] : ids.indexOf(row.id) !== i ? [`${row.id} stands there twice`] : []),
-    ...row.depends_on.split(/\s+/).filter((one) => one && !ids.includes(one)).map((one) => `${row.id} waits for ${one}, which is no task`),
-  ]);
-  const change = (i: number, fields: Partial<Step>) => (steps.value = rows.map((row, n) => (n === i ? { ...row, ...fields } : row)));
+  const firstOpen = rows.findIndex((row) => run.tasks.find((task) => task.id === row.id)?.status !== "done");
+  const round = circle(rows);
+  const wrong = [
+    ...rows.flatMap((row, i) => [
+      ...(!row.id ? [`task ${i + 1} has no id`] : ids.indexOf(row.id) !== i ? [`${row.id} stands there twice`] : []),
+      ...(row.description.trim() ? [] : [`${row.id || `task ${i + 1}`} does not say what is to be done`]),
+      ...row.depends_on.split(/\s+/).filter((one) => one && !ids.includes(one)).map((one) => `${row.id} waits for ${one}, which is no task`),
+    ]),
+    ...(round ? [`${round} wait for each other`] : []),
+  ];
+  const setSteps = (steps: Step[]) => keepBack(thread, { steps });
+  const change = (i: number, fields: Partial<Step>) => setSteps(rows.map((row, n) => (n === i ? { ...row, ...fields } : row)));
   const back = async () => {
-    const given = Object.fromEntries(Object.entries(results.value).filter(([, text]) => text.trim()));
+    const given = Object.fromEntries(Object.entries(results).filter(([id, text]) => text.trim() && ids.includes(id)));
     const plan = { tasks: rows.map(({ rest, depends_on, ...row }) => ({ ...rest, ...row, depends_on: depends_on.split(/\s+/).filter(Boolean) })) };
     if (!(await act("hand-back", { results: given, plan }))) return;
-    results.value = {};
-    steps.value = null;
+    keepBack(thread, null);
     store.panel.value = "report";
   };
   return (
@@ -138,32 +230,47 @@ export function HandBack() {
       </h3>
       {rows.map((row, i) => {
         const status = run.tasks.find((task) => task.id === row.id)?.status ?? "new";
+        if (status === "done")
+          return (
+            <p key={i} class="step over">
+              <Icon status="done" />
+              <b class="mono">{row.id}</b> <span class="m cut">{row.description.slice(0, 120)}</span>
+            </p>
+          );
         return (
           <fieldset key={i} class="step">
             <legend class="mono">
-              {row.id || "new"} <span class="m">{status}</span>
+              {row.id || "new"} <span class="m">{STOOD[status] ?? status}</span>
             </legend>
+            {i === firstOpen && (
+              <span class="heads" aria-hidden="true">
+                <span>id</span>
+                <span>role</span>
+                <span>waits for</span>
+              </span>
+            )}
             <input aria-label={`id of task ${i + 1}`} value={row.id} onInput={(event) => change(i, { id: event.currentTarget.value })} />
             <input aria-label={`role for task ${i + 1}`} value={row.role} onInput={(event) => change(i, { role: event.currentTarget.value })} />
-            <input aria-label={`what task ${i + 1} waits for`} placeholder="waits for" value={row.depends_on} onInput={(event) => change(i, { depends_on: event.currentTarget.value })} />
-            <textarea aria-label={`what task ${i + 1} is`} rows={2} value={row.description} onInput={(event) => change(i, { description: event.currentTarget.value })} />
-            {status !== "done" && (
+            <input aria-label={`what task ${i + 1} waits for`} placeholder="nothing" value={row.depends_on} onInput={(event) => change(i, { depends_on: event.currentTarget.value })} />
+            <textarea aria-label={`what task ${i + 1} is`} dir="auto" rows={2} value={row.description} onInput={(event) => change(i, { description: event.currentTarget.value })} />
+            {status !== "new" && (
               <textarea
                 aria-label={`result of ${row.id}`}
+                dir="auto"
                 rows={1}
                 placeholder="Its result, if you did it"
-                value={results.value[row.id] ?? ""}
-                onInput={(event) => (results.value = { ...results.value, [row.id]: event.currentTarget.value })}
+                value={results[row.id] ?? ""}
+                onInput={(event) => keepBack(thread, { results: { ...results, [row.id]: event.currentTarget.value } })}
               />
             )}
-            <button class="lnk" onClick={() => (steps.value = rows.filter((_, n) => n !== i))}>
+            <button class="lnk" onClick={() => setSteps(rows.filter((_, n) => n !== i))}>
               Remove {row.id}
             </button>
           </fieldset>
         );
       })}
       <p>
-        <button class="btn" onClick={() => (steps.value = [...rows, { id: "", description: "", role: "generalist", depends_on: "", rest: {} }])}>
+        <button class="btn" onClick={() => setSteps([...rows, { id: "", description: "", role: "generalist", depends_on: "", rest: {} }])}>
           Add a task
         </button>
       </p>
@@ -175,6 +282,9 @@ export function HandBack() {
       <p class="go">
         <button class="btn pri" disabled={wrong.length > 0} onClick={() => void back()}>
           Hand back
+        </button>
+        <button class="btn" onClick={() => keepBack(thread, null)}>
+          Begin anew
         </button>
       </p>
     </>
@@ -205,6 +315,11 @@ export function Team() {
               <th scope="col">Now</th>
               <th scope="col">Trusted</th>
               <th scope="col">Unread</th>
+              {canSteer && (
+                <th scope="col">
+                  <span class="vh">Retire</span>
+                </th>
+              )}
             </tr>
           </thead>
           <tbody>
@@ -219,6 +334,15 @@ export function Team() {
                 </td>
                 <td>{member.trust ? `${member.trust.level}, ${member.trust.tasks_completed} of ${member.trust.tasks_completed + member.trust.tasks_failed}` : ""}</td>
                 <td>{member.unread || ""}</td>
+                {canSteer && (
+                  <td>
+                    {member.status !== "retired" && (
+                      <button class="lnk" onClick={() => void act("retire", { agent: member.agent })}>
+                        Retire<span class="vh"> {member.agent}</span>
+                      </button>
+                    )}
+                  </td>
+                )}
               </tr>
             ))}
           </tbody>

@@ -8,6 +8,7 @@ interface Task {
   finished: number | null;
   round: number;
   asked: Set<string>;
+  stopped: boolean;
 }
 
 const text = (value: unknown): string => (value === undefined || value === null ? "" : String(value));
@@ -71,7 +72,7 @@ export class Fold {
     let task = this.tasks.get(id);
     if (!task) {
       const line: Line = { segments: [], status: "", tries: 0, tokens: 0, errors: [], recruited: false };
-      task = { line, known: null, started: null, finished: null, round: 0, asked: new Set() };
+      task = { line, known: null, started: null, finished: null, round: 0, asked: new Set(), stopped: false };
       this.tasks.set(id, task);
     }
     return task;
@@ -101,7 +102,8 @@ export class Fold {
         break;
       }
       case "task_parked":
-        begin(task, "park", at);
+        if (task.asked.size || !this.held.has(event.task_id ?? "")) begin(task, "park", at);
+        else task.stopped = true; // because the run is held: what goes on then begins anew
         break;
       case "approval_requested":
         task.asked.add(text(data.id));
@@ -128,8 +130,13 @@ export class Fold {
       if ((driving === "paused" || driving === "handed_over") && last?.kind === "work" && last.end === null) {
         begin(task, "hold", at);
         this.held.add(id);
-      } else if (driving === "running" && this.held.delete(id) && last?.kind === "hold" && last.end === null)
-        begin(task, "work", at);
+      } else if (driving === "running" && this.held.delete(id)) {
+        if (last?.kind === "hold" && last.end === null) {
+          if (task.stopped) close(task, at);
+          else begin(task, "work", at);
+        }
+        task.stopped = false;
+      }
     }
   }
 

@@ -89,7 +89,7 @@ export interface Run {
   report: string | null;
   tasks: Task[];
   approvals: Approval[];
-  delegations: { task_id: string; agent: string; worker: string; task: string; status: string }[];
+  delegations: { task_id: string; agent: string; worker: string; task: string; status: string; result: unknown; error: string | null }[];
   usage: { input_tokens: number; output_tokens: number; calls: number; cost: number };
   model: string;
   error: string | null;
@@ -117,7 +117,12 @@ export interface View {
   now: number;
   run: Run;
   events: Event[];
-  timeline: Timeline;
+  timeline: Timeline | null;
+  policy: { oversight: string; token_budget: number | null; cost_budget: number | null; max_seconds: number | null; max_parallel: number };
+  sources: string[];
+  effects: Effect[];
+  mail: Mail[];
+  passages?: Record<string, Passage>;
   audit: { entries: Entry[]; broken: string };
 }
 export interface Short {
@@ -136,4 +141,31 @@ export interface Listed {
   ended: Short[];
   next: number | null;
   now: number;
+}
+export interface Effect {
+  id: string;
+  task_id: string;
+  agent: string;
+  tool: string;
+  args: Record<string, unknown>;
+  status: string;
+  undo: string;
+  at: number;
+}
+export interface Mail {
+  agent: string;
+  sender: string;
+  text: string;
+  at: number;
+  read: boolean;
+}
+/** A place in a source with what stands around it. */
+export interface Passage {
+  file: string;
+  place: string;
+  unit: string;
+  first?: number;
+  last?: number;
+  units: { n: number; text: string }[];
+  about?: string;
 }

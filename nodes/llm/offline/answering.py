@@ -9,11 +9,10 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, mail_quoted, missing_noted, with_confidence
-from nodes.llm.offline.schema import Table, rows_in, tables_in
-from nodes.llm.offline.tables import Asked, asked, best, joined
-from nodes.llm.offline.words import ERRANDS, subject_of, title_of, without_errand
-from nodes.tools.words import keywords, stems
+from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
+from nodes.llm.offline.tables import Asked, Table, asked, best, rows_in, tables_in
+from nodes.llm.offline.words import joined, keywords, subject_of, title_of, without_errand
+from nodes.tools.words import stems
 from state.citation import LABEL, SPAN
 
 POINTS = 3
@@ -32,12 +31,16 @@ TABLES = 6
 """Tables whose cells are looked through."""
 FILES_READ = 3
 """Files that are read where there is no word to search for."""
+NOTHING = "I found no passage that answers this"
+"""How a result begins its admission: searching again would find the same."""
 
-_MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?P<gap>[ \t]*\n|[ \t]?)", re.MULTILINE)
+_MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?:[ \t]*\n|[ \t]?)", re.MULTILINE)
 _LINES = re.compile(r"L(\d+)(?:-L(\d+))?")
+_OWN_WORDS = re.compile(r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^\n]*\)\s*\Z")
 _ABOUT_QUERY = re.compile(
     r"\(Words in no passage: (?P<unknown>.*)\. The best passages speak of (?P<cover>\d+)% of the query"
 )
+_GAPS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
 _HEADING = re.compile(
     r"\A\s*#{1,6}[ \t]+(?P<title>[^\n]+?)[ \t#]*\n+|\A(?P<lined>[^\n]{2,90})\n[=\-~^*+\"]{3,}[ \t]*\n+|"
@@ -59,19 +62,25 @@ class Passage:
         return f"[{self.file}#{self.place}]"
 
     def __str__(self) -> str:
-        """Its heading, then the text as a quotation, with its label."""
+        """Its heading, then the text as a quotation of Markdown, with its label."""
         heading = _HEADING.match(self.text)
-        body = self.text[heading.end() :] if heading else self.text
-        if not heading or not body.strip():
-            return f"{quotation(self.text)}\n{self.label}"
-        title = f"**{next(filter(None, heading.groups())).strip()}** ({self.file})"
-        return f"{title}\n\n{quotation(body)}\n{self.label}"
+        body = self.text[heading.end() :] if heading and self.text[heading.end() :].strip() else self.text
+        named = heading and body != self.text
+        title = f"**{next(filter(None, heading.groups())).strip()}** ({self.file})\n\n" if heading and named else ""
+        return (
+            title
+            + "".join(f"{f'> {line}'.rstrip()}\n" for line in _GAPS.sub("\n\n", body.strip("\n")).splitlines())
+            + self.label
+        )
 
 
 def answer(talk: Conversation) -> Reply:
-    """Search and compute, then say what was found."""
-    calls = [call for call in lookups(talk) if not talk.was_called(call)]
-    return calls or report(talk)
+    """Search and compute, then say what was found, and how sure it is: by how much of the question it covers."""
+    if calls := lookups(talk):
+        return calls
+    heading = f"## {title_of(talk.task)}\n\n" if talk.request.strip() != talk.task.strip() else ""
+    text, sure = points(talk)
+    return concluded(talk, heading + text, sure)
 
 
 def questions_in(task: str) -> list[str]:
@@ -82,74 +91,65 @@ def questions_in(task: str) -> list[str]:
 
 
 def lookups(talk: Conversation) -> list[Call]:
-    """What is worth asking the sources now; nothing when all was asked."""
-    calls = []
-    if talk.has("search"):
+    """What is worth asking the sources now and was not asked yet; nothing when all was."""
+    calls: list[Call] = []
+    if "search" in talk.tools:
         feedback = LABEL.sub("", talk.body("feedback"))
         wanted = [*questions_in(talk.task), feedback, *(mail.body for mail in talk.all("mail"))]
-        calls = [_search(text) for text in wanted if text and _says_what(text)]
-    if talk.has("read") and not calls:
+        calls = [_search(text) for text in wanted if keywords(text)]
+    if "read" in talk.tools and not calls:
         files = [match["file"] for line in talk.source_lines if (match := _FILE.match(line))]
-        calls += [Call("read", {"file": file, "start": 1, "count": 40}) for file in files[:FILES_READ]]
-    if talk.has("query"):
+        calls = [Call("read", {"file": file, "start": 1, "count": 40}) for file in files[:FILES_READ]]
+    if "query" in talk.tools:
         for question in questions_in(talk.task):
-            calls += [Call("query", {"sql": sql}) for table in _candidates(talk) if (sql := table.probe(question))]
             reading = reading_of(question, talk)
-            calls += [Call("query", {"sql": reading.sql})] if reading else []
-    return calls
-
-
-def report(talk: Conversation) -> str:
-    """The answer, and how sure it is: by how much of the question it covers."""
-    heading = f"## {title_of(talk.task)}\n\n" if talk.request.strip() != talk.task.strip() else ""
-    text, sure = points(talk)
-    return with_confidence(f"{heading}{text}{missing_noted(talk)}{mail_quoted(talk)}", sure)
+            probes = [table.probe(question) for table in _candidates(talk)]
+            calls += [_query(sql) for sql in [*probes, *([reading.sql] if reading else [])] if sql]
+    return [call for call in calls if not talk.answer_to(call)]
 
 
 def points(talk: Conversation) -> tuple[str, float]:
     """The figures and passages that answer, and the confidence in them, 0 to 1."""
-    asked_for = questions_in(talk.task)
-    counted = [one for question in asked_for for one in figures(question, talk)]
-    reading = reading_of(talk.task, talk) if counted and len(asked_for) == 1 else None
+    questions = questions_in(talk.task)
+    counted = "\n".join(f"- {figure}" for question in questions for figure in figures(question, talk))
+    reading = reading_of(talk.task, talk) if counted and len(questions) == 1 else None
     if reading and not reading.is_list:
-        return _bullets(counted), 0.85
+        return counted, 0.85
     found = passages_for(talk)
-    covers = [covered(question, talk) for question in asked_for]
-    cover = max((share for _, share in covers), default=0.0)
+    covers = [covered(question, talk) for question in questions]
+    cover = max(share for _, share in covers)
     unknown = covers[0][0] if len(covers) == 1 else []
-    if not found and not counted:
-        words = unknown or list(subject_of(talk.task).values())
-        return f"I found no passage that answers this{_named(words)}.", 0.3
-    if cover < COVERED and not counted and _says_what(talk.task):
-        nearest = "\n\n".join(str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST])
-        return f"I found no passage that answers this{_named(unknown)}; the nearest are:\n\n{nearest}", 0.3
+    if not counted and (not found or (cover < COVERED and keywords(talk.task))):
+        words = unknown if found else unknown or list(subject_of(talk.task).values())
+        said = NOTHING + (f" (nothing speaks of {_listed(words)})" if words else "")
+        nearest = [str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST]]
+        return "\n\n".join([f"{said}; the nearest are:", *nearest] if nearest else [f"{said}."]), 0.3
     tables = {table.file for table in tables_in(talk.source_lines)}
-    said = [f"No passage speaks of {_listed(unknown)}."] if unknown else []
-    parts = [*said, *([_bullets(counted)] if counted else []), *map(str, chosen(found, tables))]
-    return "\n\n".join(parts), round(min(0.9, 0.5 + 0.4 * cover), 2)
+    said = f"No passage speaks of {_listed(unknown)}." if unknown else ""
+    found = [passage for passage in found if not counted or passage.file not in tables]
+    parts = [said, counted, *map(str, chosen(found, tables))]
+    return "\n\n".join(filter(None, parts)), round(min(0.9, 0.5 + 0.4 * cover), 2)
 
 
 def chosen(found: Sequence[Passage], tables: Collection[str] = (), chars: int = CHARS) -> list[Passage]:
     """The best passages that can be read in one go; what is of `tables` (files) only before any text."""
     picks: list[Passage] = []
     for passage in found:
-        if len(picks) == POINTS:
-            break
         is_aside = passage.file in tables and any(pick.file not in tables for pick in picks)
-        says_little = is_aside or (len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text))
-        if not says_little and (not picks or sum(len(one.text) for one in picks) + len(passage.text) <= chars):
-            picks.append(passage)
-    return picks or list(found[:1])
+        is_title = len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
+        is_fitting = not picks or sum(len(one.text) for one in (*picks, passage)) <= chars
+        picks += [passage] if is_fitting and not is_aside and not is_title else []
+    return picks[:POINTS] or list(found[:1])
 
 
 def figures(question: str, talk: Conversation) -> list[str]:
     """What the tables say to the question, in sentences with their label."""
     reading = reading_of(question, talk)
-    done = _asked(talk, reading.sql) if reading else None
-    if not reading or done is None or done.failed:
+    done = talk.answer_to(_query(reading.sql)) if reading else None
+    if not reading or not done or done.failed:
         return []
     given = re.search(r"\[[^\[\]#\n]+#table\]", done.text)
-    label = given.group() if given else reading.table.label_of_figures
+    label = given.group() if given else f"[{reading.table.file}#table]"
     return [f"{sentence} {label}" for sentence in reading.sentences(rows_in(done.text))]
 
 
@@ -158,7 +158,7 @@ def reading_of(question: str, talk: Conversation) -> Asked | None:
     readings = []
     for table in _candidates(talk):
         sql = table.probe(question)
-        done = _asked(talk, sql) if sql else None
+        done = talk.answer_to(_query(sql)) if sql else None
         if done or not sql:
             readings.append(asked(question, table, rows_in(done.text) if done and not done.failed else []))
     return best(readings)
@@ -169,11 +169,10 @@ def passages_for(talk: Conversation) -> list[Passage]:
     own = [_search(question).args for question in questions_in(talk.task)]
     searches = sorted(talk.results("search"), key=lambda done: done.args in own)
     results = [passages_in(done.text) for done in (*searches, *talk.results("read"))]
+    ranked = [one[rank] for rank in range(max(map(len, results), default=0)) for one in results if rank < len(one)]
     found: dict[str, Passage] = {}
-    for rank in range(max(map(len, results), default=0)):
-        for passages in results:
-            if rank < len(passages):
-                found.setdefault(passages[rank].label, passages[rank])
+    for passage in ranked:
+        found.setdefault(passage.label, passage)
     return [passage for passage in found.values() if passage.text.strip()]
 
 
@@ -182,25 +181,20 @@ def covered(question: str, talk: Conversation) -> tuple[list[str], float]:
 
     The search says both, by weight; where it does not, all words weigh the same.
     """
-    for done in talk.results("search"):
-        if done.args == _search(question).args and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
-            return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), int(said["cover"]) / 100
-    wanted, found = subject_of(question), passages_for(talk)
-    have = set(stems(" ".join(passage.text for passage in found)))
-    unknown = [word for key, word in wanted.items() if key not in have]
-    best_share = max((len(wanted.keys() & set(stems(one.text))) for one in found), default=0) / max(1, len(wanted))
-    return unknown, round(best_share, 2)
+    done = talk.answer_to(_search(question))
+    if done and not done.failed and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
+        return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), int(said["cover"]) / 100
+    wanted, have = subject_of(question), [set(stems(passage.text)) for passage in passages_for(talk)]
+    unknown = [word for key, word in wanted.items() if not any(key in one for one in have)]
+    return unknown, round(max((len(wanted.keys() & one) for one in have), default=0) / max(1, len(wanted)), 2)
 
 
 def passages_in(text: str) -> list[Passage]:
     """The passages in one tool result; lines beyond the label's range are the tool's own words and are cut."""
     marks = list(_MARK.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)][: len(marks)]
     found = []
-    for mark, end in zip(marks, ends, strict=True):
-        body = re.sub(
-            r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^\n]*\)\s*\Z", "", text[mark.end() : end]
-        ).rstrip()
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
+        body = _OWN_WORDS.sub("", text[mark.end() : end]).rstrip()
         if lines := _LINES.fullmatch(mark["place"]):
             most = max(1, int(lines[2] or lines[1]) - int(lines[1]) + 1)
             body = "\n".join(body.split("\n")[:most]).rstrip()
@@ -208,42 +202,23 @@ def passages_in(text: str) -> list[Passage]:
     return found
 
 
-def quotation(text: str) -> str:
-    """The text as a quotation of Markdown, line for line."""
-    return "\n".join(f"> {line}".rstrip() for line in text.strip("\n").splitlines())
-
-
 def _search(question: str) -> Call:
     return Call("search", {"query": without_errand(question)[:400], "limit": FOUND})
 
 
-def _bullets(sentences: Sequence[str]) -> str:
-    return "\n".join(f"- {one}" for one in sentences)
+def _query(sql: str) -> Call:
+    return Call("query", {"sql": sql})
 
 
 def _candidates(talk: Conversation) -> list[Table]:
     """The tables that speak of the question, by their names, their columns, or rows that a search found."""
     wanted = [word.lower() for word in keywords(talk.task).values()]
-    found = {
-        passage.file for done in talk.results("search") for passage in passages_in(done.text) if passage.place[0] == "r"
-    }
+    hits = [passage for done in talk.results("search") for passage in passages_in(done.text)]
+    found = {passage.file for passage in hits if passage.place[0] == "r"}
     tables = tables_in(talk.source_lines)
     ranked = sorted(tables, key=lambda table: -(len(table.match(wanted)) + 2 * (table.file in found)))
-    few = len(tables) <= TABLES // 2
-    return [table for table in ranked if few or table.file in found or table.match(wanted)][:TABLES]
-
-
-def _asked(talk: Conversation, sql: str) -> Done | None:
-    return next((done for done in talk.done if done.tool == "query" and done.args.get("sql") == sql), None)
-
-
-def _says_what(text: str) -> bool:
-    """Whether it names a subject: “summarise these documents” does not."""
-    return any(word.lower() not in ERRANDS for word in keywords(text).values())
-
-
-def _named(words: Sequence[str]) -> str:
-    return f" (nothing speaks of {_listed(words)})" if words else ""
+    is_few = len(tables) <= TABLES // 2
+    return [table for table in ranked if is_few or table.file in found or table.match(wanted)][:TABLES]
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,10 +1,7 @@
-"""What the model is shown, read into its parts. Where it stands in its work is found anew from this each time.
-
-What a result says about itself: how sure it is, what it lacks, and the mail that came.
-"""
+"""What the model is shown, read into its parts. Where it stands in its work is found anew from this each time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import JsonValue
@@ -23,11 +20,9 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Done(Call):
     """A tool call and what came of it."""
 
-    tool: str
-    args: Arguments
     text: str
     failed: bool
 
@@ -43,7 +38,6 @@ class Tool:
     name: str
     arguments: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    metadata: Arguments = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +47,6 @@ class Conversation:
     sections: tuple[Section, ...]
     tools: dict[str, Tool]
     done: tuple[Done, ...]
-    rounds: int
-    """Turns in which tools were called."""
 
     def all(self, name: str) -> list[Section]:
         """The sections of that name, in order."""
@@ -85,17 +77,13 @@ class Conversation:
         """One line for each file the user gave."""
         return [line.strip() for line in self.body("sources").splitlines() if line.strip()]
 
-    def has(self, *tools: str) -> bool:
-        """Whether all these tools are on offer."""
-        return all(tool in self.tools for tool in tools)
-
     def results(self, tool: str) -> list[Done]:
         """The calls of that tool that worked, in order."""
         return [done for done in self.done if done.tool == tool and not done.failed]
 
-    def was_called(self, call: Call) -> bool:
-        """Whether that very call was made already."""
-        return any(done.tool == call.tool and done.args == call.args for done in self.done)
+    def answer_to(self, call: Call) -> Done | None:
+        """What came of that very call, if it was made."""
+        return next((done for done in self.done if (done.tool, done.args) == (call.tool, call.args)), None)
 
 
 def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation:
@@ -104,34 +92,21 @@ def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation
     sections = [section for text in said for section in parse(text)]
     if said and not any(section.name in ("request", "task") for section in sections):
         sections.insert(0, Section("request", said[-1]))
-    turns = [message for message in messages if isinstance(message, AIMessage) and message.tool_calls]
+    calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
     answers = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
-    done = [
-        _done(call["name"], call["args"], answers.get(str(call["id"]))) for turn in turns for call in turn.tool_calls
-    ]
-    return Conversation(tuple(sections), {tool.name: tool for tool in tools}, tuple(done), len(turns))
+    done = []
+    for call in calls:
+        answer = answers.get(str(call["id"]))
+        failed = answer is None or answer.status == "error"
+        done.append(Done(call["name"], call["args"], answer.text if answer else "", failed))
+    return Conversation(tuple(sections), {tool.name: tool for tool in tools}, tuple(done))
 
 
-def _done(tool: str, args: Arguments, answer: ToolMessage | None) -> Done:
-    return Done(tool, args, answer.text if answer else "", answer is None or answer.status == "error")
-
-
-def with_confidence(text: str, confidence: float) -> str:
-    """The result with its last line."""
-    return f"{text.strip()}\n\nConfidence: {confidence:g}"
-
-
-def mail_quoted(talk: Conversation) -> str:
-    """The mail that came for this agent, each under its sender; empty when there is none."""
-    parts = [f"\n\nFrom {mail.attrs.get('from', 'somebody')}:\n{_as_quotation(mail.body)}" for mail in talk.all("mail")]
-    return "".join(parts)
-
-
-def missing_noted(talk: Conversation) -> str:
-    """Which inputs did not come; empty when all did."""
+def concluded(talk: Conversation, text: str, confidence: float | None) -> str:
+    """The result with what did not come for it, the mail that came, and how sure it is (0 to 1)."""
     missing = talk.body("missing")
-    return f"\n\nNot available, and therefore not considered: the result of {missing}." if missing else ""
-
-
-def _as_quotation(text: str) -> str:
-    return "\n".join(f"> {line}" for line in text.strip().splitlines())
+    text += f"\n\nNot available, and therefore not considered: the result of {missing}." if missing else ""
+    for mail in talk.all("mail"):
+        quoted = "\n".join(f"> {line}" for line in mail.body.strip().splitlines())
+        text += f"\n\nFrom {mail.attrs.get('from', 'somebody')}:\n{quoted}"
+    return text.strip() + (f"\n\nConfidence: {confidence:g}" if confidence is not None else "")

@@ -13,20 +13,19 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.schema import Row, Table, alike, tables_in
-from nodes.llm.offline.tables import STOP_CELLS, Asked, asked
+from nodes.llm.offline.tables import STOP_CELLS, Asked, Row, Table, alike, asked, tables_in
 from nodes.policy.figures import figures_in
 from nodes.policy.schemas import Path, faults, parts_at, pointer, possible_types, words_of
 from nodes.tools.words import STOP_WORDS, keywords, words
-from state.citation import SPAN, without_labels
+from state.citation import without_labels
 
 FITS = 0.5
 """Share of the words of a field and a label together that both have, from which on the one is meant by the other."""
 LISTED = 3
 """Values that a reason names."""
 
-_MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\][ \t]?", re.MULTILINE)
 _CELL = re.compile(r"(?:\A|; )(?P<name>[^:;]{1,80}): ")
 _SAID = re.compile(
     r"^[ \t>]*(?:[-*+•][ \t]+|\d+[.)][ \t]+)?[*_]{0,2}(?P<key>[^\W_][^:|\n*]{0,59}?)[*_]{0,2}[ \t]*"
@@ -307,7 +306,8 @@ def _cells(table: Table, rows: Sequence[Record], question: str) -> list[Row]:
 
 def _records(talk: Conversation) -> Iterator[Record]:
     """The rows among the passages, of tables and of Markdown."""
-    for file, place, text in _passages(talk.body("passages")):
+    for one in passages_in(talk.body("passages")):
+        file, place, text = one.file, one.place, one.text
         if place.startswith("r"):
             label = f"{file}#{place}"
             marks = list(_CELL.finditer(text))
@@ -335,7 +335,8 @@ def _records(talk: Conversation) -> Iterator[Record]:
 
 def _labelled(talk: Conversation) -> Iterator[Said]:
     """What stands under a name in the passages, and the figures among the findings."""
-    for file, place, text in _passages(talk.body("passages")):
+    for one in passages_in(talk.body("passages")):
+        file, place, text = one.file, one.place, one.text
         if place.startswith("r"):
             continue
         heading = ""
@@ -352,14 +353,6 @@ def _labelled(talk: Conversation) -> Iterator[Said]:
                 yield Said(label, match["key"], _bare(match["value"]), around)
     for match in _FINDING.finditer(talk.body("result")):
         yield Said(f"{match['file']}#table", match["key"], match["value"], match["file"])
-
-
-def _passages(text: str) -> Iterator[tuple[str, str, str]]:
-    """File, place and text of each."""
-    marks = list(_MARK.finditer(text))
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    for mark, end in zip(marks, ends, strict=False):
-        yield mark["file"], mark["place"], text[mark.end() : end].strip("\n")
 
 
 def _line(file: str, place: str, number: int) -> str:

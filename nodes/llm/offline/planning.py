@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.following import followed
-from nodes.llm.offline.requests import Request, expression_in, heeded, keywords, understood
-from nodes.llm.offline.schema import tables_in
+from nodes.llm.offline.requests import Request, expression_in, heeded, understood
 from nodes.llm.offline.shapes import Shape, described, shape_of
-from nodes.llm.offline.tables import AGGREGATES
+from nodes.llm.offline.tables import AGGREGATES, tables_in
+from nodes.llm.offline.words import capital, keywords
 from nodes.policy.orders import ordered
 
 MOST_EXTRA = 4
@@ -40,18 +40,15 @@ _FIGURES = re.compile(
     rf"\b(?:{'|'.join(AGGREGATES.values())}|how (?:much|large|big|old|long|heavy)|per (?:year|month)|table|figures?)\b",
     re.IGNORECASE,
 )
-_TEAM = re.compile(r"^\s*[-*]?\s*(?P<name>[^()\n:]+?)\s*\((?P<role>[^()\n]+)\)(?P<rest>.*)$")
-_KINDS = re.compile(r"kinds:\s*(?P<kinds>[^;\n]+)")
-_TOOLS = re.compile(r"tools:\s*(?P<tools>[^;\n]+)")
+_TEAM = re.compile(r"^\s*[-*]?\s*(?P<name>[^()\n:]+?)\s*\((?P<role>[^()\n]+)\)(?P<rest>.*)$", re.MULTILINE)
+_STUDY = r"(?:analysis|landscape|research|study|overview|assessment)"
 _MARKET = re.compile(
-    r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
-    r"\banaly[sz]e\b[^.?]*\bmarket\b|\banalysis of\b[^.?]*\bmarket\b",
+    rf"\b(?:competitive|competitor|market|industry)[- ]{_STUDY}\b|\banaly(?:[sz]e|sis of)\b[^.?]*\bmarket\b",
     re.IGNORECASE,
 )
 _MARKET_OF = re.compile(
     r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
-    r"(?:analysis|landscape|research|study|overview|assessment)\s+(?:of|for|on|in|about)\s+"
-    r"(?P<other>[^.,:;?!\n]{2,80}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
+    rf"{_STUDY}\s+(?:of|for|on|in|about)\s+(?P<other>[^.,:;?!\n]{{2,80}}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
     re.IGNORECASE,
 )
 
@@ -62,23 +59,27 @@ def plan(talk: Conversation) -> Arguments:
     What humans had against earlier plans is heeded as far as rules can.
     """
     said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
-    draft = Drafting(talk.body("team"), talk)
+    draft = Drafting(talk)
     shape = shape_wanted(said) if earlier else None
     text = "" if shape else followed(said, earlier) or "Say what can be said"
     # What was asked before is asked again where that is meant; what was to be done then is not done again.
     asked = replace(understood(text or said), actions=ordered(said))
     request = heeded(asked, [one.body for one in talk.all("objection")])
-    if shape:
-        draft.reuse(shape, request)
-        draft.act(request)
-    elif expression_in(text):
-        draft.add("analysis", f"Calculate: {text}", role=draft.with_tool("calculate"))
+    if expression_in(text):
+        draft.add("analysis", f"Calculate: {text}", role=draft.role_with("tools", "calculate"))
+        request = Request(text)
+    elif shape:
+        before = draft.add("writing", described(shape))
+        draft.tasks[0]["needs_tools"] = False
+        for made in request.made:
+            draft.add("implementation", made, [before])
     elif market := market_of(text):
-        _add_market(draft, market if market.lower().endswith("market") else f"{market} market", request)
-        draft.act(request)
+        _add_market(draft, market, request)
     else:
         _add_tasks(draft, request)
-        draft.act(request)
+    for action in request.actions:
+        what = f"{action.capitalize()} the result: {request.text}" if draft.tasks else request.text
+        draft.add("action", what, draft.ids[-1:], action=action)
     complexity = min(1.0, 0.2 - 0.05 * (len(draft.tasks) == 1 and len(text) < 80) + 0.11 * (len(draft.tasks) - 1))
     return {"tasks": list(draft.tasks), "complexity": round(complexity, 2), "dynamic": False, "communicates": False}
 
@@ -87,7 +88,6 @@ def plan(talk: Conversation) -> Arguments:
 class Drafting:
     """A plan in the making: tasks are numbered as they come, and get roles that the team has."""
 
-    team: str
     talk: Conversation
     tasks: list[Arguments] = field(default_factory=list)
 
@@ -96,95 +96,73 @@ class Drafting:
     ) -> str:
         """Another task; its id. Without sources nobody can look anything up, and a question needs no tools."""
         answers = kind in ("research", "analysis") and not self.talk.source_lines and not expression_in(description)
-        task_id = f"t{len(self.tasks) + 1}"
-        self.tasks.append(
-            {
-                "id": task_id,
-                "description": description[:4000],
-                "role": "generalist" if answers else self.role(kind, role),
-                "kind": "general" if answers else kind,
-                "depends_on": list(after or []),
-                "required": True,
-                "action": action,
-                "needs_tools": not answers,
-            }
-        )
-        return task_id
+        wanted = (role, PREFERRED.get(kind, ""), self.role_with("kinds", kind))
+        made: Arguments = {
+            "id": f"t{len(self.tasks) + 1}",
+            "description": description[:4000],
+            "role": "generalist" if answers else next((one for one in wanted if one in self.roles), "generalist"),
+            "kind": "general" if answers else kind,
+            "depends_on": list(after or []),
+            "required": True,
+            "action": action,
+            "needs_tools": not answers,
+        }
+        self.tasks.append(made)
+        return str(made["id"])
 
-    def ask(self, aspect: str) -> str:
+    def ask(self, aspect: str) -> None:
         """A question to the sources: for the analyst where it asks for figures and a table speaks of it."""
-        kind = "analysis" if _FIGURES.search(aspect) and self._tables_speak(aspect) else "research"
-        return self.add(kind, aspect[:1].upper() + aspect[1:] if aspect.split(maxsplit=1)[0].islower() else aspect)
+        said = [word.lower() for word in keywords(aspect).values()]
+        is_table = _FIGURES.search(aspect) and any(one.match(said) for one in tables_in(self.talk.source_lines))
+        self.add(
+            "analysis" if is_table else "research", capital(aspect) if aspect.split(maxsplit=1)[0].islower() else aspect
+        )
 
-    def reuse(self, shape: Shape, request: Request) -> None:
-        """The answer before in that shape, and what is to be made of it."""
-        task_id = self.add("writing", described(shape))
-        self.tasks[-1]["needs_tools"] = False
-        for made in request.made:
-            self.add("implementation", made, [task_id])
+    def role_with(self, what: str, name: str) -> str:
+        """A role of which the team says that it has this kind of work, or tool."""
+        listed = {role: re.search(rf"{what}:\s*([^;\n]+)", rest) for role, rest in self.roles.items()}
+        has = (role for role, found in listed.items() if found and name in re.split(r"\s*,\s*", found[1].strip()))
+        return next(has, "generalist")
 
-    def act(self, request: Request) -> None:
-        """What is to be done with the result, last."""
-        for action in request.actions:
-            after = [self.ids[-1]] if self.tasks else []
-            what = f"{action.capitalize()} the result: {request.text}" if self.tasks else request.text
-            self.add("action", what, after, action=action)
-
-    def role(self, kind: str, wanted: str = "") -> str:
-        """A role of this team for that kind of work: the one wanted, the usual one, one that says so."""
-        roles = [(m["role"].strip(), m["rest"]) for line in self.team.splitlines() if (m := _TEAM.match(line))]
-        known = [role for role, _ in roles]
-        for role in (wanted, PREFERRED.get(kind, "")):
-            if role in known:
-                return role
-        return next((role for role, rest in roles if kind in _listed(_KINDS, rest)), "generalist")
-
-    def with_tool(self, tool: str) -> str:
-        """A role that has that tool."""
-        roles = [(m["role"].strip(), m["rest"]) for line in self.team.splitlines() if (m := _TEAM.match(line))]
-        return next((role for role, rest in roles if tool in _listed(_TOOLS, rest)), "generalist")
+    @property
+    def roles(self) -> dict[str, str]:
+        """What the team says of each role."""
+        return {match["role"].strip(): match["rest"] for match in _TEAM.finditer(self.talk.body("team"))}
 
     @property
     def ids(self) -> list[str]:
         """The tasks so far."""
         return [str(task["id"]) for task in self.tasks]
 
-    def _tables_speak(self, text: str) -> bool:
-        said = [word.lower() for word in keywords(text).values()]
-        return any(table.match(said) for table in tables_in(self.talk.source_lines))
-
 
 def _add_tasks(draft: Drafting, request: Request) -> None:
     """The questions side by side; then advice, things to make, and the text that was asked for."""
-    alone = not (request.aspects or request.made or request.written or request.strategy)
-    alone &= not request.actions or bool(set(request.actions) - IN_PLACE)
-    first = [draft.ask(aspect) for aspect in request.aspects or ([request.text] if alone else [])]
-    if request.strategy:
-        first.append(draft.add("strategy", request.strategy, first))
-    for made in request.made:
-        first.append(draft.add("implementation", made, list(first)))
+    is_open = not (request.aspects or request.made or request.written or request.strategy)
+    is_open &= not request.actions or bool(set(request.actions) - IN_PLACE)
+    for aspect in request.aspects or ([request.text] if is_open else []):
+        draft.ask(aspect)
+    for kind, said in [("strategy", request.strategy), *(("implementation", made) for made in request.made)]:
+        if said:
+            draft.add(kind, said, draft.ids)
     if request.written:
-        draft.add("writing", request.written, first)
+        draft.add("writing", request.written, draft.ids)
     elif len(draft.tasks) > 1 or (request.writing and draft.tasks):
-        draft.add(
-            "writing",
-            f"Report: {'; '.join(aspect.rstrip('?. ') for aspect in request.aspects[:6]) or request.text}",
-            first,
-        )
+        about = "; ".join(aspect.rstrip("?. ") for aspect in request.aspects[:6]) or request.text
+        draft.add("writing", f"Report: {about}", draft.ids)
 
 
 def _add_market(draft: Drafting, market: str, request: Request) -> None:
     """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
-    subject = market if market.lower().startswith("the ") else f"the {market}"
     for description, role in MARKET.items():
-        draft.add("research", description.format(subject), role=role)
-    for aspect in [aspect for aspect in request.aspects if not is_covered(aspect, market)][:MOST_EXTRA]:
-        draft.ask(aspect)
-    found = draft.ids
-    swot = draft.add(
-        "strategy", f"SWOT of {subject}: strengths, weaknesses, opportunities, threats, and what suits whom", found
-    )
-    draft.add("writing", f"Report on {subject}: answer the request from the findings and the SWOT", [*found, swot])
+        draft.add("research", description.format(market), role=role)
+    usual, own = keywords(f"suits product pricing features revenue forecast {' '.join(MARKET)}"), keywords(market)
+    for aspect in request.aspects[:MOST_EXTRA]:
+        said = keywords(aspect).keys() - own.keys()
+        if said and not said & usual.keys() and not _MARKET.search(aspect):
+            draft.ask(aspect)
+    swot = f"SWOT of {market}: strengths, weaknesses, opportunities, threats, and what suits whom"
+    found = [*draft.ids, draft.add("strategy", swot, draft.ids)]
+    draft.add("writing", f"Report on {market}: answer the request from the findings and the SWOT", found)
 
 
 def shape_wanted(said: str) -> Shape | None:
@@ -199,21 +177,10 @@ def shape_wanted(said: str) -> Shape | None:
 
 
 def market_of(text: str) -> str:
-    """The market to be analysed as a whole; empty where something else is asked for."""
+    """The market to be analysed as a whole (`the market for tea`); empty where something else is asked for."""
     if not _MARKET.search(text):
         return ""
     found = _MARKET_OF.search(text)
-    name = (found["name"] or found["other"]) if found else _MARKET.split(text)[0]
-    return re.sub(r"^(?:the|a|an)\s+", "", (name or "").strip(), flags=re.IGNORECASE).strip() or "market"
-
-
-def is_covered(aspect: str, market: str) -> bool:
-    """Whether the usual aspects of a market take care of it, or it is the market itself."""
-    usual = keywords(" ".join([market, "suits product pricing features revenue forecast", *MARKET]))
-    own = keywords(aspect).keys()
-    return bool(_MARKET.search(aspect) or own & (usual.keys() - keywords(market).keys()) or own <= usual.keys())
-
-
-def _listed(pattern: re.Pattern[str], text: str) -> list[str]:
-    found = pattern.search(text)
-    return [word.strip() for word in found.group(1).split(",")] if found else []
+    name = ((found["name"] or found["other"]) if found else _MARKET.split(text)[0]).strip()
+    name = re.sub(r"^(?:the|an?)\s+", "", name, flags=re.IGNORECASE).strip() or "market"
+    return f"the {name}" if name.lower().endswith("market") else f"the {name} market"

@@ -5,23 +5,27 @@ looked up in the table first. Where no column fits what is to be averaged, added
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.llm.offline.schema import Column, Row, Table, alike, different, is_named
+from nodes.llm.offline.words import capital, joined
 from nodes.tools.words import keywords, stem
+
+Row = dict[str, str]
 
 FITS = 0.5
 """Share of the question's words that a table has to account for (with names, columns and cells)."""
 SURE = 0.6
 """The same where rows are counted for a “most” that no column holds."""
 LISTED = 12
-"""Groups that are listed."""
+"""Groups that are listed, and rows of a table that is ranked."""
 RANKED = 5
-"""Rows of a ranking."""
+"""The first rows of a ranking."""
 FEW = 40
 """Different cells of a column, at most, for a part of one to name it."""
+MOST_TEXTS = 14
+"""Columns whose cells are looked through."""
 MEASURES = ("avg", "sum", "median", "max", "min", "change", "summary")
 """Aggregates of amounts."""
 AGGREGATES = {
@@ -34,6 +38,7 @@ AGGREGATES = {
     r"(?:higher|larger|bigger|greater|longer|more)(?! than)",
     "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
     r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper)(?! than)",
+    "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
     "count": r"how many|number of|count",
     "change": r"gr[eo]wn?|growth|ris(?:e|en|ing)|rose|f[ae]ll(?:en)?|change[ds]?|develop(?:ed|ment)?|trend|over time",
     "summary": r"analy[sz]e|figures?|statistics|range|overview",
@@ -54,36 +59,145 @@ SENSES = {
     "size area": "large largest big biggest small smallest",
 }
 """What a column may be called that is asked for by another word."""
-ROWS = frozenset("people persons entries records rows cases items differ compare".split())  # noqa: SIM905
+ROWS = "people persons entries records rows cases items differ compare".split()  # noqa: SIM905
 """Words for what the rows are, or for looking at them, that no table has to account for."""
 STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what which how many much year".split())  # noqa: SIM905
 """Cells that a question has for other reasons."""
-TITLES = {
-    "avg": "Average",
-    "sum": "Total",
-    "median": "Median",
-    "max": "Highest",
-    "min": "Lowest",
-    "count": "Number of",
-    "": "",
-}
+UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
+"""Last words of column names that say what is measured in."""
+NUMBERS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
+"""Words in the names of columns whose numbers are names."""
+SMALL = UNITS | {"of", "per", "at", "the", "a"}
+TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
 
+_NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
+_TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
+_NAMING = re.compile(r"name|vendor|company|product|framework|title|model|symbol|country|city", re.IGNORECASE)
+_LINE = re.compile(r"^(?P<file>.+?): ")
+_TABLE = re.compile(r"\btable (?P<name>\"[^\"]+\"|\S+) \((?P<columns>(?:\"(?:[^\"]|\"\")*\"|\([^()]*\)|[^\"()])*)\)")
+_COLUMN = re.compile(
+    r"(?P<name>\"(?:[^\"]|\"\")+\"|[^,\"]+?) "
+    r"(?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
+)
+_WORD = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
 _GROUP = re.compile(
     r"\b(?:by|per|for (?:each|every)|each|every|across|among)\s+(?:the\s+)?(?=(?P<what>\w+(?:\s\w+)?))", re.IGNORECASE
 )
-_WHICH = re.compile(r"\b(?:which|what)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE)
+_WHICH = re.compile(
+    r"\b(?:which|what|(?:rank|sort|order)(?: all| the| these| our)*)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
+)
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+)", re.IGNORECASE
 )
-_QUESTION = re.compile(
-    r"\b(?:what|how|why|when|where|who|whose|which|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE
-)
+_QUESTION = re.compile(r"\b(?:wh(?:at|y|en|ere|o|ose|ich)|how|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?P<value>\d+(?:\.\d+)?)\s+(?P<column>[a-z]\w+)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 _SENSE = {stem(word): wanted.split() for wanted, said in SENSES.items() for word in said.split()}
 _SAID_BY_FORM = {stem(w) for p in (*ROWS, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
-_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and DuckDB's type of it."""
+
+    name: str
+    kind: str
+
+    @property
+    def sql(self) -> str:
+        """The name, quoted for SQL."""
+        return quoted(self.name)
+
+    @property
+    def said(self) -> str:
+        """The name as one says it, with its unit in brackets."""
+        name, _, last = self.name.strip("_ ").replace("_", " ").rpartition(" ")
+        return f"{name} ({last})" if name and last.lower() in UNITS else f"{name} {last}".strip()
+
+    @property
+    def parts(self) -> list[str]:
+        """The words of its name."""
+        return [part.lower() for part in _PARTS.split(self.name) if part]
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it says when."""
+        return any(_TIME.match(part) for part in (*self.parts, self.kind))
+
+    @property
+    def is_measure(self) -> bool:
+        """Whether it holds amounts."""
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not NUMBERS & set(self.parts)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds words."""
+        return self.kind.startswith(("VARCHAR", "TEXT", "ENUM"))
+
+    def match(self, wanted: Sequence[str]) -> set[str]:
+        """Which of these words name it."""
+        return {word for word in wanted if any(alike(part, word) for part in self.parts if part not in SMALL)}
+
+    def fit(self, wanted: Sequence[str]) -> float:
+        """How well these words name it: words of its name that are asked for, less those that are not."""
+        own = [part for part in self.parts if part not in SMALL]
+        said = [part for part in own if any(alike(part, word) for word in wanted)]
+        return len(said) - 0.2 * (len(own) - len(said)) if said else 0.0
+
+    def equals(self, value: str) -> str:
+        """The condition in SQL; of a date, its year."""
+        return f"year({self.sql}) = {value}" if _TIME.match(self.kind) else f"{self.sql} = {literal(value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the sources."""
+
+    file: str
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def named(self) -> Column:
+        """What it is called, and its file, as words to be met."""
+        return Column(f"{self.file.rpartition('.')[0]} {self.name}", "")
+
+    def match(self, wanted: Sequence[str]) -> set[str]:
+        """Which of these words its file, its name or its columns speak of; `car seats` speak of `Carseats`."""
+        pairs = {stem(one + two): {one, two} for one, two in pairwise(wanted)}
+        met = [column.match(wanted) for column in (self.named, *self.columns)]
+        met += [pairs.get(stem(part), set()) for column in (self.named, *self.columns) for part in column.parts]
+        return set().union(*met)
+
+    def label(self, different: dict[str, int]) -> Column | None:
+        """The column that says what a row is about, given the number of different cells in each."""
+        texts = [c for c in self.columns if c.is_text and different.get(c.name, 2) > 1]
+        return max(texts, key=lambda c: (bool(_NAMING.search(c.name)), different.get(c.name, 0)), default=None)
+
+    def probe(self, question: str) -> str:
+        """SQL for the cells that the question names, and the number of different cells in each column.
+
+        The number is written as a letter, its logarithm: no figure of an answer is to be cited as computed here.
+        """
+        texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
+        if not texts:
+            return ""
+        names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
+        whole = literal(f" {' '.join(_WORD.findall(question.lower()))} ")
+        said = [word.lower() for word in keywords(question).values() if len(word) > 2][:24]
+        single = ", ".join(literal(form) for word in said for form in (word, word.removesuffix("s"))) or "''"
+        return (
+            f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell "
+            f"FROM {quoted(self.name)}), keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
+            "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key "
+            "FROM cells WHERE cell IS NOT NULL) (SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, "
+            f"contains({whole}, key) AS whole FROM keys WHERE length(key) > 2 AND "
+            f"(whole OR key IN (' yes ', ' true ') OR list_has_any(string_split(key, ' '), [{single}])) "
+            "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 30) "
+            "UNION ALL (SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), false FROM keys GROUP BY col)"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +213,10 @@ class Asked:
     label: Column | None
     """What the rows that are listed are called by."""
     filters: tuple[tuple[Column, str], ...]
-    fit: float
+    most: int = LISTED
+    """Rows of the answer."""
+    fit: float = 0.0
     """Share of the question's words that this accounts for."""
-
-    @property
-    def scope(self) -> str:
-        """The table and the condition in words."""
-        said = " and ".join(f"{column.said} is {value}" for column, value in self.filters)
-        return f" in {self.table.name}" + (f" where {said}" if said else "")
 
     @property
     def is_list(self) -> bool:
@@ -120,90 +230,79 @@ class Asked:
 
     @property
     def sql(self) -> str:
-        """The question."""
+        """The question: a `name` and `value` a row, and `n` for the rows behind it, or columns by their names."""
         target, time = (column.sql if column else "" for column in (self.target, self.time))
         name = self.group or self.label
         conditions = [column.equals(value) for column, value in self.filters]
-        if self.aggregate == "share":
-            value = f"count(*) FILTER (WHERE {' AND '.join(conditions)})"
-            shares = f"round(100.0 * {value} / count(*), 2) AS value, {value} AS n, count(*) AS whole"
-            return f"SELECT {shares} FROM {self.table.sql}"
-        conditions += [f"{name.sql} IS NOT NULL"] if name else []
-        rows = f"FROM {self.table.sql}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
-        if self.aggregate == "summary":
-            value = f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average"
-            return f"SELECT {value}, count(*) AS n {rows}"
-        if self.aggregate == "change":
-            first, last = f"arg_min({target}, {time})", f"arg_max({target}, {time})"
-            value = f"min({time}) AS since, {first} AS first, max({time}) AS until, {last} AS last, "
-            value += f"abs(round(100.0 * ({last} / nullif({first}, 0) - 1), 1)) AS percent"
-        elif self.aggregate == "count":
-            value = f"count(DISTINCT {target}) AS value" if target else "count(*) AS value"
-        elif self.is_list and name:
-            told = f"{rows} AND {target} IS NOT NULL ORDER BY 1 LIMIT {LISTED}"
-            return f"SELECT {name.sql} AS name, {target} AS value {told}"
-        elif self.aggregate:
-            value = f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n"
-        else:
-            return f"SELECT DISTINCT {', '.join(column.sql for column in self.shown)} {rows} LIMIT {RANKED}"
-        single = f"HAVING count(*) = count(DISTINCT {time}) AND min({time}) < max({time})"
-        if self.aggregate == "change":
-            named, grouped = (f"{name.sql} AS name, ", " GROUP BY 1") if name else ("", "")
-            return f"SELECT {named}{value} {rows}{grouped} {single} ORDER BY 1 LIMIT {LISTED}"
-        if not name:
-            return f"SELECT {value} {rows}"
-        order = f"2 {'ASC' if self.aggregate == 'min' else 'DESC'} NULLS LAST, 1"
-        most = LISTED if self.group else RANKED
-        return f"SELECT {name.sql} AS name, {value} {rows} GROUP BY 1 ORDER BY {order} LIMIT {most}"
-
-    @property
-    def shown(self) -> list[Column]:
-        """The columns of a row that is looked up: those of the condition, the year, what is asked for."""
-        times = [column for column in self.table.columns if column.name.lower() == "year"]
-        picked = [*(column for column, _ in self.filters), *times, *([self.target] if self.target else [])]
-        return list(dict.fromkeys(picked))
+        rows = f"count(*) FILTER (WHERE {' AND '.join(conditions)})"
+        first, last = f"arg_min({target}, {time})", f"arg_max({target}, {time})"
+        values = {
+            "share": f"round(100.0 * {rows} / count(*), 2) AS value, {rows} AS n, count(*) AS whole",
+            "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
+            "count(*) AS n",
+            "change": f"min({time}) AS since, {first} AS first, max({time}) AS until, {last} AS last, "
+            f"round(100.0 * ({last} / nullif({first}, 0) - 1), 1) AS percent",
+            "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
+            "": f"{target} AS value" if self.is_list else "",
+        }
+        shown = values.get(self.aggregate, f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n")
+        if not shown:
+            times = [column for column in self.table.columns if column.name.lower() == "year"]
+            wanted = [*(column for column, _ in self.filters), *times, *([self.target] if self.target else [])]
+            shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
+        where = [] if self.aggregate == "share" else [*conditions, *([f"{name.sql} IS NOT NULL"] if name else [])]
+        where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
+        named = f"{name.sql} AS name, " if name and self.aggregate not in ("share", "summary") else ""
+        parts = [f"SELECT {named}{shown} FROM {quoted(self.table.name)}"]
+        parts += [f"WHERE {' AND '.join(where)}"] if where else []
+        parts += ["GROUP BY 1"] if named and self.aggregate else []
+        if self.aggregate == "change":  # a series has one value a time
+            parts.append(f"HAVING count(*) = count(DISTINCT {time}) AND min({time}) < max({time})")
+        is_ranked = named and self.aggregate not in ("", "change")
+        order = f"2 {'ASC' if self.aggregate == 'min' else 'DESC'} NULLS LAST, 1" if is_ranked else "1"
+        parts.append(f"ORDER BY {order} LIMIT {self.most if named else RANKED}")
+        return " ".join(parts)
 
     def sentences(self, rows: list[Row]) -> list[str]:
         """What the answer says, a sentence a figure or list; the figures as the table gave them."""
+        told = [row for row in rows if any(row.values())]
         try:
-            return self._said([row for row in rows if any(row.values())])
-        except (KeyError, ValueError):  # an answer of another shape says nothing
+            return self._said(told) if told else []
+        except KeyError:  # an answer of another shape says nothing
             return []
 
     def _said(self, rows: list[Row]) -> list[str]:
+        conditions = " and ".join(f"{column.said} is {value}" for column, value in self.filters)
+        scope = f" in {self.table.name}" + (f" where {conditions}" if conditions else "")
         what = self.target.said if self.target else "rows"
-        if not rows:
-            return []
-        first = rows[0]
         if self.aggregate == "share":
-            share = f"{first['value']} % ({shown(first['n'])} of {shown(first['whole'])})"
-            return [f"Share of rows{self.scope}: {share}."]
-        if self.aggregate == "summary":
-            low, high, mean = (shown(first[key]) for key in ("minimum", "maximum", "average"))
-            return [f"{capital(what)}{self.scope} ranges from {low} to {high}, averages {mean} ({_rows(first['n'])})."]
+            return [f"Share of rows{scope}: {row['value']} % ({row['n']} of {shown(row['whole'])})." for row in rows]
         if self.aggregate == "change":
-            return [_changed(row, capital(what) + (f" of {row['name']}" if "name" in row else "")) for row in rows]
-        if not self.aggregate and not self.is_list:
-            cells = [
-                "; ".join(f"{Column(k, '').said} {shown(value)}" for k, value in row.items() if value) for row in rows
+            changes = [
+                f" of {row['name']}" * ("name" in row)
+                + f"{scope}: from {shown(row['first'])} in {row['since']} to {shown(row['last'])} in {row['until']}"
+                + (f" ({'+' * (row['percent'][0] != '-')}{shown(row['percent'])} %)" if row["percent"] else "")
+                for row in rows
             ]
-            return [f"In {self.table.name}: {one}." for one in cells]
-        if self.aggregate == "count" and self.target:
-            what = f"different values of {what}"
+            return [f"{capital(what)}{change}." for change in changes]
+        if not self.aggregate and self.filters:
+            return [f"In {self.table.name}: {_columns_of(row)}." for row in rows]
+        counted = "different values of " if self.aggregate == "count" and self.target else ""
         by = f" by {self.group.said}" if self.group else ""
-        listed = joined(self._figure(row) for row in rows)
-        return [f"{capital(f'{TITLES[self.aggregate]} {what}'.strip())}{by}{self.scope}: {listed}."]
+        title = capital(f"{TITLES.get(self.aggregate, '')} {counted}{what}".strip())
+        return [f"{title}{by}{scope}: {joined([self._figure(row) for row in rows])}."]
 
     def _figure(self, row: Row) -> str:
         """`15 (2 rows)`, of a group `US 15 (2 rows)`, in a ranking `Dash (40)`."""
-        value = shown(row["value"])
+        n = row.get("n", "")
+        value = shown(row["value"]) if "value" in row else _columns_of({k: v for k, v in row.items() if k != "n"})
+        count = f" ({shown(n)} {'row' if n == '1' else 'rows'})" if n else ""
         if "name" not in row:
-            return value + (f" ({_rows(row['n'])})" if "n" in row else "")
+            return f"{value}{count}"
         name = f"“{row['name']}”" if "," in row["name"] else row["name"] or "none"
-        if not self.group:
-            return f"{name} ({value})"
-        name += ":" if re.fullmatch(r"[\d.,-]+", name) else ""
-        return f"{name} {value}" + (f" ({_rows(row['n'])})" if "n" in row else "")
+        return (
+            f"{name}{':' * bool(re.fullmatch('[0-9.,-]+', name))} {value}{count}" if self.group else f"{name} ({value})"
+        )
 
 
 def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
@@ -211,55 +310,62 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     wanted = [word.lower() for word in keywords(question).values()]
     text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
     forms = [name for name, pattern in _ASKED.items() if pattern.search(text)]
-    aggregate = forms[0] if forms else ""
+    is_ranking = "rank" in forms
+    aggregate = ("min" if "min" in forms else "max") if is_ranking else forms[0] if forms else ""
+    counts = {row["col"]: different(row) for row in cells if row.get("col")}
     filters = _filters(question, table, cells)
+    filtered = {column.name for column, _ in filters}
     spoken = {word for _, cell in filters for word in wanted if word in _in(cell) or alike(cell.lower(), word)}
     spoken |= {word for column, cell in filters if is_flag(cell) for word in column.match(wanted)}
     free = [word for word in wanted if word not in spoken]
     senses = [sense for word in free for sense in _SENSE.get(stem(word), [])]
-    filtered = {column.name for column, _ in filters}
     groups = [c for c in table.columns if c.name not in filtered]
     group = _named(_GROUP, text, [c for c in groups if not c.is_measure]) or _named(_GROUP, text, groups, least=1.0)
-    which = _named(_WHICH, text, [c for c in table.columns if c.is_text or c.is_time])
+    group = None if is_ranking else group
+    which = _named(_WHICH, text, [c for c in table.columns if not c.is_measure])
     target = _target(table, free, senses, {column.name for column in (group, which) if column} | filtered)
-    amount = target is not None and target.is_measure
+    amounts = [column for column in table.columns if column.is_measure]
+    if is_ranking and not target and len(amounts) == 1 and _named(_GROUP, text, [table.named]):
+        target = amounts[0]  # `by price`, of a table of prices
+    is_amount = target is not None and target.is_measure
+    extreme = aggregate in ("max", "min")
     if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
-        if amount and target.match([counted["what"].lower()]):
+        if is_amount and target.match([counted["what"].lower()]):
             aggregate = "" if filters else "sum"
         else:
-            others = [c for c in table.columns if c.is_text and c.name not in filtered and c != group]
-            target = _named(_HOW_MANY, text, others)
-    elif aggregate in ("max", "min") and "avg" in forms:
+            target = _named(_HOW_MANY, text, [c for c in groups if c.is_text and c != group])
+    elif extreme and "avg" in forms:
         aggregate = "avg"
-    elif aggregate in ("max", "min") and not amount and which and which.is_text and (target or group or "most" in text):
+    elif (
+        extreme and not is_ranking and not is_amount and which and which.is_text and (target or group or "most" in text)
+    ):
         aggregate, group = "count", which
-    if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min"} & set(forms):
+    if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min", "rank"} & set(forms):
         group = which
-    measured = target is not None and (target.is_measure or (target.is_time and aggregate in ("max", "min")))
-    is_ranked = aggregate in ("max", "min", "change") and not group
-    label = (which or table.label(_different(cells))) if is_ranked else None
-    found = Asked(table, aggregate, target, group, label, tuple(filters), 0.0)
-    if (aggregate in MEASURES and not measured) or (aggregate == "change" and not found.time):
+    label = (which or table.label(counts)) if aggregate in ("max", "min", "change") and not group else None
+    most = LISTED if group or is_ranking or aggregate in ("", "change") else RANKED
+    found = Asked(table, aggregate, target, group, label, tuple(filters), most)
+    is_measured = is_amount or (target is not None and target.is_time and aggregate in ("max", "min"))
+    if (aggregate in MEASURES and not is_measured) or (aggregate == "change" and not found.time):
         return None
-    if not aggregate and not filters:
-        counts = _different(cells)
+    if found.is_list:
         group = table.label({name: count for name, count in counts.items() if not target or name != target.name})
-        if not group or not target or not target.is_text or group == target or counts.get(group.name, LISTED) > LISTED:
-            return None
-        if _QUESTION.search(text):  # it asks for something else, of which a column happens to have a word
+        is_told = group and target and target.is_text and group != target and counts.get(group.name, LISTED) <= LISTED
+        if not is_told or _QUESTION.search(
+            text
+        ):  # it asks for something else, of which a column happens to have a word
             return None
     elif aggregate in ("share", "") and not (filters and (target or aggregate)):
         return None
-    if aggregate == "count" and not (filters or group or target or is_named(table.name, free)):
+    if aggregate == "count" and not (filters or group or target or table.named.match(free)):
         return None
     said = table.match(wanted) | spoken
     said |= {word for word in free if target and target.match(_SENSE.get(stem(word), []))}
     open_words = [word for word in wanted if word in said or stem(word) not in _SAID_BY_FORM]
     fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
     needed = SURE if aggregate == "count" and which and group == which and not target else FITS
-    if fit < needed or any(not said & names for names in _names(question) if names & set(open_words)):
-        return None
-    return Asked(table, aggregate, target, group, label, tuple(filters), round(fit, 2))
+    is_of_another = any(not said & names for names in _names(question) if names & set(open_words))
+    return None if fit < needed or is_of_another else replace(found, group=group, fit=round(fit, 2))
 
 
 def best(found: Sequence[Asked | None]) -> Asked | None:
@@ -268,9 +374,66 @@ def best(found: Sequence[Asked | None]) -> Asked | None:
     return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
 
 
+def tables_in(lines: Sequence[str]) -> list[Table]:
+    """The tables named in the list of sources, in order."""
+    found = []
+    for line in lines:
+        for match in _TABLE.finditer(line) if (file := _LINE.match(line)) else ():
+            columns = [
+                Column(one["name"].strip().strip('"').replace('""', '"'), one["kind"])
+                for one in _COLUMN.finditer(match["columns"])
+            ]
+            found += [Table(file["file"], match["name"].strip('"'), tuple(columns))] if file and columns else []
+    return found
+
+
+def rows_in(answer: str) -> list[Row]:
+    """The rows of the Markdown table in a query's answer; empty cells and NULLs as empty text."""
+    lines = [line.strip()[1:-1] for line in answer.splitlines() if line.strip().startswith("|")]
+    cells = [[cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
+    if len(cells) < 2 or not all(re.fullmatch(r":?-+:?", cell) for cell in cells[1]):
+        return []
+    cleaned = [["" if cell in ("NULL", "None", "nan") else cell for cell in row] for row in cells[2:]]
+    return [dict(zip(cells[0], row, strict=True)) for row in cleaned if len(row) == len(cells[0])]
+
+
+def alike(part: str, word: str) -> bool:
+    """Whether a part of a name and a word mean the same.
+
+    One stem, one short for the other (`pop`, `exp`), or the end of it (`state`, `outstate`).
+    """
+    one, two = stem(part), stem(word)
+    short, long = sorted((one, two), key=len)
+    is_short_for = long.startswith(short) and (len(short) >= 4 or (len(short) == 3 and short == part))
+    return one == two or is_short_for or (len(word) >= 5 and part.endswith(word))
+
+
+def different(row: Row) -> int:
+    """About how many different cells the column of a row of `Table.probe` has: the power of two below."""
+    return 1 << ord(row["different"]) - ord("a")
+
+
 def is_flag(cell: str) -> bool:
     """Whether a cell says that what its column is called is so."""
     return cell.lower() in ("yes", "true")
+
+
+def quoted(name: str) -> str:
+    """A name, quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text, quoted for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def shown(text: str) -> str:
+    """A cell as one writes it: thousands of large numbers set apart, no digit changed."""
+    if re.fullmatch(r"-?\d{5,}(?:\.\d+)?", text):
+        whole, point, rest = text.partition(".")
+        text = f"{int(whole):,}{point}{rest}"
+    return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
 
 
 def _filters(question: str, table: Table, cells: Sequence[Row]) -> list[tuple[Column, str]]:
@@ -279,16 +442,18 @@ def _filters(question: str, table: Table, cells: Sequence[Row]) -> list[tuple[Co
     words, found = _WORD.findall(question), dict[str, tuple[Column, str]]()
     used: set[str] = set()
     proper = {word.lower() for word in words[1:] if word[:1].isupper()}
-    hits = [row for row in cells if row.get("cell") and row["col"] in columns]
-    for row in sorted(hits, key=lambda row: (not _is_whole(row), -len(row["cell"]), different(row))):
-        cell, column = row["cell"], columns[row["col"]]
+    hits = [(row["cell"], row["whole"].lower() == "true", row) for row in cells if row.get("cell")]
+    for cell, is_whole, row in sorted(hits, key=lambda hit: (not hit[1], -len(hit[0]), different(hit[2]))):
+        if (column := columns.get(row["col"])) is None:
+            continue
         if is_flag(cell) and column.match([word.lower() for word in words]):
             found.setdefault(column.name, (column, cell))
             continue
         said = _in(cell) & {word.lower() for word in words}
-        few = different(row) <= FEW and len(_in(cell)) <= 4 * len(said) and not re.search(r"\w\.\w|/", cell)
-        named = len(cell) >= 3 or cell in words if _is_whole(row) else few and bool(said & proper)
-        if column.name not in found and named and not (said and said <= used) and cell.lower() not in STOP_CELLS:
+        is_few = different(row) <= FEW and len(_in(cell)) <= 4 * len(said) and not re.search(r"\w\.\w|/", cell)
+        is_named = len(cell) >= 3 or cell in words if is_whole else is_few and bool(said & proper)
+        is_word = cell.lower() in STOP_CELLS and (cell.islower() or cell not in words)
+        if column.name not in found and is_named and not (said and said <= used) and not is_word:
             found[column.name] = (column, cell)
             used |= said
     for match in _NUMBERED.finditer(question):
@@ -324,58 +489,17 @@ def _named(pattern: re.Pattern[str], text: str, columns: Sequence[Column], least
 
 def _names(question: str) -> list[set[str]]:
     """The proper names in a question, each with its words: runs of words with a capital, the first word aside."""
-    words = _WORD.findall(question)
     runs: list[set[str]] = []
-    for before, word in pairwise(words):
+    for before, word in pairwise(_WORD.findall(question)):
         if any(letter.isupper() for letter in word):
-            if not (runs and before.lower() in runs[-1]):
-                runs.append(set())
+            runs += [] if runs and before.lower() in runs[-1] else [set()]
             runs[-1].add(word.lower())
     return runs
 
 
-def _different(cells: Sequence[Row]) -> dict[str, int]:
-    """The number of different cells, by column."""
-    return {row["col"]: different(row) for row in cells if row.get("col")}
-
-
-def _is_whole(row: Row) -> bool:
-    return row["whole"].lower() == "true"
+def _columns_of(row: Row) -> str:
+    return "; ".join(f"{Column(name, '').said} {shown(value)}" for name, value in row.items() if value)
 
 
 def _in(text: str) -> set[str]:
     return set(_WORD.findall(text.lower()))
-
-
-def _changed(row: Row, what: str) -> str:
-    """First and last value, and by how much of the first it went up or down."""
-    since, until, first, last = (row[key] for key in ("since", "until", "first", "last"))
-    before, after = float(first or 0), float(last or 0)
-    if before == after:
-        return f"{what} stayed at {shown(first)} from {since} to {until}."
-    verb, way = ("rose", "up") if after > before else ("fell", "down")
-    percent = f", {way} {shown(row['percent'])} %" if before > 0 else ""
-    return f"{what} {verb} from {shown(first)} in {since} to {shown(last)} in {until}{percent}."
-
-
-def _rows(count: str) -> str:
-    return f"{shown(count)} {'row' if count == '1' else 'rows'}"
-
-
-def capital(text: str) -> str:
-    """With a capital at the beginning."""
-    return text[:1].upper() + text[1:]
-
-
-def shown(text: str) -> str:
-    """A cell as one writes it: thousands of large numbers set apart, no digit changed."""
-    if re.fullmatch(r"-?\d{5,}(?:\.\d+)?", text):
-        whole, point, rest = text.partition(".")
-        text = f"{int(whole):,}{point}{rest}"
-    return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
-
-
-def joined(items: Iterable[str]) -> str:
-    """A list in words: `a, b and c`."""
-    found = list(items)
-    return " and ".join([", ".join(found[:-1]), found[-1]] if len(found) > 1 else found)

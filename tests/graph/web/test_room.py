@@ -1,9 +1,11 @@
 """The control room over HTTP: runs, their events, and every verb, in process on real databases."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -201,6 +203,94 @@ async def test_runs_that_have_ended_come_by_page() -> None:
     pages = [[one["thread_id"] for one in page["ended"]] for page in (first, rest)]
     assert ([len(page) for page in pages], sorted([*pages[0], *pages[1]])) == ([2, 1], ["a", "b", "c"])
     assert (rest["next"], wrong["status"]) == (None, 422)
+
+
+async def test_a_citation_opens_its_source_at_its_line_and_says_so_where_it_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    file = tmp_path / "docs" / "market.md"
+    file.write_text("".join(f"Line {n}.\n" for n in range(1, 61)), "utf-8")
+    (tmp_path / "secret.md").write_text("Not for you.\n", "utf-8")
+    async with room() as (client, sup):
+        await sup.start("Q", sources=[str(tmp_path / "docs")], thread_id="t", plan=plan("a"))
+        await sup.start("Q", thread_id="bare", plan=plan("a"))
+        there = await told(client, "runs/t/source?file=market.md&place=L30-L31")
+        refused = [
+            (await told(client, f"runs/{path}", 404))["detail"]
+            for path in (
+                "t/source?file=../secret.md&place=L1",
+                "t/source?file=market.md&place=L900",
+                "t/source?file=market.md&place=nowhere",
+                "bare/source?file=market.md&place=L1",
+            )
+        ]
+        file.unlink()
+        gone = await told(client, "runs/t/source?file=market.md&place=L30", 404)
+
+    assert (there["unit"], there["first"], there["last"]) == ("line", 30, 31)
+    assert [(one["n"], one["text"]) for one in there["units"]] == [(n, f"Line {n}.") for n in range(18, 44)]
+    assert all("cannot be shown" in one for one in (*refused, gone["detail"]))
+
+
+async def test_a_view_has_the_mail_that_was_read_and_what_a_rollback_would_undo_and_only_later_events() -> None:
+    async def acts(brief: Brief, desk: Any) -> str:
+        await desk.once("deliver", lambda to: "sent", {"to": "all"}, undo="unsend")
+        await desk.once("announce", lambda to: "told", {"to": "press"})
+        desk.mail("bob", "It is out.")
+        desk.inbox()
+        return str((await desk.ask("launch")).type)
+
+    async with room(agent(acts), agent(name="bob", role="helper"), token_budget=5000) as (client, sup):
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        await does(client, "runs/t/mail", to="ada", text="Wait.", by="ana")
+        view = await told(client, "runs/t")
+        later = await told(client, f"runs/t?after={view['events'][-2]['seq']}")
+
+    assert [(one["tool"], one["undo"]) for one in view["effects"]] == [("announce", ""), ("deliver", "unsend")]
+    assert {(one["agent"], one["text"], one["read"]) for one in view["mail"]} >= {("bob", "It is out.", False)}
+    assert (view["policy"]["token_budget"], view["policy"]["oversight"]) == (5000, "in_the_loop")
+    assert (later["events"], later["timeline"]) == (view["events"][-1:], None)
+
+
+async def test_a_run_that_another_process_drives_is_shown_and_steered() -> None:
+    began = asyncio.Event()
+
+    async def works(brief: Brief, desk: Any) -> str:
+        began.set()
+        while True:
+            await desk.pause_point()
+            await asyncio.sleep(0.01)
+
+    async with opened(agent(works), clock=SystemClock()) as other, room(agent(works)) as (client, _):
+        driving = asyncio.create_task(other.start("Q", thread_id="t", plan=plan("a")))
+        await began.wait()
+        seen = await until(client, "t", "running")
+        await does(client, "runs/t/pause", by="ana")
+        await until(client, "t", "paused")
+        await driving
+        await does(client, "runs/t/cancel", by="ana")
+        ended = await until(client, "t", "cancelled")
+
+    assert seen["run"]["hint"] == ["pause", "takeover", "cancel"]
+    assert [one["action"] for one in ended["audit"]["entries"]] == ["pause", "cancel"]
+
+
+@pytest.fixture
+def _version_before(root: Path) -> None:
+    Path("runs.db").write_bytes(gzip.decompress((root / "tests" / "fixtures" / "version_0_1.db.gz").read_bytes()))
+
+
+@pytest.mark.usefixtures("_version_before")
+async def test_every_run_of_the_version_before_is_listed_and_shown() -> None:
+    async with room() as (client, _):
+        listed = await told(client, "runs")
+        shown = [
+            await told(client, f"runs/{one['thread_id']}")
+            for kind in ("needs_you", "running", "ended")
+            for one in listed[kind]
+        ]
+
+    assert len(shown) >= 11
+    assert all(view["timeline"]["seq"] == view["events"][-1]["seq"] for view in shown if view["events"])
 
 
 async def test_events_go_on_after_the_last_one_that_the_client_has() -> None:

@@ -45,6 +45,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
         b"Agents talk\r\nby mail and check-\r\npoints are kept.\r\n\r\nNothing is lost.\r\n"
     )
     (folder / "page.html").write_text(PAGE)
+    (folder / "manual.rst").write_text("Runs end.\n\nEnds\n----\n\nThey end by night.\n\n--now  go on\n\nOr late.\n")
+    (folder / "manual.md").write_text("Agents wait.\n\n## Mail\n\nThey wait for mail.\n")
     (folder / "prices.csv").write_text("vendor,price\nAcme,10\nBolt,14\nCato,11\n")
     (folder / "ja.txt").write_text("監督者は作業を分けます。\n人間はいつでも止められます。\n")
     (folder / "de.txt").write_text("Der „Rote Saal“ bleibt offen.\nDie »Alte Post« wird verkauft.\n")
@@ -77,6 +79,9 @@ TRUE = {
     "a blockquote with its label below": "So:\n\n> It resumes after a crash.\n> A human may take\n\n[guide.md#L4-L5]",
     "a blockquote with its label in the lead": "The guide says [guide.md#L4]:\n\n> It resumes after a crash.",
     "a blockquote with its author": "> It resumes after a crash.\n> — the guide\n\n— [guide.md#L4]",
+    "a heading in a blockquote": "> Runs end.\n>\n> Ends\n> ----\n>\n> They end by night.\n[manual.rst#L1-L6]",
+    "an option in a blockquote": "> They end by night.\n>\n> --now  go on\n>\n> Or late.\n[manual.rst#L6-L10]",
+    "a blockquote that begins with a heading": "> ## Mail\n>\n> They wait for mail.\n[manual.md#L3-L5]",
     "a quotation in a blockquote": '> The guide says "resumes after a crash" here [guide.md#L4]',
     "reflowed": 'It says "A human may take the wheel at any moment" [guide.md#L4-L5].',
     "reflowed the other way": 'It says "resumes\nafter a crash" [guide.md#L4].',

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from nodes.policy.audit_chain import Sealer, break_in
+from nodes.policy.audit_chain import Sealer, break_in, unrecorded
 from state.approval import Entry
 
 
@@ -78,3 +78,13 @@ def test_a_seal_survives_being_stored_as_json(args: dict[str, JsonValue]) -> Non
     [entry] = chain("q", args=args)
 
     assert break_in([Entry.model_validate_json(entry.model_dump_json())], 1, entry.seal) == ""
+
+
+def test_an_answer_counts_by_its_place_whatever_the_clock_said_when_it_was_asked() -> None:
+    asked = Entry(at=4600.0, kind="requested", approval="q1")
+    answered = Entry(at=1000.0, kind="answered", approval="q1")
+
+    assert unrecorded([asked, answered], {"q1": 4600.0}, ["q1"]) == ""
+    assert unrecorded([answered, asked], {"q1": 4600.0}, ["q1"]) == "the record of the answer to question q1 is missing"
+    assert unrecorded([asked], {"q1": 4600.0}, ["q1"]) == "the record of the answer to question q1 is missing"
+    assert unrecorded([asked, answered], {"q1": 5000.0}, ["q1"]) == "the record of question q1 is missing"

@@ -4,7 +4,7 @@ import pytest
 
 from nodes.policy.report import MOST_FINDINGS, joined, sinks, write_report
 from state.citation import Citation, Claim
-from state.record import TaskRecord, TaskStatus, Usage
+from state.record import ModelUsed, TaskRecord, TaskStatus, Usage
 from state.run import Mode
 from tests.builders import make_outcome, make_record, make_task
 
@@ -191,3 +191,11 @@ def test_agents_whose_calls_nobody_could_count_are_named() -> None:
     report = write_report("Q", "A.", [], mode=None, models=["m"], unseen=["far"])
 
     assert "- Calls of far were not seen, and are not counted: it works elsewhere" in report
+
+
+@pytest.mark.parametrize(("model", "is_told"), [("offline", False), ("small", True)])
+def test_what_a_model_used_is_told_and_what_rules_used_is_not(model: str, is_told: bool) -> None:
+    used = {"ada": Usage(calls=1, input_tokens=9, models=[ModelUsed(name=model, provider="here")])}
+    report = write_report("Q", "A.", [], mode=None, models=[model], used=used)
+
+    assert ("- Used: ada 1 call, 9 tokens" in report) is is_told

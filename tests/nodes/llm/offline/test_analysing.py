@@ -49,7 +49,7 @@ def analysed(task: str, query: Fake, line: str = LINE) -> str:
 
 def test_figures_are_computed_and_carry_the_label_of_their_table() -> None:
     text = analysed("Analyse the list price of the vendors", query_over(ROWS))
-    assert "List price in prices ranges from 10 to 40, averages 25 (4 rows). [prices.csv#table]" in text
+    assert "List price in prices: minimum 10; maximum 40; average 25 (4 rows). [prices.csv#table]" in text
     assert labels_in(text) == [("prices.csv", "table")]
 
 
@@ -95,10 +95,35 @@ def test_the_lowest_come_first_where_the_cheapest_are_asked_for() -> None:
     assert "Lowest list price in prices: Acme (10)" in analysed("Which is the cheapest list price?", query_over(ROWS))
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Rank the vendors by price", "Highest list price in prices: Dash (40), Bolt (30), Core (20) and Acme (10)."),
+        ("Sort the vendors by price, cheapest first", "Lowest list price in prices: Acme (10), Core (20)"),
+        (
+            "Rank the vendors in the EU by seats",
+            "Highest seats in prices where home region is EU: Core (7) and Acme (5).",
+        ),
+        ("Rank the home regions by average list price", "Average list price by home region in prices: US 35 (2 rows)"),
+        ("Rank the vendors by year", "Highest year in prices: Dash (2025), Core (2024)"),
+    ],
+)
+def test_rows_are_ranked_by_the_column_that_fits(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(ROWS))
+
+
+def test_rows_are_ranked_by_the_only_amount_of_a_table_of_that_name() -> None:
+    rows = "CREATE TABLE prices AS SELECT * FROM (VALUES ('Acme', 7), ('Bolt', 9)) t(plan, usd)"
+    line = "prices.csv: table prices (plan VARCHAR, usd BIGINT), 2 rows"
+    query = query_over(rows)
+    assert "Highest usd in prices: Bolt (9) and Acme (7)." in analysed("Rank the plans by price", query, line)
+    assert "#table]" not in analysed("Rank the plans by charm", query, line)
+
+
 def test_growth_is_told_for_each_series_and_never_across_them() -> None:
     text = analysed("How did usd_bn grow by publisher?", query_over(SERIES, file="sizes.csv"), SERIES_LINE)
-    assert "Usd bn of A rose from 10 in 2020 to 40 in 2022, up 300 %. [sizes.csv#table]" in text
-    assert "Usd bn of B fell from 100 in 2020 to 50 in 2022, down 50 %" in text
+    assert "Usd bn of A in sizes: from 10 in 2020 to 40 in 2022 (+300 %). [sizes.csv#table]" in text
+    assert "Usd bn of B in sizes: from 100 in 2020 to 50 in 2022 (-50 %)" in text
     assert "110" not in text
 
 

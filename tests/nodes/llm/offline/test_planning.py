@@ -127,6 +127,30 @@ def test_what_must_not_be_done_is_not_planned() -> None:
     assert "action" not in kinds(planned("Explain retries. Do not publish anything."))
 
 
+@pytest.mark.parametrize(
+    ("request_", "descriptions"),
+    [
+        ("Can I delete a run, and how do I publish a report?", ["Can I delete a run", "How do I publish a report?"]),
+        (
+            "Write a thank-you note to Anna without sending it, then list the open questions",
+            ["List the open questions", "Write a thank-you note to Anna"],
+        ),
+        ("Tell me the licence, and whatever you do, don't mail it to anybody.", ["Tell me the licence"]),
+        ("Draft a press release about pricing but hold off on publishing it.", ["Draft a press release about pricing"]),
+        (
+            "Explain what happens, e.g. publish the report twice, when a run is started again.",
+            ["Explain what happens, e.g. publish the report twice, when a run is started again"],
+        ),
+    ],
+)
+def test_questions_about_actions_and_examples_of_them_are_neither_lost_nor_orders(
+    request_: str, descriptions: list[str]
+) -> None:
+    draft = planned(request_)
+    assert [task.description for task in draft.tasks if not task.description.startswith("Report")] == descriptions
+    assert not any(task.action for task in draft.tasks)
+
+
 def test_a_question_for_figures_goes_to_the_analyst_where_a_table_speaks_of_it() -> None:
     table = "prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows"
     assert kinds(planned("What is the average price per vendor?", sources=table)) == ["analysis"]
@@ -188,3 +212,19 @@ def test_an_aspect_is_left_out_and_another_one_added() -> None:
 
 def test_an_objection_that_rules_cannot_read_changes_nothing() -> None:
     assert replanned(ASKED, "The plan was rejected: I don't like it") == planned(ASKED)
+
+
+@pytest.mark.parametrize(
+    ("follow_up", "description"),
+    [
+        ("And its licence?", "Licence of Eino"),
+        ("does it run on Windows?", "Does Eino run on Windows?"),
+        ("et pour Dapr ?", "Who makes Dapr?"),
+        ("en una tabla por favor", "The answer before, as a table"),
+    ],
+)
+def test_a_follow_up_is_planned_in_words_that_stand_alone(follow_up: str, description: str) -> None:
+    sections = [Section("earlier", "CloudWeGo.", {"request": "Who makes Eino?"}), Section("request", follow_up)]
+    draft = OfflineModel().with_structured_output(PlanDraft).invoke([HumanMessage(render(sections))])
+    assert isinstance(draft, PlanDraft)
+    assert [task.description for task in draft.tasks] == [description]

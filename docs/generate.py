@@ -1,0 +1,53 @@
+"""Writes docs/policy.md and docs/events.md from the models: `python docs/generate.py`."""
+
+import json
+from pathlib import Path
+
+from graph.policy_text import fields
+from state.event import FIELDS, OPTIONAL
+
+HERE = Path(__file__).resolve().parent
+POLICY = """\
+# Policy: what a run may do
+
+Made from the model by `python docs/generate.py`. `baton policy` prints the same, with what holds where you are; `baton policy THREAD` says what a run works under. Fields are set by `--set KEY=VALUE` or `--policy FILE`, by `policy:` in a team file, and for everything by `BATON_POLICY`; the first of these that says something holds. Times may be written as `1h30m` after `--set`.
+
+| field | default | values | what it does |
+|---|---|---|---|
+"""
+EVENTS = """\
+# Events: what a run tells
+
+Made from the model by `python docs/generate.py`. Each event has `seq`, `thread_id`, `kind`, `phase`, `task_id`, `agent`, `ts` and `path`; `data` holds what its kind tells. A name with `?` is there where there is something to tell.
+
+| kind | data |
+|---|---|
+"""
+
+
+def policy_page() -> str:
+    """The page of all policy fields."""
+    rows = (
+        f"| `{one.name}` | `{json.dumps(one.default)}` | {_cell(one.kind)} | {_cell(one.effect)} |" for one in fields()
+    )
+    return POLICY + "\n".join(rows) + "\n"
+
+
+def events_page() -> str:
+    """The page of all events."""
+    return EVENTS + "\n".join(f"| `{kind}` | {_names(names)} |" for kind, names in FIELDS.items()) + "\n"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name.removesuffix(OPTIONAL)}`{OPTIONAL * name.endswith(OPTIONAL)}" for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+PAGES = {"policy.md": policy_page, "events.md": events_page}
+
+if __name__ == "__main__":
+    for name, made in PAGES.items():
+        (HERE / name).write_text(made(), encoding="utf-8")
