@@ -51,6 +51,7 @@ KINDS: dict[str, Lifetime] = {
     "recruits": "run",
     "requests": "run",
     "retired": "run",
+    "servers": "always",
     "signal_log": "thread",
     "signals": "run",
     "told": "run",
