@@ -7,22 +7,16 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
 
 from graph.address import Address
 from graph.database import Database, open_database
 from graph.sqlite.database import SqliteDatabase, open_file
 from nodes.runtime.clock import SystemClock
-from nodes.runtime.rows import MOST
+from nodes.runtime.rows import copy_rows
 from state.errors import BadInput
-
-PAGE = 500
-"""Rows of the Store that are written at once."""
-LEFT_BEHIND = ("leases",)
-"""Rows that are of no use elsewhere: who holds what in that file."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ async def move(source: Path, address: Address) -> Moved:
             for found in await _history(old.checkpointer, thread_id):
                 await _put(new.checkpointer, found)
                 checkpoints += 1
-        return Moved(len(threads), checkpoints, await _copy_rows(old.store, new.store))
+        return Moved(len(threads), checkpoints, await copy_rows(old.store, new.store))
 
 
 async def _threads(old: SqliteDatabase) -> list[str]:
@@ -101,11 +95,3 @@ async def _put(saver: BaseCheckpointSaver[str], found: CheckpointTuple) -> None:
         by_step.setdefault(step, []).append((channel, value))
     for step, writes in by_step.items():
         await saver.aput_writes(kept, writes, step)
-
-
-async def _copy_rows(old: BaseStore, new: BaseStore) -> int:
-    (page,) = await old.abatch([SearchOp((), limit=MOST)])
-    items = [item for item in cast(list[Item], page) if item.namespace[0] not in LEFT_BEHIND]
-    for first in range(0, len(items), PAGE):
-        await new.abatch([PutOp(item.namespace, item.key, item.value) for item in items[first : first + PAGE]])
-    return len(items)

@@ -96,11 +96,14 @@ def make_assemble(services: Services) -> Node:
         theirs = [one for record in records if record.outcome for one in record.outcome.artifacts]
         shown = await asyncio.to_thread(made, theirs, checked.text)
         checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures, shown])))
-        report = _report(services, state, checked, records, doubts, undone, budget.used_by)
+        # With what review and editor have used.
+        warnings = list(dict.fromkeys([*state.get("warnings", []), *budget.warnings]))
+        report = _report(services, {**state, "warnings": warnings}, checked, records, doubts, undone, budget.used_by)
         live.complete(report)
         kept = [doubt.model_dump(mode="json") for doubt in doubts]
         written = [file.model_dump(mode="json") for file in [*files, *data]]
-        return {**changed, **filled, "report": report, "doubts": kept, "artifacts": written, "phase": phase}
+        new = {"warnings": warnings} if warnings != state.get("warnings", []) else {}
+        return {**changed, **filled, **new, "report": report, "doubts": kept, "artifacts": written, "phase": phase}
 
     return assemble
 

@@ -78,8 +78,6 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     update: Update = {"worked_s": worked_s, **await catch_up(execution, state)}
     driving, records = execution.signals.control.driving, list(execution.records.values())
     warnings = list(state.get("warnings", []))
-    if said := [line for line in execution.budget.warnings if line not in warnings]:
-        update["warnings"] = warnings = [*warnings, *said]
     if not execution.run.can_wait and execution.signals.decisions and UNASKED not in warnings:
         update["warnings"] = warnings = [*warnings, UNASKED]
     if driving == "cancelled":

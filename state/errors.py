@@ -18,6 +18,7 @@
     +-- ModelFailed (RuntimeError)        the chat model could not be used; exit code 1
     |   +-- ModelUnavailable              transient: busy, 5xx, connection; worth another try
     |   +-- ServerUnusable                its server is too slow, or asks for a longer wait than there is time
+    |   |   +-- StillAnswering            its reply was still arriving when the time of the call was up
     |   +-- ModelRejected                 permanent: wrong key, unknown model, bad request
     |   +-- BudgetUsedUp                  a limit of the run leaves no room for the call
     |   +-- ReplyUnusable                 it answered, but not with what was asked for, also after re-asking
@@ -132,6 +133,10 @@ class ModelUnavailable(ModelFailed):
 
 class ServerUnusable(ModelFailed):
     """Its server is too slow, or asks for a longer wait than there is time: any call of it would fare the same now."""
+
+
+class StillAnswering(ServerUnusable):
+    """Its reply was still arriving when the time of the call was up: a shorter one may be in time."""
 
 
 class ModelRejected(ModelFailed):

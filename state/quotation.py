@@ -275,10 +275,17 @@ def _form(match: re.Match[str]) -> str:
 
 
 def _space(match: re.Match[str]) -> str:
-    """One space, or none: at the edges of the text, before closing and after opening marks, between ideographs."""
+    """One space, or none: at the edges of the text, before closing and after opening marks, between ideographs.
+
+    `“` opens in English and closes in German, `»` closes in French and opens in German: by what is on its other side.
+    """
     text, first, last = match.string, match.start(), match.end()
     before, after = text[first - 1 : first], text[last : last + 1]
-    if not before or not after or before in "([{«„“" or after in ",;:!?%)]}»”":
+    if not before or not after or before in "([{" or after in ",;:!?%)]}":
+        return ""
+    if before in "«„“" and not text[first - 2 : first - 1].strip(" \t\n([{"):
+        return ""
+    if after in "»”" and not text[last + 1 : last + 2].isalnum():
         return ""
     if after == "." and not text[last + 1 : last + 2].isdigit():
         return ""

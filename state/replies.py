@@ -1,7 +1,7 @@
 """What a model is asked to reply with, loosely typed on purpose: weak models leave fields out and mix up names.
 
-`maxItems` stands only in the schema that the model is given: a weak model that is held to the schema goes on with a
-list for ever otherwise. A longer list is read all the same.
+`maxItems` and `maxLength` stand only in the schema that the model is given: a weak model that is held to the schema
+goes on with a list or a text for ever otherwise. What is longer is read all the same.
 
 These are drafts. `nodes.policy.plans` repairs a draft into a `Plan`, or says what is wrong with it.
 """
@@ -9,6 +9,8 @@ These are drafts. `nodes.policy.plans` repairs a draft into a `Plan`, or says wh
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 FINITE: dict[str, JsonValue] = {"maxItems": 20}
+NAME: dict[str, JsonValue] = {"maxLength": 40}
+SENTENCES: dict[str, JsonValue] = {"maxLength": 400}
 
 
 class TaskDraft(BaseModel):
@@ -16,18 +18,27 @@ class TaskDraft(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    id: str = Field(default="", description="Short unique id, such as t1")
-    description: str = Field(default="", description="What is to be done, in one or two sentences")
-    role: str = Field(default="generalist", description="A role or an agent's name from the team")
+    id: str = Field(default="", description="Short unique id, such as t1", json_schema_extra=NAME)
+    description: str = Field(
+        default="", description="What is to be done, in one or two sentences", json_schema_extra=SENTENCES
+    )
+    role: str = Field(
+        default="generalist", description="A role or an agent's name from the team", json_schema_extra=NAME
+    )
     kind: str = Field(
         default="general",
         description="research, analysis, strategy, implementation, writing, review, action, critical or general",
+        json_schema_extra=NAME,
     )
     depends_on: list[str] = Field(
         default_factory=list, description="Ids of the tasks whose results this one needs", json_schema_extra=FINITE
     )
     required: bool = Field(default=True, description="False if the request can be answered without it")
-    action: str = Field(default="", description="publish, send, delete … if it changes the outside world, else empty")
+    action: str = Field(
+        default="",
+        description="publish, send, delete … if it changes the outside world, else empty",
+        json_schema_extra=NAME,
+    )
     needs_tools: bool = Field(default=True, description="False if it can be answered without tools and sources")
 
 
@@ -49,9 +60,13 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    task_id: str = Field(default="", description="The task")
+    task_id: str = Field(default="", description="The task", json_schema_extra=NAME)
     accept: bool = Field(default=True, description="False if it must be done again")
-    feedback: str = Field(default="", description="What to do better, in one or two sentences; empty if accepted")
+    feedback: str = Field(
+        default="",
+        description="What to do better, in one or two sentences; empty if accepted",
+        json_schema_extra=SENTENCES,
+    )
 
 
 class Gap(BaseModel):

@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.config import merge_configs
 from langgraph.config import get_config
@@ -25,6 +26,8 @@ from nodes.agents.invocation import Invocation
 from nodes.agents.prompts import agent_input
 from nodes.agents.results import outcome_of, result_of
 from nodes.agents.tool_guard import ToolGuard
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, answer_at_end, request_for_rest
+from nodes.llm.tokens import prompt_tokens
 from nodes.runtime.calling import Parked, call, first_of_group
 from nodes.runtime.desk import Desk
 from nodes.tools.thread import in_thread
@@ -57,7 +60,7 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
     outcome = outcome_of(returned, invocation.spec.name, invocation.brief)
     uncounted = _beyond(outcome.usage, metered.used)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, uncounted)
-    return outcome.model_copy(update={"usage": uncounted + metered.used, "doubts": metered.doubts})
+    return outcome.model_copy(update={"usage": uncounted + metered.used, "doubts": metered.doubts()})
 
 
 def _beyond(declared: Usage, counted: Usage) -> Usage:
@@ -83,15 +86,32 @@ async def run_runnable(invocation: Invocation) -> Outcome:
     told: RunnableConfig = {"callbacks": [*metered.handlers, *guard.handlers]}
     is_blocking = isinstance(run, RunnableLambda) and not hasattr(run, "afunc")
     work = partial(in_thread, partial(run.invoke, entry, told)) if is_blocking else partial(run.ainvoke, entry, told)
+    endless = ""
     try:
         with metered.counting():
-            answer = await answering(invocation, work, guard)
+            answer = result_of(await answering(invocation, work, guard))
+            if metered.cut_off and answer == metered.cut_off.text and isinstance(run, BaseChatModel):
+                answer, endless = await _with_its_rest(invocation, metered, [*given["messages"], metered.cut_off], told)
     finally:
         await metered.close()
         await guard.close()
-    outcome = outcome_of(result_of(answer), invocation.spec.name, invocation.brief)
+    outcome = outcome_of(answer, invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts})
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts(endless)})
+
+
+async def _with_its_rest(
+    invocation: Invocation, metered: BudgetCallbacks, said: Sequence[BaseMessage], told: RunnableConfig
+) -> tuple[str, str]:
+    """A chat model's answer that was cut off, with the rest, which is asked for once; and what is said of its end."""
+    asked = [*said, *filter(None, [request_for_rest(said)])]
+    if await invocation.execution.budget.refusal(prompt_tokens(said)):
+        return said[-1].text, CUT_OFF_FOR_GOOD
+    try:
+        reply = await invocation.spec.run.ainvoke(asked, told)
+    except Exception:  # noqa: BLE001 - whatever it is, the first half is there
+        return said[-1].text, CUT_OFF_FOR_GOOD
+    return answer_at_end([*asked, reply]), CUT_OFF * (metered.cut_off is not None)
 
 
 ASKED = "interrupts"

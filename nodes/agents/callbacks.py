@@ -9,7 +9,8 @@ the run's budget have no room fails. LangChain logs what stops a call as a warni
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from nodes.agents.invocation import Invocation
 from nodes.llm.ask import COUNTED, AskedModel, explain, headers_of, is_of_provider, usage_of
 from nodes.llm.cut_off import CUT_OFF_ONCE, doubt_of_end, is_cut_off
 from nodes.llm.server import address_in
+from nodes.llm.streaming import arrived, is_lost
 from nodes.llm.tokens import prompt_tokens
 from nodes.runtime.calling import Parked
 from nodes.runtime.nesting import OuterReservation
@@ -90,6 +92,9 @@ class AgentCallbacks(AsyncCallbackHandler):
     def on_end_sync(self, call_id: UUID, made: object) -> None:
         """The same as `on_end`, which follows it, where nothing can be waited for."""
 
+    def on_piece(self, call_id: UUID, piece: str) -> None:
+        """A piece of a reply has come that is streamed; in any thread."""
+
     async def on_end(self, call_id: UUID, made: object) -> None:
         """A call has ended: with an LLMResult or with a tool's answer, or with the exception that it raised."""
 
@@ -119,6 +124,11 @@ class AgentCallbacks(AsyncCallbackHandler):
         if run_id not in self.plain:
             await self._here(self.on_end(run_id, made))
 
+    async def _streamed(self, token: object, *, run_id: UUID, **_: Any) -> None:
+        if run_id not in self.plain:
+            self.on_piece(run_id, str(token))
+
+    on_llm_new_token = _streamed
     on_chat_model_start = on_tool_start = _started  # type: ignore[assignment] # LangChain names arguments differently
     on_llm_end = on_llm_error = on_tool_end = on_tool_error = _ended  # type: ignore[assignment]
 
@@ -160,6 +170,11 @@ class _SyncCallbacks(BaseCallbackHandler):
         else:
             asyncio.run_coroutine_threadsafe(callbacks.on_end(run_id, made), callbacks.loop).result()
 
+    def _streamed(self, token: object, *, run_id: UUID, **_: Any) -> None:
+        if run_id in self._callbacks.plain:
+            self._callbacks.on_piece(run_id, str(token))
+
+    on_llm_new_token = _streamed
     on_chat_model_start = on_tool_start = _started  # type: ignore[assignment]
     on_llm_end = on_llm_error = on_tool_end = on_tool_error = _ended  # type: ignore[assignment]
 
@@ -207,8 +222,8 @@ class BudgetCallbacks(AgentCallbacks):
         self.used = Usage()
         self.reached = ""
         """The agent's own limit that has stopped it."""
-        self._is_cut_off = False
-        """Whether the last reply was."""
+        self.cut_off: AIMessage | None = None
+        """The last reply, where it was cut off."""
         self._invocation = invocation
         self._open: dict[UUID, tuple[AsyncExitStack, OuterReservation, Turn]] = {}
         self._asked: dict[UUID, ModelCall] = {}
@@ -216,6 +231,8 @@ class BudgetCallbacks(AgentCallbacks):
         """What the last call that failed has raised."""
         self._unreserved: set[UUID] = set()
         """Calls that were made at once, until they are settled."""
+        self._pieces: defaultdict[UUID, list[str]] = defaultdict(list)
+        """What has come of replies that are streamed."""
 
     async def on_start(self, call: Call) -> None:
         """Wait for the call's turn and reserve; AgentFailed of class `limit` when there is no room."""
@@ -260,12 +277,16 @@ class BudgetCallbacks(AgentCallbacks):
 
     async def on_end(self, call_id: UUID, made: object) -> None:
         """Settle, or give the room back."""
-        call = self._asked.pop(call_id, None)
+        call, pieces = self._asked.pop(call_id, None), self._pieces.pop(call_id, [])
         used = _used(made, call) if isinstance(made, LLMResult) else None
+        if call and used is None:
+            most = self._open[call_id][1].cap if call_id in self._open else self._cap
+            used = _broken_off(call, pieces, min(call.cap or most, most) if is_lost(_exception(made)) else 0)
         if call and isinstance(made, Exception):
             self._failed = made, call
         if isinstance(made, LLMResult) and (call_id in self._unreserved or call_id in self._open):
-            self._is_cut_off = bool((message := _message(made)) and is_cut_off(message))
+            message = _message(made)
+            self.cut_off = message if message and is_cut_off(message) else None
         if call_id in self._unreserved:
             self._unreserved.discard(call_id)
             self._invocation.execution.budget.release(call_id)
@@ -279,16 +300,25 @@ class BudgetCallbacks(AgentCallbacks):
             room.used = used
             if isinstance(made, BaseException):
                 own.refused(headers_of(made))
-            elif used:
+            elif isinstance(made, LLMResult):
                 own.answered({})
             await stack.aclose()
             self.used += room.used or Usage(calls=1)
 
+    def on_piece(self, call_id: UUID, piece: str) -> None:
+        """Keep it: if the reply breaks off, it was written all the same."""
+        if call_id in self._asked:
+            self._pieces[call_id].append(piece)
+
     @property
-    def doubts(self) -> list[Doubt]:
-        """What is in doubt of what came of the calls: the last reply may have no end."""
+    def _cap(self) -> int:
+        return self._invocation.execution.run.policy.max_tokens["worker"]
+
+    def doubts(self, why: str = "") -> list[Doubt]:
+        """What is in doubt of what came of the calls: the last reply may have no end, even though it was asked for."""
+        said = why or (CUT_OFF_ONCE if self.cut_off else "")
         about = self._invocation.brief.task.id
-        return [doubt_of_end(self._invocation.spec.name, about, CUT_OFF_ONCE)] if self._is_cut_off else []
+        return [doubt_of_end(self._invocation.spec.name, about, said)] if said else []
 
     @contextmanager
     def counting(self) -> Iterator[None]:
@@ -346,6 +376,19 @@ def _used(made: LLMResult, call: ModelCall | None) -> Usage:
     message = _message(made)
     used = usage_of(message, call.size if call else 0) if message else Usage(calls=1)
     return used.model_copy(update={"models": [ModelUsed(name=call.model, provider=call.server)]}) if call else used
+
+
+def _broken_off(call: ModelCall, pieces: Sequence[str], lost: int) -> Usage | None:
+    """What a call has used whose reply has no end: what came of it; where all of that was `lost`, as much as it may."""
+    written = arrived(pieces) or lost
+    if not written:
+        return None
+    model = ModelUsed(name=call.model, provider=call.server)
+    return Usage(input_tokens=call.size, output_tokens=written, calls=1, models=[model])
+
+
+def _exception(made: object) -> BaseException | None:
+    return made if isinstance(made, BaseException) else None
 
 
 def _message(made: LLMResult) -> AIMessage | None:

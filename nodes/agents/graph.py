@@ -6,17 +6,29 @@ At a breakpoint (`interrupt_before`, `interrupt_after`) a human says whether the
 from collections.abc import Mapping, Sequence
 from typing import NoReturn, cast
 
-from langgraph.errors import GraphRecursionError
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.errors import GraphBubbleUp, GraphRecursionError
 from pydantic import JsonValue
 
 from nodes.agents.callbacks import BudgetCallbacks
-from nodes.agents.internals import guarded
+from nodes.agents.internals import guarded, is_model_loop
 from nodes.agents.interrupts import InterruptQuestion, questions_of
 from nodes.agents.invocation import Invocation
+from nodes.agents.mail import new_mail
 from nodes.agents.prompts import agent_input, fit_input, input_schema
 from nodes.agents.results import outcome_of, result_as_json, result_of
 from nodes.agents.tool_calls import without_answer
 from nodes.agents.tool_guard import ToolGuard
+from nodes.llm.cut_off import (
+    CUT_OFF,
+    CUT_OFF_FOR_GOOD,
+    CUT_OFF_ONCE,
+    REST,
+    answer_at_end,
+    is_cut_off,
+    request_for_rest,
+)
+from nodes.llm.tokens import prompt_tokens
 from nodes.runtime.calling import Parked
 from nodes.runtime.durable import GraphPosition, GraphThread, open_graph_thread
 from state.approval import Approval
@@ -34,12 +46,14 @@ async def run_graph(invocation: Invocation) -> Outcome:
         AgentFailed: it ended without a result, or the run's budget had no room for one of its model calls.
     """
     metered, guard = BudgetCallbacks(invocation), ToolGuard(invocation, goes_on=True)
-    graph, callbacks = guarded(invocation.spec.run, guard.around), (*metered.handlers, *guard.handlers)
+    graph = guarded(invocation.spec.run, guard.around, lambda said: new_mail(said, invocation))
+    callbacks = (*metered.handlers, *guard.handlers)
     thread = open_graph_thread(invocation.execution, graph, invocation.thread, callbacks=callbacks)
     given = fit_input(agent_input(invocation), input_schema(invocation.spec.run))
     try:
         with guard.governing(), metered.counting():
             position = await onwards(invocation, thread, given, guard)
+            answer, endless = await _to_its_end(invocation, thread, position, guard)
     except (AgentFailed, GraphRecursionError) as error:
         is_endless = isinstance(error, GraphRecursionError)
         if not (metered.reached or is_endless):
@@ -51,9 +65,47 @@ async def run_graph(invocation: Invocation) -> Outcome:
     finally:
         await metered.close()
         await guard.close()
-    outcome = outcome_of(result_as_json(result_of(position.values)), invocation.spec.name, invocation.brief)
+    outcome = outcome_of(result_as_json(answer), invocation.spec.name, invocation.brief)
     await invocation.execution.budget.settle(invocation.charged_task, invocation.spec.name, outcome.usage)
-    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts})
+    return outcome.model_copy(update={"usage": outcome.usage + metered.used, "doubts": metered.doubts(endless)})
+
+
+async def _to_its_end(
+    invocation: Invocation, thread: GraphThread, position: GraphPosition, guard: ToolGuard
+) -> tuple[object, str]:
+    """What a graph has answered, and what is said of that where it has no end.
+
+    Of an answer that was cut off the rest is asked for, once, where that runs no code of the user's again: in a model's
+    loop with its tools.
+    """
+    rest = _rest(invocation, position)
+    if rest and not await invocation.execution.budget.refusal(prompt_tokens(rest)):
+        try:
+            position = await onwards(invocation, thread, {"messages": rest}, guard, is_more=True)
+        except GraphBubbleUp:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it is, the first half is there
+            return result_of(position.values), CUT_OFF_FOR_GOOD
+    said = _messages(position)
+    answer = result_of(position.values)
+    if not (said and answer == said[-1].text):
+        return answer, ""
+    last = said[-1]
+    is_endless = isinstance(last, AIMessage) and is_cut_off(last)
+    was_asked = any(REST in message.additional_kwargs for message in said)
+    return answer_at_end(said), (CUT_OFF if was_asked else CUT_OFF_ONCE) * is_endless
+
+
+def _rest(invocation: Invocation, position: GraphPosition) -> list[BaseMessage]:
+    """The conversation that asks for what is missing of its answer; empty where nothing is, or nobody can be asked."""
+    said = _messages(position)
+    asked = request_for_rest(said) if position.has_ended and is_model_loop(invocation.spec.run) else None
+    return [*said, asked] if asked and result_of(position.values) == said[-1].text else []
+
+
+def _messages(position: GraphPosition) -> list[BaseMessage]:
+    found = position.values.get("messages")
+    return found if isinstance(found, list) and all(isinstance(one, BaseMessage) for one in found) else []
 
 
 async def _said(thread: GraphThread) -> Sequence[object]:
@@ -64,9 +116,17 @@ async def _said(thread: GraphThread) -> Sequence[object]:
 
 
 async def onwards(
-    invocation: Invocation, thread: GraphThread, given: object, guard: ToolGuard | None = None
+    invocation: Invocation,
+    thread: GraphThread,
+    given: object,
+    guard: ToolGuard | None = None,
+    *,
+    is_more: bool = False,
 ) -> GraphPosition:
-    """Run a graph to its end, answering what is answered; Parked where it or its `guard` asks, or at a breakpoint."""
+    """Run a graph to its end, answering what is answered; Parked where it or its `guard` asks, or at a breakpoint.
+
+    `is_more`: it has come to its end, and is given something more.
+    """
     decisions = invocation.execution.signals.decisions
     before = await thread.position()
     asked = questions_of(before.questions, invocation) if before else []
@@ -77,7 +137,7 @@ async def onwards(
     if guard and (why := guard.denied()):
         raise AgentFailed(why, "denied")
     answers = {question.interrupt.id: question.answer(decisions, invocation.question_prefix) for question in asked}
-    position = await thread.run(given, answers, hear=lambda said: _report(invocation, said))
+    position = await thread.run(given, answers, hear=lambda said: _report(invocation, said), is_more=is_more)
     if position.questions or (guard and guard.asked and not position.has_ended):
         _park(invocation, questions_of(position.questions, invocation), guard)
     if held := breakpoint_after(invocation, thread, position):

@@ -13,11 +13,13 @@ from inspect import CO_COROUTINE, currentframe
 from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackManager
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import run_in_executor, var_child_runnable_config
 from langchain_core.tools import BaseTool
 from langgraph._internal._runnable import RunnableCallable
+from langgraph.channels import BinaryOperatorAggregate
+from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.pregel import Pregel
@@ -25,10 +27,12 @@ from langgraph.pregel import Pregel
 from nodes.agents.tool_calls import contained_tool
 from nodes.runtime.calling import contained
 
+MESSAGES = "messages"
+"""The field of a graph's state that has its conversation, by LangGraph's custom."""
 SCRATCHPAD = "__pregel_scratchpad"
 """Where, in a config, LangGraph's `interrupt()` looks for answers."""
 SEND = "__pregel_send"
-"""What it tells that it has taken one."""
+"""What it tells that it has taken one; and where a node's code writes besides what it returns."""
 
 
 AnyGraph = Pregel[Any, Any, Any, Any]
@@ -126,8 +130,15 @@ def is_awaited() -> bool:
     return bool(telling and telling.f_code.co_flags & CO_COROUTINE)
 
 
-def guarded(graph: AnyGraph, guard: Guard) -> AnyGraph:
+News = Callable[[Sequence[BaseMessage]], Sequence[BaseMessage]]
+"""What is to be added to a conversation now."""
+
+
+def guarded(graph: AnyGraph, guard: Guard, news: News | None = None) -> AnyGraph:
     """The same graph with `guard` around the calls of its ToolNodes, and with nodes that cannot end the process.
+
+    A node that finds a conversation which waits for a model finds the `news` in it, too, where its graph merges
+    `messages`; they stay in its state. The graphs that are nodes of it get none.
 
     Graphs that are nodes of it are treated the same way; code that blocks gets threads of its own.
 
@@ -136,10 +147,27 @@ def guarded(graph: AnyGraph, guard: Guard) -> AnyGraph:
     does: an exception that the node's `handle_tool_errors` lets through becomes an answer to the model. For nodes that
     block there is only the executor of the event loop, which is not Baton's to set.
     """
-    return graph.copy({"nodes": {name: _guarded_step(node, guard) for name, node in graph.nodes.items()}})
+    told = news if isinstance(graph.channels.get(MESSAGES), BinaryOperatorAggregate) else None
+    return graph.copy({"nodes": {name: _guarded_step(node, guard, told) for name, node in graph.nodes.items()}})
 
 
-def _guarded_step(step: Any, guard: Guard) -> Any:
+def is_model_loop(graph: AnyGraph) -> bool:
+    """Whether a graph runs no code but a model's loop with its tools, as LangChain's and LangGraph's makers build it.
+
+    Tried instead: the names of its nodes, which anybody may give to theirs.
+    """
+    return all(_is_library_code(step.bound) for step in graph.nodes.values())
+
+
+def _is_library_code(bound: Any) -> bool:
+    work = [code for code in (bound.func, bound.afunc) if code] if isinstance(bound, RunnableCallable) else []
+    plain = [code.args[-1] if isinstance(code, partial) and code.args else code for code in work]
+    return bool(plain) and all(
+        str(getattr(code, "__module__", "")).partition(".")[0] in ("langchain", "langgraph") for code in plain
+    )
+
+
+def _guarded_step(step: Any, guard: Guard, news: News | None) -> Any:
     match step.bound:
         case ToolNode() as node:
             return step.copy({"bound": _guarded_node(node, guard)})
@@ -148,9 +176,31 @@ def _guarded_step(step: Any, guard: Guard) -> Any:
             return step.copy({"bound": inner, "subgraphs": [inner]})
         case RunnableCallable(afunc=work) as code if work:
             ours, is_blocking = copy(code), isinstance(work, partial) and work.func is run_in_executor
-            ours.afunc = contained(code.func if is_blocking and code.func else work, is_blocking=is_blocking)
+            safe = contained(code.func if is_blocking and code.func else work, is_blocking=is_blocking)
+            ours.afunc = _told(safe, news) if news else safe
             return step.copy({"bound": ours})
     return step
+
+
+def _told(work: Callable[..., Awaitable[Any]], news: News) -> Callable[..., Awaitable[Any]]:
+    """A node's code that finds the news at the end of its messages; they are written before what it writes itself.
+
+    Tried instead: `update_state` between two steps. The graph would have to be stopped after each.
+    """
+
+    async def run(state: Any, *args: Any, **kwargs: Any) -> Any:
+        said = state.get(MESSAGES) if isinstance(state, Mapping) else None
+        if (
+            isinstance(said, list)
+            and said
+            and isinstance(said[-1], HumanMessage | ToolMessage)
+            and (more := news(said))
+        ):
+            get_config()["configurable"][SEND]([(MESSAGES, list(more))])
+            state = {**state, MESSAGES: [*said, *more]}
+        return await work(state, *args, **kwargs)
+
+    return run
 
 
 def _guarded_node(node: ToolNode, guard: Guard) -> ToolNode:

@@ -7,6 +7,7 @@ from langchain_core.messages import HumanMessage
 from pydantic import PydanticUserError
 
 from nodes.agents.invocation import Invocation
+from nodes.agents.mail import READ, in_brief
 from nodes.llm.sections import Section, render
 from nodes.policy.routing import ANYBODY
 from state.agent import AgentSpec, Brief
@@ -31,7 +32,8 @@ def agent_input(invocation: Invocation) -> dict[str, Any]:
         "then": brief.then,
         "earlier": [turn.model_dump(mode="json") for turn in brief.earlier],
     }
-    return {"messages": [HumanMessage(task_prompt(brief))], "task": task}
+    prompt = HumanMessage(task_prompt(brief), additional_kwargs={READ: in_brief(invocation)} if brief.mail else {})
+    return {"messages": [prompt], "task": task}
 
 
 def input_schema(graph: Any) -> Mapping[str, Any]:

@@ -36,7 +36,7 @@ from nodes.llm.openai import is_chat_openai, is_openai_error
 from nodes.llm.server import address_of
 from nodes.llm.streaming import BrokenOff, OddReply, TookTooLong, reply_of
 from nodes.llm.tokens import capped, message_tokens
-from state.errors import ModelFailed, ModelRejected, ModelUnavailable, ServerUnusable
+from state.errors import ModelFailed, ModelRejected, ModelUnavailable, ServerUnusable, StillAnswering
 from state.record import ModelUsed, Usage
 from state.text import all_unicode
 
@@ -202,7 +202,7 @@ def explain(error: Exception, asked: AskedModel) -> ModelFailed:
         or _timed_out(error)
     )
     if isinstance(error, TookTooLong):
-        return ServerUnusable(
+        return StillAnswering(
             f"{server} was still answering after {error.seconds:g} s (call_timeout_s); use a faster model, or a smaller"
             " max_tokens"
         )
@@ -303,7 +303,7 @@ def _server(model: BaseChatModel) -> str:
 
 def _said(error: Exception, secrets: Sequence[str]) -> str:
     body = getattr(error, "body", None)
-    told = body.get("message") if isinstance(body, dict) else None
+    told = body.get("message") if isinstance(body, dict) else body
     line = " ".join((told if isinstance(told, str) else str(error)).split())
     for secret in secrets:
         line = line.replace(secret, "***")

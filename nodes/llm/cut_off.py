@@ -1,8 +1,9 @@
 """Replies that a limit of tokens cut off: how they are told, how the rest is asked for, and how the halves join."""
 
 import re
+from collections.abc import Sequence
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from nodes.policy.headings import without_thoughts
 from state.record import Doubt
@@ -38,6 +39,25 @@ def doubt_of_end(agent: str, task_id: str, why: str) -> Doubt:
 def rest_of(message: AIMessage) -> str:
     """How the model is asked for what is missing of a reply; empty where nothing is."""
     return (GO_ON if without_thoughts(message.text).strip() else SHORTER) if is_cut_off(message) else ""
+
+
+REST = "rest"
+"""Key, in a message's `additional_kwargs`, that tells a request to go on with a reply that was cut off."""
+
+
+def request_for_rest(messages: Sequence[BaseMessage]) -> HumanMessage | None:
+    """What asks for the rest of the answer at the end of a conversation, where it was cut off; once in all of it."""
+    last = messages[-1] if messages else None
+    if not isinstance(last, AIMessage) or last.tool_calls or last.invalid_tool_calls:
+        return None
+    asked = any(REST in message.additional_kwargs for message in messages)
+    return None if asked or not is_cut_off(last) else HumanMessage(rest_of(last), additional_kwargs={REST: True})
+
+
+def answer_at_end(messages: Sequence[BaseMessage]) -> str:
+    """The last thing said; where the rest of what was cut off was asked for, both halves."""
+    asked = max((n for n, message in enumerate(messages) if n and REST in message.additional_kwargs), default=0)
+    return both(messages[asked - 1].text, messages[-1].text) if asked else messages[-1].text
 
 
 LONGEST_OVERLAP = 400

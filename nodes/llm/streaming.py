@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from nodes.llm.bounds import current_bounds
 from nodes.llm.openai import is_chat_openai
 from nodes.llm.server import address_of
+from nodes.llm.tokens import tokens_in
 from state.text import in_words
 
 Way = Literal["counted", "streamed", "whole"]
@@ -52,6 +53,11 @@ class TookTooLong(TimeoutError):
 class OddReply(Exception):
     """A reply that came, and that the client cannot make a message of; says what is odd."""
 
+    def __init__(self, said: str, *, is_about_usage: bool = False) -> None:
+        super().__init__(said)
+        self.is_about_usage = is_about_usage
+        """Whether nothing is odd but what it is said to have used."""
+
 
 class BrokenOff(Exception):
     """A stream that ended in an error after a part of the reply; `__cause__` is the error."""
@@ -82,7 +88,7 @@ async def _in_some_way(
     if not is_chat_openai(model):
         return await _streamed(bound, messages, config)
     server = address_of(model)
-    way = _accepted.get(server, WAYS[0])
+    way = _accepted.get(server, WAYS[0]) if _may_stream(model) else "whole"
     while True:
         try:
             reply = await _in_way(way, bound, messages, config)
@@ -92,9 +98,15 @@ async def _in_some_way(
                 raise
             way = other
             continue
-        if way != WAYS[0]:
+        if way != WAYS[0] and _may_stream(model):
             _accepted[server] = way
         return reply
+
+
+def _may_stream(model: BaseChatModel) -> bool:
+    """Whether whoever made the model lets it stream; LangChain asks it at once otherwise."""
+    is_told = "streaming" in model.model_fields_set and not getattr(model, "streaming", True)
+    return not (model.disable_streaming or is_told)
 
 
 async def _in_way(way: Way, bound: Runnable[Any, Any], messages: list[BaseMessage], config: RunnableConfig) -> object:
@@ -105,9 +117,31 @@ async def _in_way(way: Way, bound: Runnable[Any, Any], messages: list[BaseMessag
             cause = error.__cause__ if isinstance(error, BrokenOff) else error
             if not isinstance(cause, ODD) or isinstance(cause, UnicodeError) or _EMPTY in str(cause):
                 raise
-            raise OddReply(_odd(cause)) from error
+            raise OddReply(_odd(cause), is_about_usage=_is_about_usage(cause)) from error
     seconds = current_bounds().seconds  # it is silent until it is done
-    return await bound.bind(stream=False, **({"timeout": seconds} if seconds else {})).ainvoke(messages, config)
+    try:
+        return await bound.bind(stream=False, **({"timeout": seconds} if seconds else {})).ainvoke(messages, config)
+    except Exception as error:
+        current_bounds().arrived += (current_bounds().cap or 0) * is_lost(error)
+        raise
+
+
+def arrived(pieces: Sequence[str]) -> int:
+    """About how many tokens the pieces have that came of a reply: servers send a token a piece, or few."""
+    return max(len(pieces), tokens_in("".join(pieces)))
+
+
+def is_lost(error: BaseException | None) -> bool:
+    """Whether an answer may have been written that nobody got: the connection ended while it was waited for."""
+    while error is not None:
+        if type(error).__name__ in _LOST:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+_LOST = frozenset({"ReadError", "ReadTimeout", "RemoteProtocolError", "ClientPayloadError", "IncompleteRead"})
+"""What httpx, aiohttp and http.client raise then."""
 
 
 ODD = (ValidationError, TypeError, LookupError, AttributeError)
@@ -123,10 +157,16 @@ def _odd(error: Exception) -> str:
     return "; ".join(f"{place}: {what}" for place, what in found.items())
 
 
+def _is_about_usage(error: BaseException | None) -> bool:
+    return isinstance(error, ValidationError) and all(one["loc"][:1] == ("usage_metadata",) for one in error.errors())
+
+
 def _next_way(way: Way, error: Exception) -> Way | None:
     """The way to try where this one was refused; None where something else went wrong."""
     if way == "whole":
         return None
+    if isinstance(error, OddReply):
+        return "streamed" if error.is_about_usage and way == "counted" else None
     if isinstance(error, ValueError) and _EMPTY in str(error):
         return "whole"
     status, text = getattr(error, "status_code", None), str(error).lower()
@@ -143,13 +183,11 @@ async def _streamed(bound: Runnable[Any, Any], messages: list[BaseMessage], conf
         async with aclosing(stream):
             async for chunk in stream:
                 chunks.append(chunk)
-                current_bounds().arrived += 1  # servers send a token a chunk, or few
                 if hear and (text := str(getattr(chunk, "text", ""))):
                     hear(text)
-    except TimeoutError:
-        raise
-    except Exception as error:
-        if chunks and "Timeout" not in type(error).__name__:
+    except BaseException as error:
+        current_bounds().arrived += arrived([str(getattr(chunk, "content", "")) for chunk in chunks])
+        if chunks and isinstance(error, Exception) and "Timeout" not in type(error).__name__:
             raise BrokenOff(str(error)) from error
         raise
     whole = chunks[0] if len(chunks) == 1 else chunks[0] + chunks[1:]

@@ -2,9 +2,10 @@
 
 `ChatOpenAI` is asked with `response_format: json_schema`, not strict: small local servers can do that and cannot call
 tools, and strict mode forbids defaults. A server that refuses the form is asked by a tool call, then in plain words.
-Other models are asked by a tool call named like the schema. Weak models wrap JSON in prose and fences, leave trailing
-commas, and write Python: that is read. An object without its end is not completed by guessing: a plan cut off in the
-middle would pass for a shorter plan.
+Other models are asked by a tool call named like the schema. After a reply without an end, in tokens or in time, the
+shape is a smaller one: held to it, a weak model fills every list that it may. Weak models wrap JSON in prose and
+fences, leave trailing commas, and write Python: that is read. An object without its end is not completed by guessing:
+a plan cut off in the middle would pass for a shorter plan.
 """
 
 import json
@@ -24,7 +25,7 @@ from nodes.llm.openai import is_chat_openai
 from nodes.llm.sections import Section, render
 from nodes.llm.streaming import reply_of
 from nodes.llm.tokens import capped, current_cap, prompt_tokens
-from state.errors import ReplyUnusable
+from state.errors import ReplyUnusable, StillAnswering
 from state.record import Usage
 from state.text import Json
 
@@ -36,6 +37,14 @@ ECHO_CHARS = 8_000
 """How much of a bad reply the model is shown again."""
 LINE_CHARS = 300
 """How much of the last complaints people are shown."""
+CUT_OFF_CHARS = 400
+"""How much of one that was cut off: it is not to be gone on with."""
+MOST_ITEMS = 20
+"""How long a list may be in the first shape that a model is given."""
+SMALLER = 4
+"""How many times shorter after each reply that was cut off."""
+TOKENS_AN_ITEM = 100
+"""Tokens of a reply for each item of its lists: a task of a plan has 50 to 150."""
 MAX_COMPLAINTS = 20
 """How many complaints the model is shown."""
 
@@ -64,11 +73,17 @@ async def ask_for(
         ModelFailed: the model could not be asked.
 
     """
-    asked, spent, form = list(messages), Usage(), forms_for(model)[0]
+    asked, spent, form, most = list(messages), Usage(), forms_for(model)[0], MOST_ITEMS
     complaints: list[str] = []
     for _ in range(reasks + 1):
-        raw = RawReply.model_validate(await call(_thunk(model, schema, tuple(asked), form)))
-        spent, form = spent + raw.usage, raw.form
+        try:
+            raw = RawReply.model_validate(await call(_thunk(model, schema, tuple(asked), form, most)))
+        except StillAnswering:
+            if most == 1:
+                raise
+            most = 1
+            continue
+        spent, form, most = spent + raw.usage, raw.form, max(1, most // SMALLER) if raw.cut_off else most
         value, complaints = _read(raw, schema)
         complaints = complaints if value is None else check(value)
         if value is not None and not complaints:
@@ -84,10 +99,10 @@ Form = Literal["schema", "tool", "words"]
 
 
 def _thunk(
-    model: BaseChatModel, schema: type[BaseModel], asked: Sequence[BaseMessage], form: Form
+    model: BaseChatModel, schema: type[BaseModel], asked: Sequence[BaseMessage], form: Form, most: int
 ) -> Callable[[], Awaitable[Json]]:
     async def reply() -> Json:
-        return (await ask_once(model, schema, asked, form)).model_dump(mode="json")
+        return (await ask_once(model, schema, asked, form, most)).model_dump(mode="json")
 
     return reply
 
@@ -143,7 +158,7 @@ def _objection(raw: RawReply, complaints: list[str]) -> list[BaseMessage]:
     said = (raw.texts or ["(an empty reply)"])[0]
     errors = render([Section("errors", "\n".join(complaints[:MAX_COMPLAINTS]))])
     request = f"{errors}\n\nReply again, completely, with these errors corrected."
-    return [AIMessage(said[:ECHO_CHARS]), HumanMessage(request)]
+    return [AIMessage(said[: CUT_OFF_CHARS if raw.cut_off else ECHO_CHARS]), HumanMessage(request)]
 
 
 def _line(text: str) -> str:
@@ -167,9 +182,11 @@ def forms_for(model: BaseChatModel) -> list[Form]:
 
 
 async def ask_once(
-    model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form
+    model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form, most: int = MOST_ITEMS
 ) -> RawReply:
     """One reply meant to be a `schema`, asked for in `form`, or in the next form that the model accepts.
+
+    `most`: how long its lists may be.
 
     Raises:
         ModelFailed: the model could not be asked, or refuses every form.
@@ -179,32 +196,33 @@ async def ask_once(
     with explained(model):
         for current in forms[forms.index(form) : -1]:
             try:
-                return await _asked(model, schema, messages, current)
+                return await _asked(model, schema, messages, current, most)
             except Exception as error:
                 if not _refuses_form(error):
                     raise
-        return await _asked(model, schema, messages, forms[-1])
+        return await _asked(model, schema, messages, forms[-1], most)
 
 
 async def _asked(
-    model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form
+    model: BaseChatModel, schema: type[BaseModel], messages: Sequence[BaseMessage], form: Form, most: int
 ) -> RawReply:
     asked, more = capped(model)
+    shape = _shape(schema, min(most, max(1, current_cap() // TOKENS_AN_ITEM)) if current_cap() else most)
     bound: Any = asked
     if form == "schema":
         # In the body, as it is: LangChain streams a `response_format` by another way, which refuses what was cut off.
         given = more.pop("extra_body", None) or getattr(model, "extra_body", None) or {}
-        more["extra_body"] = {**given, "response_format": _response_format(schema)}
+        more["extra_body"] = {**given, "response_format": _response_format(shape)}
     elif form == "tool":
         bound = asked.bind_tools([schema], tool_choice=schema.__name__)
     else:
-        messages = [*messages, HumanMessage(_in_words(schema))]
+        messages = [*messages, HumanMessage(_in_words(shape))]
     message = whole(await reply_of(model, bound.bind(**more), messages, {"tags": _HIDDEN}), model)
     return RawReply(
         form=form,
         texts=_texts(message),
         cut_off=is_cut_off(message),
-        usage=usage_of(message, prompt_tokens([*messages, shape_text(schema)]), current_cap()),
+        usage=usage_of(message, prompt_tokens([*messages, json.dumps(shape)]), current_cap()),
     )
 
 
@@ -224,21 +242,26 @@ def _refuses_form(error: Exception) -> bool:
     return isinstance(error, NotImplementedError) or status in _REFUSED
 
 
-def _response_format(schema: type[BaseModel]) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": schema.__name__, "schema": _shape(schema), "strict": False}}
+def _response_format(shape: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": shape["title"], "schema": shape, "strict": False}}
 
 
-def _in_words(schema: type[BaseModel]) -> str:
-    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{shape_text(schema)}"
+def _in_words(shape: dict[str, Any]) -> str:
+    return f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{json.dumps(shape)}"
 
 
 def shape_text(schema: type[BaseModel]) -> str:
     """The JSON schema that a model is shown."""
-    return json.dumps(_shape(schema))
+    return json.dumps(_shape(schema, MOST_ITEMS))
 
 
-def _shape(schema: type[BaseModel]) -> dict[str, Any]:
-    return schema.model_json_schema(schema_generator=_EveryFieldRequired)
+def _shape(schema: type[BaseModel], most: int) -> dict[str, Any]:
+    shape = schema.model_json_schema(schema_generator=_EveryFieldRequired)
+    for described in (shape, *shape.get("$defs", {}).values()):
+        for field in described["properties"].values():
+            if "maxItems" in field:
+                field["maxItems"] = min(field["maxItems"], most)
+    return shape
 
 
 class _EveryFieldRequired(GenerateJsonSchema):

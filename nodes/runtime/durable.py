@@ -140,14 +140,19 @@ class GraphThread:
         return _stand(snapshot) if snapshot.created_at else None
 
     async def run(
-        self, given: object, answers: Mapping[str, object], hear: Callable[[object], Any] | None = None
+        self,
+        given: object,
+        answers: Mapping[str, object],
+        hear: Callable[[object], Any] | None = None,
+        *,
+        is_more: bool = False,
     ) -> GraphPosition:
         """From the beginning, from where it stood, or with answers by question, to the end or to the next question.
 
-        `hear` gets what the graph writes to its custom stream.
+        `hear` gets what the graph writes to its custom stream. `is_more`: it has ended, and is given something more.
         """
         snapshot = await self.graph.aget_state(self._config)
-        go, entry = _entry(snapshot, given, answers)
+        go, entry = (True, given) if is_more else _entry(snapshot, given, answers)
         if go:
             stream = self.graph.astream(
                 entry,

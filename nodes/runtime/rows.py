@@ -51,6 +51,7 @@ KINDS: dict[str, Lifetime] = {
     "recruits": "run",
     "requests": "run",
     "retired": "run",
+    "servers": "always",
     "signal_log": "thread",
     "signals": "run",
     "told": "run",
@@ -112,6 +113,7 @@ _RUNS = ("runs",)
 _ENDED = ("ended",)
 _OPEN = ("open",)
 _INDEX = ("index",)
+_ALL: Namespace = ()
 OURS = frozenset({*KINDS, *_RUNS, *_ENDED, *_OPEN, *_INDEX})
 """What Baton's namespaces begin with."""
 
@@ -231,6 +233,21 @@ def places_of_request(thread_id: str, queued_at: float) -> list[tuple[Namespace,
     """Where a request stands that waits for a worker: namespace and key."""
     own = [(space(kind, thread_id), REQUEST) for kind in ("requests", "queued")]
     return [*own, *listed_at(Listed(thread_id, queued_at, ""))]
+
+
+COPIED_AT_ONCE = 500
+_STAYS = frozenset({"leases"})
+"""Who holds what in one database says nothing of another."""
+
+
+async def copy_rows(old: BaseStore, new: BaseStore) -> int:
+    """Write every row of one Store into another, clients' own too; how many they are."""
+    (page,) = await old.abatch([SearchOp(_ALL, limit=MOST)])
+    rows = [row for row in cast(list[Item], page) if row.namespace[0] not in _STAYS]
+    for first in range(0, len(rows), COPIED_AT_ONCE):
+        some = rows[first : first + COPIED_AT_ONCE]
+        await new.abatch([PutOp(row.namespace, row.key, row.value) for row in some])
+    return len(rows)
 
 
 async def clear(store: BaseStore, thread_id: str) -> None:

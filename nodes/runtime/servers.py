@@ -5,8 +5,12 @@ After that calls go out one by one at first, and more at a time with every one t
 RFC 5681), so that fifty that have waited do not come back at once.
 """
 
+import math
 from dataclasses import dataclass, field
 from threading import Lock
+
+LOOK_EVERY_S = 1.0
+"""Seconds between two looks at what other processes were told, of each server."""
 
 
 @dataclass
@@ -18,6 +22,10 @@ class Server:
     room: int | None = None
     """Calls that may be under way at a time; None as long as it has refused none."""
     under_way: int = 0
+    asked_at: float = -math.inf
+    """When it asked for the last pause that this process knows of."""
+    looked_at: float = -math.inf
+    """When this process has last read what others were told."""
     told: set[str] = field(default_factory=set)
     """Threads whose people know of this pause."""
 
@@ -35,7 +43,26 @@ class Servers:
             server = self._known.setdefault(address, Server())
             if server.free_at <= now:
                 server.told.clear()
-            server.free_at, server.room = max(server.free_at, now + seconds), 1
+            server.free_at, server.room, server.asked_at = max(server.free_at, now + seconds), 1, now
+
+    def recall(self, address: str, at: float, seconds: float, now: float) -> None:
+        """The same of a pause that another process was told `at` a moment, or this one before it died.
+
+        It is no longer than it was asked for, whatever two machines' clocks say.
+        """
+        left = min(seconds, at + seconds - now)
+        if left > 0 and self._known[address].asked_at != at:
+            self.pause(address, left, now)
+            self._known[address].asked_at = at
+
+    def is_to_look(self, address: str, now: float) -> bool:
+        """Whether it is time to read what other processes were told; it counts as done."""
+        with self._lock:
+            server = self._known.setdefault(address, Server())
+            if now - server.looked_at < LOOK_EVERY_S:
+                return False
+            server.looked_at = now
+            return True
 
     def left(self, address: str, now: float) -> float:
         """Seconds until it may be asked."""

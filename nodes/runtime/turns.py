@@ -9,6 +9,7 @@ from typing import TypeVar
 from nodes.policy.failures import retry_delay
 from nodes.policy.rate_limits import quota_wait, wait_asked
 from nodes.runtime.context import RunContext
+from nodes.runtime.rows import space
 from state.errors import ModelUnavailable, ServerUnusable
 
 T = TypeVar("T")
@@ -29,12 +30,14 @@ class Turn:
     last: float
     """When there is no time left to wait."""
     is_answered: bool = False
+    pause: tuple[float, float] | None = None
+    """When the server has asked to be left alone, and for how many seconds."""
 
     def answered(self, headers: Mapping[str, str]) -> None:
         """Take note of an answer, which may be the last one for a while."""
         self.is_answered = True
         if wait := quota_wait(headers, self._now):
-            self.run.services.servers.pause(self.address, wait, self._now)
+            self._pause(wait)
 
     def refused(self, headers: Mapping[str, str], number: int = 1) -> bool:
         """Take note of a refusal, the `number`-th in a row; whether the server says how long to wait."""
@@ -42,8 +45,12 @@ class Turn:
         if wait is None:
             return False
         least = retry_delay(number, self.run.services.clock.jitter())
-        self.run.services.servers.pause(self.address, max(wait, least), self._now)
+        self._pause(max(wait, least))
         return True
+
+    def _pause(self, seconds: float) -> None:
+        self.pause = (self._now, seconds)
+        self.run.services.servers.pause(self.address, seconds, self._now)
 
     @property
     def _now(self) -> float:
@@ -58,6 +65,7 @@ async def turn(run: RunContext, address: str, last: float, safe_point: SafePoint
         ServerUnusable: that is not before `last`.
     """
     servers, clock = run.services.servers, run.services.clock
+    await _recall(run, address)
     while not servers.enter(address, clock.now()):
         await safe_point()
         left = servers.left(address, clock.now())
@@ -71,11 +79,25 @@ async def turn(run: RunContext, address: str, last: float, safe_point: SafePoint
                 f"{address} asks to wait {_words(left)}, longer than there is time; resume the run then"
             )
         await clock.sleep(min(left, LOOK_EVERY_S))
+        await _recall(run, address)
     own = Turn(run, address, last)
     try:
         yield own
     finally:
         servers.leave(address, is_answered=own.is_answered)
+        if own.pause:
+            at, seconds = own.pause
+            await run.store.aput(space("servers", address), _PAUSE, {"at": at, "seconds": seconds})
+
+
+_PAUSE = "pause"
+
+
+async def _recall(run: RunContext, address: str) -> None:
+    """Take note, now and then, of a pause that another process was told, or this one before it died."""
+    servers, now = run.services.servers, run.services.clock.now()
+    if servers.is_to_look(address, now) and (row := await run.store.aget(space("servers", address), _PAUSE)):
+        servers.recall(address, row.value["at"], row.value["seconds"], now)
 
 
 def patience(run: RunContext, seconds: float) -> float:

@@ -58,6 +58,14 @@ def attributes(span: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
+def ended() -> None:
+    """End the process that tells, as far as it tells: its threads would go on in other tests."""
+    telling: Any = composition._telemetry()
+    telling._spans.shutdown()
+    telling._metrics.shutdown()
+    composition._telemetry.cache_clear()
+
+
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     made = Collector()
@@ -65,7 +73,7 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", made.url)
     composition._telemetry.cache_clear()
     yield made
-    composition._telemetry.cache_clear()
+    ended()
     made.close()
 
 
@@ -92,7 +100,7 @@ async def test_a_run_is_one_tree_at_the_collector_before_and_after_a_kill(collec
                 await asyncio.sleep(0.05)
         running.cancel()
         await asyncio.wait({running})
-    composition._telemetry.cache_clear()  # another process
+    await asyncio.to_thread(ended)  # another process
     async with opened(*team, model=model, learning="off", prices=price) as sup:
         waiting = await sup.resume("t")
         run = await sup.answer("t", {waiting.approvals[0].id: "approve"}, by="ana")

@@ -17,7 +17,10 @@ from tests.runs import plan
 from tests.servers.dev import Server, serving_the_checkout
 
 THREAD = "0b0ec1b5-6a2f-4d0b-9a53-3f3a3f1c5d11"
-PUBLISHING = plan({"id": "a", "description": "Publish it.", "action": "publish"})
+PUBLISHING = plan(
+    {"id": "a", "description": "How much caffeine has tea?"},
+    {"id": "b", "description": "Publish it.", "action": "publish", "depends_on": ["a"]},
+)
 YES = {"type": "approve", "by": "ana"}
 
 
@@ -122,7 +125,8 @@ async def test_nor_through_mcp(server: Server) -> None:
         done = await http.post("/mcp", json=body, headers=headers)
 
     assert done.json()["result"]["isError"]
-    assert "SourcesInvalid" in done.text
+    assert "BadInput" in done.text
+    assert "root:" not in done.text
 
 
 async def test_a_clients_policy_that_is_looser_than_the_servers_does_not_hold(client: LangGraphClient) -> None:

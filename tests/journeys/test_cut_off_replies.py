@@ -6,6 +6,7 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
 
 from nodes.llm.cut_off import both, is_cut_off
 from nodes.llm.scripted import ScriptedModel
@@ -145,6 +146,68 @@ def function(model: ScriptedModel) -> Any:
         return str((await model.ainvoke("Q")).text)
 
     return work
+
+
+def model(model: ScriptedModel) -> Any:
+    return model
+
+
+CALL = {"name": "half", "args": {}}
+
+
+@tool
+def half() -> str:
+    """Half of it."""
+    return "the half"
+
+
+def graph_with_tools(model: ScriptedModel) -> Any:
+    return create_agent(model, tools=[half])
+
+
+@pytest.mark.parametrize(
+    ("make", "replies", "whole", "is_doubted"),
+    [
+        (
+            graph,
+            [cut("It grew in the years from 2019 to"), "from 2019 to 2024."],
+            "the years from 2019 to 2024.",
+            False,
+        ),
+        (graph_with_tools, [CALL, cut("It grew by"), "half."], "It grew by half.", False),
+        (graph, [cut("It grew by"), cut("half, and")], "It grew by half, and", True),
+        (graph, [cut("It grew by"), ModelRejected("no")], "It grew by", True),
+        (graph, [cut(""), "It grew."], "It grew.", False),
+        (
+            model,
+            [cut("It grew in the years from 2019 to"), "from 2019 to 2024."],
+            "the years from 2019 to 2024.",
+            False,
+        ),
+        (model, [cut("It grew by"), cut("half, and")], "It grew by half, and", True),
+        (model, [cut("It grew by"), ModelRejected("no")], "It grew by", True),
+    ],
+)
+async def test_the_answer_of_a_model_s_loop_with_its_tools_is_gone_on_with(
+    make: Any, replies: list[Any], whole: str, is_doubted: bool
+) -> None:
+    script = ScriptedModel(replies, usage=(10, 5))
+    async with opened(AgentSpec(name="ada", role="generalist", run=make(script))) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert (run.status, doubts(run)) == ("complete", [("limited", "a")] * is_doubted)
+    assert str(run.tasks[0].result).endswith(whole)
+    assert len(script.calls) == len(replies)
+    assert REST in str(script.calls[-1].messages[-1].text)
+
+
+async def test_where_no_call_is_left_a_graphs_half_answer_is_delivered() -> None:
+    script = ScriptedModel([cut("It grew by"), "half."])
+    spec = AgentSpec(name="ada", role="generalist", run=graph(script))
+    async with opened(spec, max_agent_iterations=1) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert (run.status, doubts(run), len(script.calls)) == ("complete", [("limited", "a")], 1)
 
 
 @pytest.mark.parametrize("make", [graph, chain, function])

@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
 
 from nodes.llm.scripted import ScriptedModel
 from nodes.policy.mail import CAPACITY
@@ -203,3 +206,58 @@ async def test_ten_thousand_messages_to_one_agent_are_bounded_counted_and_block_
 
 def texts(messages: Sequence[BaseMessage]) -> str:
     return "\n".join(str(message.text) for message in messages)
+
+
+class Counted(TypedDict):
+    """The state of a graph that keeps no conversation."""
+
+    query: str
+    result: str
+
+
+async def test_a_compiled_graph_finds_mail_between_two_of_its_nodes_and_keeps_it() -> None:
+    look = Looking()
+    model = ScriptedModel([LOOK_AT_SIGNALS, {**LOOK_AT_SIGNALS, "id": "c2"}, "Done."])
+    graph = AgentSpec(name="ada", role="generalist", run=create_agent(model, look.agent.tools))
+    async with supervisor(graph) as sup:
+        async with under_way(sup, plan("a")) as running:
+            await look.came.acquire()
+            await sup.signal(THREAD, SendMail(to="ada", text="the price is 12"))
+            await happened(sup, "mail_delivered")
+            look.go.release()
+            await look.came.acquire()
+            look.go.release()
+        unread = {member.agent: member.unread for member in await sup.team(THREAD)}
+
+    assert running.result().tasks[0].result == "Done."
+    assert [texts(call.messages).count("the price is 12") for call in model.calls] == [0, 1, 1]
+    kinds = ["human", "ai", "tool", "human", "ai", "tool"]
+    assert [message.type for message in model.calls[2].messages] == kinds
+    assert unread == {"ada": 0}
+
+
+async def test_mail_to_a_graph_that_keeps_no_conversation_stays_unread() -> None:
+    came, go = asyncio.Event(), asyncio.Event()
+
+    async def first(state: Counted) -> dict[str, str]:
+        came.set()
+        await go.wait()
+        return {"result": "half"}
+
+    async def second(state: Counted) -> dict[str, str]:
+        return {"result": "whole"}
+
+    async def writes(brief: Brief, desk: Desk) -> str:
+        await came.wait()
+        desk.mail("ada", "Use last year's.")
+        go.set()
+        return "written"
+
+    steps = StateGraph(Counted).add_sequence([first, second]).add_edge(START, "first").compile()
+    graph = AgentSpec(name="ada", role="ada", run=steps)
+    async with supervisor(graph, agent(writes, "bob", "bob")) as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "ada"}, {"id": "b", "role": "bob"}))
+        unread = {member.agent: member.unread for member in await sup.team(THREAD)}
+
+    assert run.tasks[0].result == "whole"
+    assert unread == {"ada": 1, "bob": 0}

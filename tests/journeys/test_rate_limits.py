@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from graph.testing import HeldClock
 from nodes.llm.choose import make_models
 from nodes.runtime.desk import Desk
-from state.agent import AgentSpec, Brief
+from state.agent import AgentSpec, Brief, Limits
 from state.signal import Cancel, Pause, Takeover
 from tests.journeys.steered import THREAD, happened, supervisor
 from tests.runs import opened, plan
@@ -246,6 +246,37 @@ async def test_after_a_kill_in_the_pause_the_run_goes_on_and_still_does_not_call
             run = await sup.resume(THREAD)
 
     assert (run.status, len(asked)) == ("complete", 2)
+
+
+async def test_another_process_and_one_after_a_kill_wait_as_long_as_the_first_was_told() -> None:
+    """A supervisor with a clock of its own knows of no servers but what the database says."""
+    first, later = HeldClock(START), HeldClock(START + 995)
+    busy = Busy(first, 1000)
+    with OpenAIStub(busy) as server:
+        model = model_at(server.url)
+        spec = AgentSpec(name="ada", role="generalist", model=model)
+        async with opened(spec, model=model, clock=first, max_iterations=0) as sup:
+            failed = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        busy.clock = later
+        async with opened(spec, model=model, clock=later, max_iterations=0) as sup:
+            run = await sup.start("Q", thread_id="other", plan=plan("a"))
+            pauses = [event for event in await sup.events("other") if event.kind == "server_paused"]
+
+    assert (failed.status, run.status, busy.early) == ("failed", "complete", 1)
+    assert [event.data["delay_s"] for event in pauses] == [5]
+
+
+async def test_a_pause_told_by_a_clock_that_was_ahead_is_waited_for_no_longer_than_it_was_asked_for() -> None:
+    ahead, clock = HeldClock(START + 86_400), HeldClock(START)
+    with OpenAIStub([Failure(429, headers={"retry-after": "1000"}), Say("Done.")]) as server:
+        hasty = AgentSpec(name="ada", role="generalist", model=model_at(server.url))
+        spec = hasty.model_copy(update={"limits": Limits(timeout_s=2000)})
+        async with opened(hasty, model=spec.model, clock=ahead, max_iterations=0) as sup:
+            await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        async with opened(spec, model=spec.model, clock=clock, max_iterations=0) as sup:
+            run = await sup.start("Q", thread_id="other", plan=plan("a"))
+
+    assert (run.status, clock.now()) == ("complete", START + 1000)
 
 
 async def test_a_trickle_ends_when_a_call_has_taken_as_long_as_it_may() -> None:

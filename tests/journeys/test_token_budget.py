@@ -21,7 +21,7 @@ from state.errors import BadInput
 from state.run import Run
 from tests.journeys.steered import THREAD, happened, supervisor
 from tests.runs import plan
-from tests.servers.openai_stub import OpenAIStub, Request, Say
+from tests.servers.openai_stub import Hangup, OpenAIStub, Request, Say
 
 FIFTY = plan(*(f"t{n}" for n in range(50)))
 BUDGET = 10_000
@@ -123,6 +123,51 @@ async def test_a_model_that_ignores_its_cap_goes_at_most_one_reply_above_the_bud
         assert any("more than it was to" in reason for reason in said)
         assert run.report is not None
         assert "more than it was to" in run.report
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_was_written_of_replies_that_broke_off_is_counted(way: str, is_streamed: bool) -> None:
+    """Streamed it is what came; otherwise nobody knows, and it counts as all that it might have been."""
+    used: list[int] = []
+
+    def break_off(request: Request) -> Hangup:
+        read = sum(4 + tokens_in(str(message["content"])) for message in request.body["messages"])
+        streams = bool(request.body.get("stream"))
+        used.append(read + min(1_000 if streams else 4_000, request.body.get("max_tokens", LONG)))
+        return Hangup(f"{'wor.' * 100} " * 20, chunks=11 if streams else 0)
+
+    with OpenAIStub(break_off) as server:
+        model: Any = make_models(api_key=SecretStr("k"), base_url=server.url, model="stub-model").default
+        spec = WAYS[way](model.model_copy(update={"streaming": is_streamed}))
+        limits: dict[str, Any] = {"token_budget": BUDGET, "max_iterations": 0, "max_attempts": 1, "max_parallel": 2}
+        limits["failure_threshold"] = {"default": 1.0}
+        async with supervisor(spec, model=model, **limits) as sup:
+            run = await sup.start("Q", thread_id=THREAD, plan=plan(*(f"t{n}" for n in range(10))))
+
+    assert len(used) >= 2
+    assert sum(used) <= BUDGET * 1.05 + (0 if way == "a worker" or is_streamed else 4_000)
+    assert run.usage.total_tokens >= 0.95 * sum(used)
+
+
+@pytest.mark.parametrize("asked", ["You review the results", "You put the findings"])
+async def test_what_review_or_editor_use_above_the_budget_is_in_the_warnings_and_the_report(asked: str) -> None:
+    class Wordy(Writer):
+        def _generate(
+            self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> Any:
+            self.heeds, self.length = asked not in str(messages), BUDGET if asked in str(messages) else 20
+            return super()._generate(messages, stop, run_manager, **kwargs)
+
+    model = Wordy()
+    async with supervisor(worker(model), model=model, token_budget=BUDGET, max_tokens={"worker": 20}) as sup:
+        run = await sup.start("Q", thread_id=THREAD, plan=plan("a", "b"))
+        said = [event.data["reason"] for event in await happened(sup, "budget_exceeded")]
+
+    [warning] = [warning for warning in run.warnings if "more than it was to" in warning]
+    assert warning in said
+    assert f"- Note: {warning}" in (run.report or "")
+    assert run.status == "complete"
 
 
 @pytest.mark.parametrize("tells", [True, False])

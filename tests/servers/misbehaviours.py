@@ -55,6 +55,11 @@ def knows_no_streams(request: Request) -> Behaviour:
     return Failure(422, "stream is not supported") if request.body.get("stream") else Say("Done.")
 
 
+def tells_usage_in_words(request: Request) -> Behaviour:
+    """What it has used makes no sense, where it is asked for that."""
+    return usage("many", 2.5) if "stream_options" in request.body else Say("Done.")
+
+
 def forgets_its_tools(request: Request) -> Behaviour:
     """Refuses tools."""
     return Failure(500, "this model has no template for tools") if "tools" in request.body else Say("Done.")
@@ -146,7 +151,8 @@ ROWS: dict[str, Row] = {
     "usage with nulls": (usage(None, None), "done", ""),
     "usage below zero": (usage(-5, -7), "done", ""),
     "usage beyond belief": (usage(10**15, 10**15), "done", ""),
-    "usage in words": (usage("many", "few"), "failed", "cannot be read: usage_metadata.input_tokens"),
+    "usage in words": (tells_usage_in_words, "done", ""),
+    "usage in words that nobody asked for": (usage("many", "few"), "failed", "cannot be read: usage_metadata.input_to"),
     # Tools
     "arguments that are no JSON": (calling("calculate", '{"expr'), "failed", "same arguments"),
     "arguments that are a list": (calling("calculate", "[1, 2]"), "failed", "same arguments"),

@@ -1,9 +1,6 @@
 """Opens the worker's conversation, reads its mail, and makes one model call: what to do next, or the answer.
 
 An answer that was cut off by its limit of length is gone on with, once.
-
-Which mail was read stands in the conversation itself, so an attempt made again, or work that goes on after a pause or a
-question, misses none and reads none twice.
 """
 
 from collections.abc import Sequence
@@ -13,18 +10,18 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 
+from nodes.agents.mail import READ, in_brief, new_mail
 from nodes.agents.prompts import system_prompt, task_prompt
 from nodes.agents.worker.context import WorkerContext, WorkerState
 from nodes.llm.ask import ask, name_of, usage_of, used_of
-from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, both, is_cut_off, rest_of
-from nodes.llm.sections import Section, render
+from nodes.llm.cut_off import CUT_OFF, CUT_OFF_FOR_GOOD, CUT_OFF_ONCE, REST, both, is_cut_off, rest_of
 from nodes.llm.server import address_of
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.failures import failure_of
 from nodes.runtime.budget import asking
 from nodes.runtime.calling import Parked
 from nodes.runtime.turns import Turn, in_turn
-from state.agent import AgentSpec, Mail, ModelAt
+from state.agent import AgentSpec, ModelAt
 from state.errors import AgentFailed, FailureClass, ModelFailed, ModelUnavailable
 from state.record import Failure, Usage
 from state.supervisor import Update
@@ -33,38 +30,8 @@ from state.supervisor import Update
 async def brief(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:  # noqa: ARG001 - a node takes both
     """Open the conversation."""
     context = runtime.context
-    task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context)})
+    task = HumanMessage(task_prompt(context.invocation.brief), additional_kwargs={READ: in_brief(context.invocation)})
     return {"messages": [SystemMessage(system_prompt(context.invocation.spec, context.invocation.brief)), task]}
-
-
-READ = "mail"
-"""Key, in a message's `additional_kwargs`, of the ids of the mail it shows."""
-
-
-def in_brief(context: WorkerContext) -> list[str]:
-    """Ids of the mail that the brief shows, and of older mail that it leaves out."""
-    shown = {mail.id for mail in context.invocation.brief.mail}
-    ids = [mail.id for mail in _mailbox(context)]
-    last = max((number for number, mail_id in enumerate(ids) if mail_id in shown), default=-1)
-    return ids[: last + 1]
-
-
-def new_mail(messages: Sequence[AnyMessage], context: WorkerContext) -> list[HumanMessage]:
-    """The mail that is not in the conversation yet, as a message; nothing if there is none."""
-    known = {mail_id for message in messages for mail_id in message.additional_kwargs.get(READ, ())}
-    found = [
-        mail
-        for mail in context.invocation.execution.signals.read_mail(context.invocation.spec.name).messages
-        if mail.id not in known
-    ]
-    if not found:
-        return []
-    text = render([Section("mail", mail.text, {"from": mail.sender}) for mail in found])
-    return [HumanMessage(text, additional_kwargs={READ: [mail.id for mail in found]})]
-
-
-def _mailbox(context: WorkerContext) -> Sequence[Mail]:
-    return context.invocation.execution.signals.mail(context.invocation.spec.name).messages
 
 
 LAST_CALL = "This is your last turn: call no more tools and answer with what you have."
@@ -78,7 +45,7 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     thoughts, used = state.get("thoughts", 0), Usage.model_validate(state.get("usage") or {})
     limited = _limit(context.invocation.spec, thoughts + 1, used) if thoughts else ""
     rest = _rest_of(state["messages"])
-    mail = [] if rest else new_mail(state["messages"], context)
+    mail = [] if rest else new_mail(state["messages"], context.invocation)
     note = [HumanMessage(rest, additional_kwargs={REST: True})] if rest else [HumanMessage(LAST_CALL)] * bool(limited)
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
@@ -126,10 +93,6 @@ async def _asked(
         return reply, room.used
 
     return await in_turn(run, address_of(context.model), once, spec.limits.timeout_s, invocation.execution.safe_point)
-
-
-REST = "rest"
-"""Key, in a message's `additional_kwargs`, that tells a request to go on with a reply that was cut off."""
 
 
 def _rest_of(messages: Sequence[AnyMessage]) -> str:

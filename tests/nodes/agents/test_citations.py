@@ -49,6 +49,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
     (folder / "manual.md").write_text("Agents wait.\n\n## Mail\n\nThey wait for mail.\n")
     (folder / "prices.csv").write_text("vendor,price\nAcme,10\nBolt,14\nCato,11\n")
     (folder / "ja.txt").write_text("監督者は作業を分けます。\n人間はいつでも止められます。\n")
+    (folder / "de.txt").write_text("Der „Rote Saal“ bleibt offen.\nDie »Alte Post« wird verkauft.\n")
     (folder / "decomposed.txt").write_text("The cafe\u0301 ﬁles its re\u0301sume\u0301 oﬃcially.\n")
     return open_sources([str(folder)])
 
@@ -147,6 +148,8 @@ TRUE = {
     "a quotation in a table": '| Claim | Source |\n|---|---|\n| "resumes after a crash" | [guide.md#L4] |',
     "in parentheses": '("resumes after a crash" [guide.md#L4])',
     "several labels": "It keeps every step [guide.md#L3] [windows.txt#L2].",
+    "German marks in the source": 'Es heißt: „Der ‚Rote Saal‘ bleibt offen“ [de.txt#L1].',
+    "German guillemets in the source": 'Es heißt: "Die \'Alte Post\' wird verkauft" [de.txt#L2].',
 }  # fmt: skip
 FALSE = {
     "made up": 'It says "resumes only after a very long time" [guide.md#L4].',

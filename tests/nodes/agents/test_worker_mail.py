@@ -3,9 +3,7 @@
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from nodes.agents.invocation import Invocation
-from nodes.agents.worker.context import WorkerContext
-from nodes.agents.worker.think import READ, in_brief, new_mail
-from nodes.llm.scripted import ScriptedModel
+from nodes.agents.mail import READ, in_brief, new_mail
 from state.agent import Mail
 from tests.builders import make_agent, make_brief
 from tests.nodes.runtime.executions import make_floor
@@ -15,16 +13,16 @@ def mail(number: int) -> Mail:
     return Mail(id=f"m{number}", sender="bob", to="ada", text=f"message {number}")
 
 
-def worker_context(shown: list[int], there: int) -> WorkerContext:
+def invocation(shown: list[int], there: int) -> Invocation:
     """A worker whose brief shows some messages, and whose mailbox holds that many."""
     execution = make_floor()
     execution.signals.deliver("ada", [mail(number) for number in range(there)])
     brief = make_brief("t1", mail=[mail(number) for number in shown])
-    return WorkerContext(Invocation(execution, make_agent("ada"), brief, "t1.0"), ScriptedModel([]), [], None)
+    return Invocation(execution, make_agent("ada"), brief, "t1.0")
 
 
 def test_mail_that_comes_between_the_brief_and_the_first_call_is_new() -> None:
-    at = worker_context(shown=[1, 2], there=4)
+    at = invocation(shown=[1, 2], there=4)
     opening: list[AnyMessage] = [HumanMessage("task", additional_kwargs={READ: in_brief(at)})]
     (said,) = new_mail(opening, at)
     assert "message 3" in said.text
@@ -32,12 +30,12 @@ def test_mail_that_comes_between_the_brief_and_the_first_call_is_new() -> None:
 
 
 def test_older_mail_that_the_brief_leaves_out_is_not_new() -> None:
-    assert in_brief(worker_context(shown=[1, 2], there=3)) == ["m0", "m1", "m2"]
-    assert in_brief(worker_context(shown=[], there=3)) == []
+    assert in_brief(invocation(shown=[1, 2], there=3)) == ["m0", "m1", "m2"]
+    assert in_brief(invocation(shown=[], there=3)) == []
 
 
 def test_what_was_read_is_not_read_again() -> None:
-    at = worker_context(shown=[], there=2)
+    at = invocation(shown=[], there=2)
     conversation: list[AnyMessage] = [*new_mail([], at)]
     assert len(conversation) == 1
     assert new_mail(conversation, at) == []

@@ -7,9 +7,10 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
+from nodes.llm.bounds import bounded
 from nodes.llm.scripted import ScriptedModel
 from nodes.llm.structured import ask_for
-from state.errors import ModelRejected, ModelUnavailable
+from state.errors import ModelRejected, ModelUnavailable, StillAnswering
 from state.record import Usage
 from state.replies import PlanDraft
 from tests.nodes.llm.builders import model_at
@@ -182,3 +183,40 @@ async def test_a_model_that_cannot_bind_tools_is_asked_in_words() -> None:
 
     assert ids(draft) == ["t1"]
     assert "JSON schema" in model.calls[0].messages[-1].text
+
+
+def longest_lists(server: OpenAIStub) -> list[int]:
+    """How long a list may be, in the shape of each request."""
+    schemas = [request.body["response_format"]["json_schema"]["schema"] for request in server.requests]
+    return [schema["properties"]["tasks"]["maxItems"] for schema in schemas]
+
+
+async def test_after_a_reply_that_was_cut_off_the_shape_is_smaller_and_the_reply_is_not_sent_back_whole() -> None:
+    long = Say(f'{{"tasks": [{"9" * 5000}', finish="length")
+    with OpenAIStub([long, long, PLAN_TEXT]) as server:
+        draft, _ = await ask_for(model_at(server.url), PlanDraft, QUESTION)
+
+    assert (ids(draft), longest_lists(server)) == (["t1"], [20, 5, 1])
+    assert len(str(server.requests[2].body["messages"])) < 3_000
+
+
+async def test_the_first_shape_fits_the_cap_of_the_reply() -> None:
+    with OpenAIStub(PLAN_TEXT) as server, bounded(cap=500):
+        await ask_for(model_at(server.url), PlanDraft, QUESTION)
+
+    assert longest_lists(server) == [5]
+
+
+@pytest.mark.parametrize(("second", "is_had"), [(PLAN_TEXT, True), (Say("word " * 9_999, every_s=0.05), False)])
+async def test_a_reply_that_goes_on_for_too_long_is_asked_for_once_more_as_short_as_can_be(
+    second: Behaviour, is_had: bool
+) -> None:
+    with OpenAIStub([Say("word " * 9_999, every_s=0.05), second]) as server, bounded(seconds=0.5):
+        asked = ask_for(model_at(server.url), PlanDraft, QUESTION)
+        if is_had:
+            assert ids((await asked)[0]) == ["t1"]
+        else:
+            with pytest.raises(StillAnswering):
+                await asked
+
+    assert longest_lists(server) == [20, 1]

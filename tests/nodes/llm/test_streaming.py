@@ -1,9 +1,12 @@
 """Replies are streamed: only silence is a time-out, a trickle ends; servers that cannot stream are asked without."""
 
 import time
+from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
 
 from nodes.llm.ask import ask, usage_of
 from nodes.llm.bounds import bounded
@@ -107,3 +110,15 @@ async def test_what_a_filter_has_withheld_is_said(text: str) -> None:
 def test_errors_of_a_slow_server_are_of_a_class_of_their_own() -> None:
     assert issubclass(ServerUnusable, ModelFailed)
     assert not issubclass(ServerUnusable, (ModelUnavailable, ModelRejected))
+
+
+@pytest.mark.parametrize(
+    "told", [{"streaming": False}, {"disable_streaming": True}, {"disable_streaming": "tool_calling"}]
+)
+async def test_a_model_that_is_not_to_stream_is_asked_at_once(told: dict[str, Any]) -> None:
+    with OpenAIStub("Done.") as server:
+        model = ChatOpenAI(model="m", base_url=server.url, api_key=SecretStr("k"), **told)
+        reply = await ask(model, [HumanMessage("Q")])
+
+    assert reply.text == "Done."
+    assert [bool(request.body.get("stream")) for request in server.requests] == [False]
