@@ -84,3 +84,20 @@ async def test_a_role_that_is_recruited_reaches_the_prompt() -> None:
 
     assert run.tasks[0].result == "Checked."
     assert "For this task you are its tax lawyer." in str(model.calls[0].messages[0].text)
+
+
+async def test_the_editor_is_given_each_statement_once_with_the_task_that_made_it_first() -> None:
+    both = "Tea has 30 mg of caffeine in a cup."
+    replies: dict[Any, Any] = {
+        "Do a.": [f"- {both}\n- It is drunk hot.\n\nConfidence: 0.9"],
+        "Do b.": [f"- {both}\n- It grows in Assam.\n\nConfidence: 0.9"],
+        "put the findings": ["Tea is drunk hot, and grows in Assam."],
+    }
+    model = ScriptedModel(replies)
+    async with opened(THINKS, model=model, max_iterations=0) as sup:
+        await sup.start("Q", plan=plan("a", "b"))
+
+    asked = [call.messages for call in model.calls if "put the findings" in str(call.messages[0].text)]
+    [prompt] = [str(messages[-1].text) for messages in asked]
+    assert [prompt.count(said) for said in (both, "It is drunk hot.", "It grows in Assam.")] == [1, 1, 1]
+    assert prompt.index(both) < prompt.index('<finding task="b"')
