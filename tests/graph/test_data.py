@@ -85,6 +85,12 @@ OFFLINE: dict[str, tuple[str, Any, Any, dict[str, str]]] = {
         {"/fees/0/item": "fees.md#L5", "/fees/1/fee": "fees.md#L6"},
     ),
     "a computed figure": ("What is the average price?", obj(average_price=NUMBER), {"average_price": 86.83}, {}),
+    "the first two": (
+        "Which 2 plans have the lowest price?",
+        PRICES,
+        {"prices": [BASIC, TEAM]},
+        {"/prices/0/price": "plans.csv#r1"},
+    ),
     "a column": (
         "Which cities are there?",
         obj(cities={"type": "array", "items": TEXT}),

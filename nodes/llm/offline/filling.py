@@ -42,10 +42,13 @@ _LIMITS = re.compile(
     r"at (?:most|least)|up to|before|after|since|until|except|excluding|without|not)\b",
     re.IGNORECASE,
 )
+_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+_COUNT = rf"\d{{1,3}}|{'|'.join(_COUNTS)}"
 _FIRST = re.compile(
-    r"\b(?:top|first|best|worst|(?:cheap|large|small|high|low)est)\s+(?P<n>\d{1,3}|three|five|ten)\b", re.IGNORECASE
+    rf"\b(?:top|first|best|worst|(?:cheap|large|small|high|low)est)\s+(?P<after>{_COUNT})\b|"
+    rf"\b(?P<before>{_COUNT})\s+\w+s\s+(?:\w+\s+){{0,5}}?(?:best|worst|(?:cheap|large|small|high|low)est)\b",
+    re.IGNORECASE,
 )
-_COUNTS = {"three": 3, "five": 5, "ten": 10}
 _TRUE, _FALSE = frozenset({"yes", "true", "ja", "y"}), frozenset({"no", "false", "nein", "n"})
 
 
@@ -257,7 +260,8 @@ class _Form:
     def _first(self) -> int:
         """How many of a ranking the request asks for."""
         match = _FIRST.search(self._goal)
-        return (_COUNTS.get(match["n"].lower()) or int(match["n"])) if match else 1
+        count = (match["after"] or match["before"]).lower() if match else "1"
+        return _COUNTS.get(count) or int(count)
 
     def _from(self, said: Said, value: JsonValue, path: Path) -> JsonValue:
         self.basis[pointer(path)] = {"sources": [said.label]}
