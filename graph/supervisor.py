@@ -378,10 +378,11 @@ async def open_supervisor(
     clock: Clock | None = None,
     artifacts: str | Path | None = None,
     notifier: Notifier | None = None,
+    read_only: bool = False,
 ) -> AsyncIterator[Supervisor]:
     """A supervisor on a database, a file or `postgresql://…`.
 
-    What is not given comes from the environment (`BATON_…`, `OPENAI_…`).
+    What is not given comes from the environment (`BATON_…`, `OPENAI_…`). `read_only`: it can look, and nothing else.
 
     Raises:
         BadInput: a setting, team, policy, model or database that cannot be used.
@@ -392,7 +393,7 @@ async def open_supervisor(
     services = compose(
         settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
     )
-    async with open_database(address, settings.synchronous) as database:
+    async with open_database(address, settings.synchronous, read_only=read_only) as database:
         yield Supervisor(Runs(services, database, database.leases(services.clock)), settings.files)
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from graph.address import Address
 from graph.database import open_database
 from graph.settings import read_settings
+from graph.sqlite.connection import is_writable
 from nodes.runtime.rows import space
 from state.errors import BadInput
 
@@ -41,7 +42,7 @@ async def remember(store: BaseStore, thread_id: str, launch: Launch) -> None:
 
 async def recall(db: Address, thread_id: str) -> Launch:
     """What was kept; empty for a run that was not started on the command line."""
-    async with open_database(db, read_settings().synchronous) as database:
+    async with open_database(db, read_settings().synchronous, read_only=can_only_be_read(db)) as database:
         return await recalled(database.store, thread_id)
 
 
@@ -49,6 +50,11 @@ async def recalled(store: BaseStore, thread_id: str) -> Launch:
     """The same, where the database is open."""
     item = await store.aget(space("launches", thread_id), _KEY)
     return Launch.model_validate(item.value) if item else Launch()
+
+
+def can_only_be_read(db: Address) -> bool:
+    """Whether it is a file that nothing can be written to: it can be looked at all the same."""
+    return isinstance(db, Path) and db.exists() and not is_writable(db)
 
 
 def existing(db: Address | None) -> Address:

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from graph.address import Address
 from graph.cli.console import out, table
-from graph.cli.launch import agents_in, existing, recalled
+from graph.cli.launch import agents_in, can_only_be_read, existing, recalled
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
 from graph.cli.result import onward, open_questions, show_markdown, standing, summary, to_hand_back, why_it_stands
@@ -37,7 +37,6 @@ from graph.cli.screen import (
 from graph.database import open_database
 from graph.reading import Reading
 from graph.settings import read_settings
-from graph.sqlite.connection import is_writable
 from graph.witness import seals_of
 from nodes.policy.approvals import urgency
 from nodes.runtime.clock import SystemClock
@@ -70,7 +69,7 @@ async def opened(db: Address, *, for_writing: bool = False) -> AsyncIterator[Rea
     """The runs of a database, to look at, for whoever has the team of the settings."""
     settings, clock = read_settings(), SystemClock()
     names = agents_in(settings.team)
-    is_to_read = not for_writing and isinstance(db, Path) and not is_writable(db)
+    is_to_read = not for_writing and can_only_be_read(db)
     async with open_database(db, settings.synchronous, read_only=is_to_read) as database:
         yield Reading(database, database.leases(clock), clock, names, seals_of(settings))
 

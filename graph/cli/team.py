@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from graph.address import Address
 from graph.cli.console import out, table
-from graph.cli.launch import existing, recall
+from graph.cli.launch import can_only_be_read, existing, recall
 from graph.cli.options import AsJson, Db, MaybeThread
 from graph.cli.screen import one_line, print_out, put_json
 from graph.cli.session import who
@@ -54,12 +54,19 @@ def team(thread: MaybeThread = None, check: Checked = None, db: Db = None, as_js
     return 0
 
 
-def _found(db: Address | None, question: Callable[[Supervisor], Awaitable[T]], team: str | None = None) -> T:
+def _found(
+    db: Address | None,
+    question: Callable[[Supervisor], Awaitable[T]],
+    team: str | None = None,
+    *,
+    for_writing: bool = False,
+) -> T:
     """What `question` finds out about the agents of `team`, by default the one of the settings."""
     path = existing(db)
 
     async def asked() -> T:
-        async with open_supervisor(path, team=team) as sup:
+        is_to_read = not for_writing and can_only_be_read(path)
+        async with open_supervisor(path, team=team, read_only=is_to_read) as sup:
             return await question(sup)
 
     return asyncio.run(asked())
@@ -135,7 +142,7 @@ def trust(
             await sup.incident(agent, incident, note, by=who(None))
         return await sup.trust()
 
-    found = _found(db, asked)
+    found = _found(db, asked, for_writing=bool(incident))
     if agent is not None and agent not in found:
         raise BadInput(f"there is no agent {agent!r}; there are: {', '.join(found)}")
     shown = [found[agent]] if agent is not None else list(found.values())

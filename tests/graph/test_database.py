@@ -15,6 +15,7 @@ from langgraph.store.base import PutOp
 from graph.database import open_database
 from graph.reading import Reading, tell_damaged
 from graph.sqlite.lease import Leases
+from graph.supervisor import open_supervisor
 from graph.testing import HeldClock
 from nodes.runtime.audit import Seals
 from state.agent import Brief
@@ -246,6 +247,8 @@ async def test_a_file_that_cannot_be_written_to_is_looked_at_and_left_as_it_is(t
         events = await reading.events("t")
 
     assert ([run.status for run in runs], still_open, events[-1].kind) == (["complete"], [], "run_finished")
+    async with open_supervisor(db, [agent()], read_only=True) as sup:
+        assert ([one.agent for one in await sup.team("t")], [*await sup.trust()]) == (["ada"], ["ada"])
     assert db.read_bytes() == before
     async with open_database(db, read_only=True) as database:
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
