@@ -67,13 +67,22 @@ def make_finish(services: Services) -> Node:
             "error": error,
             "usage": used.model_dump(mode="json"),
             "artifacts": [*(artifact.model_dump(mode="json") for artifact in artifacts), *state.get("artifacts", [])],
-            "plan": None,  # whatever came while it ran is none of the next run's
-            "schema": None,
+            **_came_late(state),
             "messages": [said(state, "report", state.get("report") or error or "")],
             "finished_at": now,
         }
 
     return finish
+
+
+def _came_late(state: SupervisorState) -> Update:
+    """What clears a plan and a schema that came while the run was in flight: they are none of the next run's."""
+    late: Update = {}
+    if state.get("plan") is not None:
+        late["plan"] = None
+    if state.get("schema") is not None:
+        late["schema"] = None
+    return late
 
 
 async def _ended(
