@@ -19,6 +19,10 @@ _BESIDE = re.compile(
     r"\s*(?:[,;/&]|vs\.?|(?:,\s*)?(?:and|or|versus|und|oder|et|ou|y|o|e)\b)\s*(?:the\b\s*)?", re.IGNORECASE
 )
 """What stands between two things that are asked about alike: `A, B and C`, `A versus B`."""
+_NO_SUBJECT = frozenset(
+    ["what", "which", "who", "whom", "whose", "when", "where", "why", "how", "findings", "results", "inputs", "tasks", "answer", "answers", "sources"]
+)
+"""What stands beside a subject and is none: a word that asks, or that speaks of the work itself."""
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 TELLING = 4
@@ -68,7 +72,7 @@ def _side_by_side(request: str) -> list[str]:
     for (begin, end), (following, last) in pairwise(places):
         if _BESIDE.fullmatch(request[end:following]):
             found += [request[begin:end], request[following:last]]
-    return list(dict.fromkeys(found))
+    return [part for part in dict.fromkeys(found) if part.lower() not in _NO_SUBJECT]
 
 
 def _own_words(parts: Sequence[str]) -> list[set[str]]:
