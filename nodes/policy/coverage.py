@@ -20,7 +20,8 @@ _BESIDE = re.compile(
 )
 """What stands between two things that are asked about alike: `A, B and C`, `A versus B`."""
 _NO_SUBJECT = frozenset(
-    ["what", "which", "who", "whom", "whose", "when", "where", "why", "how", "findings", "results", "inputs", "tasks", "answer", "answers", "sources"]
+    {"what", "which", "who", "when", "where", "why", "how"}
+    | {"findings", "results", "inputs", "tasks", "answer", "answers", "sources"}
 )
 """What stands beside a subject and is none: a word that asks, or that speaks of the work itself."""
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")

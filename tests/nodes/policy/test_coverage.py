@@ -71,6 +71,15 @@ def test_any_text_can_be_checked_and_one_that_says_what_was_asked_leaves_nothing
     assert inputs_unused(f"{asked} {text}", {"a": asked}, "") == []
 
 
-@pytest.mark.parametrize("request_", ["Who competes, and what do they cost?", "Combine the findings and the prices."])
-def test_a_word_that_asks_or_speaks_of_the_work_is_no_part_of_it(request_: str) -> None:
-    assert not parts_left_out(request_, "Acme competes at a price of 12; prices fell, they cost less.")
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("How large is the market in USD; what do surveys say of production?", "The market is worth 5.4 billion USD."),
+        (
+            "Report on the market: answer the request from the findings and the SWOT",
+            "SWOT: strong, and weak in places.",
+        ),
+    ],
+)
+def test_a_word_that_asks_or_speaks_of_the_work_is_no_part_of_it(asked: str, text: str) -> None:
+    assert not parts_left_out(asked, text)
