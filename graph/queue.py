@@ -68,9 +68,6 @@ class Queue(Protocol):
         are gone is handed out again; `complain` is told where looking for them fails.
         """
 
-    async def waiting(self, queues: Collection[str]) -> int:
-        """How many threads of these queues nobody has taken yet."""
-
 
 def checked_priority(priority: int) -> int:
     """The priority, if it is one.

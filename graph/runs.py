@@ -14,7 +14,7 @@ from graph.builder import build_graph, facts_of
 from graph.database import Database
 from graph.fence import forget_left
 from graph.lease import Leases
-from graph.queue import Request
+from graph.queue import Queue, Request
 from graph.reading import Reading
 from graph.sqlite.connection import explained
 from nodes.policy.answers import LOOK_AT_SIGNALS
@@ -110,6 +110,19 @@ class Runs(Reading):
             if not self.services.keep_history and (await self.position(thread_id)).has_ended:
                 await self.database.forget_steps(thread_id, places_of_steps(thread_id))
 
+    def queue(self, what: str) -> Queue:
+        """The database's queue; `what` needs it: "runs are queued on".
+
+        Raises:
+            BadInput: it has none.
+        """
+        if self.database.queue is None:
+            raise BadInput(
+                f"{what} PostgreSQL, and {self.database.address} is a file; "
+                "give --db postgresql://USER@HOST/NAME, or set BATON_DB"
+            )
+        return self.database.queue
+
     async def enqueue(self, thread_id: str, asked: Request, at: float | None) -> None:
         """Put a request into the queue.
 
@@ -117,12 +130,7 @@ class Runs(Reading):
             BadInput: the database has none.
             ThreadBusy: the thread has work in flight, or a run waits on it.
         """
-        queue = self.database.queue
-        if queue is None:
-            raise BadInput(
-                f"runs are queued on PostgreSQL, and {self.database.address} is a file; "
-                "give --db postgresql://USER@HOST/NAME, or set BATON_DB"
-            )
+        queue = self.queue("runs are queued on")
         with suppress(ThreadUnknown):
             if not (await self.view(thread_id)).has_ended:
                 raise _in_flight(thread_id)
@@ -155,7 +163,7 @@ class Runs(Reading):
     async def _has_pending_signals(self, thread_id: str) -> bool:
         """Whether the run has come to wait, and there are signals that nobody has looked at."""
         position = await self.position(thread_id)
-        return bool(position.asked) and bool(await waiting(self.database.store, thread_id))
+        return bool(position.asked) and await self.has_signals(thread_id)
 
     async def refuse_late(self, thread_id: str) -> None:
         """Answer signals that came after the last look of a run that has ended.

@@ -14,7 +14,7 @@ from graph.queue import Complain, Queue, Request, queue_of
 from graph.runs import Runs
 from graph.settings import read_settings
 from graph.steering import last, take_up, view
-from state.errors import BadInput, BatonError, ThreadBusy, ThreadUnknown
+from state.errors import BatonError, ThreadBusy, ThreadUnknown
 from state.run import Run
 
 DRAIN_S = 30.0
@@ -54,12 +54,7 @@ class Worker:
         Raises:
             BadInput: the database has no queue.
         """
-        queue = self._runs.database.queue
-        if queue is None:
-            raise BadInput(
-                f"workers take runs from PostgreSQL, and {self._runs.database.address} is a file; "
-                "give --db postgresql://USER@HOST/NAME, or set BATON_DB"
-            )
+        queue = self._runs.queue("workers take runs from")
         sweeping = asyncio.create_task(self._sweep(queue))
         try:
             queues = [queue_of(self._runs.services.team.names)]

@@ -31,10 +31,6 @@ POLL_S = 5.0
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
 )
-_WAITING = """
-SELECT count(DISTINCT args ->> 'thread_id') AS n FROM procrastinate_jobs
-WHERE task_name = %s AND queue_name = ANY(%s) AND status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= now())
-"""
 
 
 class Queue:
@@ -91,13 +87,6 @@ class Queue:
                 gone = [PutOp(place, key, None) for place, key in places_of_request(thread_id, asked.queued_at)]
                 await Store(transaction).abatch(gone)
         return is_there
-
-    async def waiting(self, queues: Collection[str]) -> int:
-        """How many threads of these queues nobody has taken yet."""
-        async with self._server.cursor() as cursor:
-            await cursor.execute(_WAITING, [TASK, list(queues)])
-            row = await cursor.fetchone()
-        return int(row["n"]) if row else 0
 
     async def _defer(self, transaction: Transaction, thread_id: str, request: Request, at: float | None) -> None:
         """Put a job in, unless one waits already."""
