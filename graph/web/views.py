@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from graph.pictures import pictures_of
 from graph.reading import Reading
+from nodes.policy.approvals import on_expiry
 from nodes.policy.mail import Mailbox
 from nodes.policy.takeover import is_left_behind
 from nodes.policy.timeline import fold
@@ -59,6 +60,7 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
         "now": reading.clock.now(),
         "run": run.model_dump(mode="json"),
         "policy": terms.policy.model_dump(mode="json", include=LIMITS),
+        "on_expiry": {asked.id: on_expiry(asked, terms.policy) for asked in run.approvals},
         "sources": [*terms.sources],
         "events": [event.model_dump(mode="json") for event in events],
         "timeline": timeline_of(run, events) if after is None else None,

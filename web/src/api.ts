@@ -43,7 +43,29 @@ function lost(error: unknown): void {
   else store.connected.value = error instanceof Refused ? "out" : "gone";
 }
 
-export async function loadRuns(): Promise<void> {
+/** The list that is being read, and whether it is to be read once more behind that. */
+let listing: Promise<void> | null = null;
+let again = false;
+
+export function loadRuns(): Promise<void> {
+  again = listing !== null;
+  listing ??= readRuns().finally(() => {
+    listing = null;
+    if (again) void loadRuns();
+  });
+  return listing;
+}
+
+/** Reads the list every five seconds, and less often from a server that takes its time. */
+export async function keepListed(): Promise<void> {
+  for (;;) {
+    const began = performance.now();
+    await loadRuns();
+    await new Promise((done) => setTimeout(done, Math.max(5000, 4 * (performance.now() - began))));
+  }
+}
+
+async function readRuns(): Promise<void> {
   try {
     const listed = await asked<Listed>("/api/runs?limit=50");
     store.setListed(listed);
@@ -96,7 +118,7 @@ function reload(withRuns: boolean): void {
     const both = runsToo;
     runsToo = late = false;
     await Promise.all([loadRun(), both ? loadRuns() : null]);
-    const wait = Math.min(3000, 2 * (performance.now() - began));
+    const wait = Math.min(10_000, 3 * (performance.now() - began));
     soon = 0;
     if (late) window.setTimeout(() => reload(false), wait);
   }, 250);
@@ -133,8 +155,16 @@ function take(): void {
   reload(fresh.some((event) => TELLING.has(event.kind)));
 }
 
+/** A browser has six connections for all its tabs: one that nobody sees keeps none, and reads on when it is seen. */
+document.addEventListener("visibilitychange", () => {
+  if (!store.thread.value || store.offline) return;
+  if (document.hidden) source?.close();
+  else listen();
+});
+
 function listen(): void {
   source?.close();
+  if (document.hidden) return;
   const made = new EventSource(path(store.thread.value, `/events?after=${store.lastSeq()}`));
   source = made;
   made.onopen = () => {
@@ -149,10 +179,7 @@ function listen(): void {
   };
   made.onmessage = (message) => {
     if (made !== source) return;
-    if (waiting.push(JSON.parse(message.data as string) as Event) > 1) return;
-    // once a frame; in a tab that is not seen no frames come
-    if (document.hidden) window.setTimeout(take, 250);
-    else requestAnimationFrame(take);
+    if (waiting.push(JSON.parse(message.data as string) as Event) === 1) requestAnimationFrame(take);
   };
 }
 
