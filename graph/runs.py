@@ -65,9 +65,9 @@ class Runs(Reading):
     ) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
 
-        `chosen`: with which of the services' models and teams a run begins; it then keeps them. `check` may refuse, once
-        nobody else can change anything any more. Signals that came after the run's last look, and before it waited, are
-        looked at then: whoever sent them saw that it was executed, and left it at that.
+        `chosen`: which of the services' models and teams a run begins with, and keeps. `check` may refuse, once nobody
+        else can change anything any more. Signals that came after the run's last look, and before it waited, are looked
+        at then: whoever sent them saw that it was executed, and left it at that.
 
         Raises:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.

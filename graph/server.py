@@ -321,10 +321,8 @@ async def _while_up(app: Starlette) -> AsyncIterator[None]:
     settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
     async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
         runs = Runs(services, database, database.leases(services.clock))
-        async with (
-            opened_room(app, runs, uploads_of(settings, settings.db), settings.files),
-            recovering(get_client),
-        ):  # without a URL: the server that runs this
+        room = opened_room(app, runs, uploads_of(settings, settings.db), settings.files)
+        async with room, recovering(get_client):  # without a URL: the server that runs this
             yield
 
 

@@ -90,8 +90,8 @@ class Supervisor:
 
         On a thread whose run has ended it is a follow-up: the last answers are in view, and where no sources are given
         those of the thread stay. `answer`: a JSON Schema, or a Pydantic model or any type that it knows: the answer
-        comes as `run.data` that fits it, too. `to`: the agent that does all of it, by name, instead of a plan. `chosen`:
-        the model and the team, where the services offer several, as a server's do.
+        comes as `run.data` that fits it, too. `to`: the agent that does all of it, by name, instead of a plan.
+        `chosen`: the model and the team, where the services offer several, as a server's do.
 
         Raises:
             BadInput: anything given that cannot be used; nothing was started then.

@@ -88,7 +88,7 @@ async def _listed(room: Room, limit: int, offset: int) -> Json:
         "running": [in_short(run) for run in going if not needs_human(run)],
         "ended": [in_short(run) for run in page if run.has_ended],
         "next": offset + min(limit, MOST) if limit and len(page) == min(limit, MOST) else None,
-        "damaged": sorted({str(error) for error in damaged}),
+        "damaged": [*sorted({str(error) for error in damaged})],
         "now": room.runs.clock.now(),
     }
 
@@ -130,7 +130,7 @@ async def _events(request: Request) -> Response:
     room, thread_id = _room(request), request.path_params["thread"]
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else _number(request, "after", 0)
-    await room.runs.position(thread_id)  # refuses a thread that is not there
+    await room.sup.view(thread_id)  # refuses a thread that is not there
 
     async def told() -> AsyncIterator[dict[str, str]]:
         seq = after

@@ -177,8 +177,15 @@ class Driving:
         elif body.team:
             raise BadInput("a queued run is done by the team of its worker; leave `team` out")
         else:
-            waits = {"model": body.model or None, "priority": body.priority, "at": body.at}
-            await self._sup.enqueue(body.query, body.sources, thread_id, **waits, **given)
+            await self._sup.enqueue(
+                body.query,
+                body.sources,
+                thread_id,
+                model=body.model or None,
+                priority=body.priority,
+                at=body.at,
+                **given,
+            )
         return thread_id
 
     async def do(self, verb: Verb, thread_id: str, body: BaseModel) -> None:

@@ -12,6 +12,7 @@ from nodes.policy.timeline import fold
 from nodes.runtime.ledger import SideEffectLedger
 from nodes.runtime.rows import read_all, space
 from state.channels import Terms
+from state.errors import ThreadUnknown
 from state.event import Event
 from state.run import Run
 from state.text import Json
@@ -52,7 +53,10 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
     """
     events = await reading.events(run.thread_id, after or 0)
     entries, broken = await reading.audit(run.thread_id)
-    terms = Terms.model_validate((await reading.position(run.thread_id)).state.get("terms") or {})
+    try:
+        terms = Terms.model_validate((await reading.position(run.thread_id)).state.get("terms") or {})
+    except ThreadUnknown:  # it waits for a worker
+        terms = Terms()
     effects = await SideEffectLedger(reading.database.store, run.thread_id, reading.clock).newest_first()
     return {
         "v": 1,

@@ -228,6 +228,27 @@ export async function act(verb: string, body: Record<string, unknown>): Promise<
   }
 }
 
+/** Sends a file to the server; where it lies there, to be named as a source. */
+export async function sendFile(file: File): Promise<string> {
+  store.trouble.value = "";
+  try {
+    const init = { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file };
+    return (await asked<{ path: string }>(`/api/uploads?name=${encodeURIComponent(file.name)}`, init)).path;
+  } catch (error) {
+    store.trouble.value = error instanceof Refused ? error.message : `${file.name} did not reach the server; send it again`;
+    return "";
+  }
+}
+
+/** What a run can be started with. */
+export interface Offers {
+  teams: { name: string; agents: string[] }[];
+  models: string[];
+  queue: boolean;
+  file_bytes: number;
+}
+export const offersOf = (): Promise<Offers> => asked("/api/offers");
+
 export const planOf = (thread: string): Promise<Record<string, unknown>> => asked(path(thread, "/plan"));
 export const teamOf = (thread: string): Promise<{ team: Member[] }> => asked(path(thread, "/team"));
 

@@ -29,6 +29,7 @@ export const Icon = ({ status }: { status: Status }) => (
 );
 
 const OF_RUN: Record<string, [Status, string]> = {
+  queued: ["slot", "Queued"],
   running: ["work", "Working"],
   waiting: ["park", "Asks you"],
   paused: ["hold", "Paused"],

@@ -82,6 +82,8 @@ effect(() => {
   document.title = `${asks ? `(${asks}) ` : ""}${store.view.value?.run.query.slice(0, 60) ?? "Baton"}`;
 });
 addEventListener("keydown", onKey);
+// a file that misses the form must not replace the page
+for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 /** For tests, which fold the same events here and in Python. */
 Object.assign(window, { batonFold: fold });
 

@@ -1,7 +1,7 @@
 // Starting, cancelling and handing back a run: forms whose text outlives everything but being sent.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { act, planOf, teamOf, type Member } from "./api";
+import { act, offersOf, planOf, sendFile, teamOf, type Member, type Offers } from "./api";
 import { Icon } from "./parts";
 import { Steps, faultsIn, stepsOf, tasksOf, type Step } from "./steps";
 import * as store from "./store";
@@ -11,6 +11,29 @@ const sources = signal(store.kept("sources"));
 const oversight = signal("");
 const tokens = signal("");
 const reason = signal("");
+const offers = signal<Offers | null>(null);
+const chosenTeam = signal("");
+const chosenModel = signal("");
+const isQueued = signal(false);
+const priority = signal("0");
+/** Names of files that are on their way to the server, and whether some are held over the form. */
+const sending = signal<string[]>([]);
+const isOver = signal(false);
+
+function setSources(text: string): void {
+  sources.value = text;
+  store.keep("sources", text);
+}
+
+async function take(files: Iterable<File>): Promise<void> {
+  for (const file of files) {
+    sending.value = [...sending.value, file.name];
+    const path = await sendFile(file);
+    sending.value = sending.value.filter((one) => one !== file.name);
+    if (!path) return;
+    setSources([...sources.value.split("\n").filter(Boolean), path].join("\n"));
+  }
+}
 
 /** What is changed in the plan, and the results given, by thread: kept until it is handed back, over reloads too. */
 interface Back {
@@ -27,11 +50,20 @@ function keepBack(thread: string, fields: Partial<Back> | null): void {
 
 export function Start() {
   const budget = tokens.value.trim();
-  const wrong = budget && !/^[1-9]\d{0,11}$/.test(budget) ? `${budget} is no number of tokens; give a whole number from 1` : "";
+  const wrong =
+    budget && !/^[1-9]\d{0,11}$/.test(budget)
+      ? `${budget} is no number of tokens; give a whole number from 1`
+      : isQueued.value && !/^-?\d{1,3}$/.test(priority.value.trim())
+        ? `${priority.value} is no priority; give a whole number from -999 to 999`
+        : "";
+  useEffect(() => void offersOf().then((told) => (offers.value = told), () => undefined), []);
+  const given = offers.value;
   const start = async () => {
     const paths = sources.value.split(/\n/).map((one) => one.trim()).filter(Boolean);
     const policy = { ...(oversight.value && { oversight: oversight.value }), ...(budget && { token_budget: Number(budget) }) };
-    if (!(await act("start", { query: query.value, sources: paths, policy: Object.keys(policy).length ? policy : null }))) return;
+    const queued = isQueued.value ? { queue: true, priority: Number(priority.value) } : {};
+    const body = { query: query.value, sources: paths, policy: Object.keys(policy).length ? policy : null, team: chosenTeam.value, model: chosenModel.value, ...queued };
+    if (!(await act("start", body))) return;
     query.value = "";
     store.keep("query", "");
   };
@@ -58,12 +90,61 @@ export function Start() {
             class="edit"
             rows={2}
             value={sources.value}
-            onInput={(event) => {
-              sources.value = event.currentTarget.value;
-              store.keep("sources", sources.value);
-            }}
+            onInput={(event) => setSources(event.currentTarget.value)}
           />
         </label>
+        {given !== null && given.file_bytes > 0 && (
+          <label
+            class={`drop${isOver.value ? " over" : ""}`}
+            onDragOver={(event) => {
+              event.preventDefault();
+              isOver.value = true;
+            }}
+            onDragLeave={() => (isOver.value = false)}
+            onDrop={(event) => {
+              event.preventDefault();
+              isOver.value = false;
+              void take([...(event.dataTransfer?.files ?? [])]);
+            }}
+          >
+            <input
+              type="file"
+              multiple
+              class="vh"
+              onChange={(event) => {
+                const { files } = event.currentTarget;
+                void take([...(files ?? [])]).then(() => undefined);
+                event.currentTarget.value = "";
+              }}
+            />
+            <span role="status">{sending.value.length ? `Sending ${sending.value.join(", ")}` : "Drop files here, or choose some: they become sources"}</span>
+          </label>
+        )}
+        {given !== null && given.teams.length > 1 && (
+          <label>
+            <span>Team</span>
+            <select class="edit" value={chosenTeam.value} onChange={(event) => (chosenTeam.value = event.currentTarget.value)}>
+              {given.teams.map((one) => (
+                <option key={one.name} value={one.name}>
+                  {one.name || "the server’s own"}: {one.agents.slice(0, 8).join(", ")}
+                  {one.agents.length > 8 ? " and more" : ""}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {given !== null && given.models.length > 0 && (
+          <label>
+            <span>Model</span>
+            <select class="edit" value={chosenModel.value} onChange={(event) => (chosenModel.value = event.currentTarget.value)}>
+              {["", ...given.models].map((one) => (
+                <option key={one} value={one}>
+                  {one || "as the server says"}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label>
           <span>Oversight</span>
           <select class="edit" value={oversight.value} onChange={(event) => (oversight.value = event.currentTarget.value)}>
@@ -78,10 +159,27 @@ export function Start() {
           <input class="edit" inputMode="numeric" placeholder="no limit" value={tokens.value} onInput={(event) => (tokens.value = event.currentTarget.value)} />
         </label>
       </div>
-      <p class="m small">Where the server is stricter, the server's rule holds.</p>
+      {given?.queue && (
+        <div class="form">
+          <label>
+            <span>Queue</span>
+            <span class="tick">
+              <input type="checkbox" checked={isQueued.value} onChange={(event) => (isQueued.value = event.currentTarget.checked)} />
+              for the next worker that is free
+            </span>
+          </label>
+          {isQueued.value && (
+            <label>
+              <span>Priority</span>
+              <input class="edit" inputMode="numeric" value={priority.value} onInput={(event) => (priority.value = event.currentTarget.value)} />
+            </label>
+          )}
+        </div>
+      )}
+      <p class="m small">Where the server is stricter, the server’s rule holds.</p>
       {wrong && <p class="fail">{wrong}</p>}
       <p class="go">
-        <button class="btn pri" disabled={!query.value.trim() || wrong !== ""} onClick={() => void start()}>
+        <button class="btn pri" disabled={!query.value.trim() || wrong !== "" || sending.value.length > 0} onClick={() => void start()}>
           Start
         </button>
       </p>
