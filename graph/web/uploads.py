@@ -9,7 +9,7 @@ from uuid import uuid4
 from starlette.requests import Request
 
 from graph.web.problems import Problem
-from nodes.tools.readers.table import READABLE
+from nodes.tools.readers.table import READ, READABLE
 from nodes.tools.sources import open_sources
 from nodes.tools.uploads import file_name
 from state.errors import SourcesInvalid
@@ -33,7 +33,7 @@ async def keep_upload(request: Request, folder: Path | None, most: int) -> str:
     given = unquote(request.query_params.get("name", ""))
     name = file_name(given)
     if Path(name).suffix.lower() not in READABLE:
-        raise Problem(422, f"{given[:80]!r} cannot be read; give text, Markdown, HTML, PDF, a table or the like")
+        raise Problem(422, f"{given[:80]!r} cannot be read; give {READ}")
     home = folder / uuid4().hex[:12]
     path = (home / name).resolve()
     await asyncio.to_thread(home.mkdir, parents=True)

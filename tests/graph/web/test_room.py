@@ -259,7 +259,7 @@ async def test_a_run_waits_for_a_worker_only_where_the_database_has_a_queue() ->
 async def test_a_queued_run_is_shown_followed_and_withdrawn(on_postgres: str) -> None:
     async with room(agent(), db=on_postgres) as (client, _):
         offered = await told(client, "offers")
-        body = {"query": "Q", "queue": True, "priority": 5, "model": "offline"}
+        body: dict[str, Any] = {"query": "Q", "queue": True, "priority": 5, "model": "offline"}
         thread = (await does(client, "runs", plan=plan("a"), **body))["thread_id"]
         refused = await does(client, "runs", 422, team="night", **body)
         listed = await told(client, "runs")
