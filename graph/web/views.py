@@ -52,11 +52,11 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
     With `after` only the events above it, and no timeline: for whoever folds events as they come.
     """
     events = await reading.events(run.thread_id, after or 0)
-    entries, broken = await reading.audit(run.thread_id)
     try:
+        entries, broken = await reading.audit(run.thread_id)
         terms = Terms.model_validate((await reading.position(run.thread_id)).state.get("terms") or {})
     except ThreadUnknown:  # it waits for a worker
-        terms = Terms()
+        entries, broken, terms = [], "", Terms()
     effects = await SideEffectLedger(reading.database.store, run.thread_id, reading.clock).newest_first()
     return {
         "v": 1,

@@ -117,7 +117,7 @@ export function Start() {
                 event.currentTarget.value = "";
               }}
             />
-            <span role="status">{sending.value.length ? `Sending ${sending.value.join(", ")}` : "Drop files here, or choose some: they become sources"}</span>
+            <span aria-live="polite">{sending.value.length ? `Sending ${sending.value.join(", ")}` : "Drop files here, or choose some: they become sources"}</span>
           </label>
         )}
         {given !== null && given.teams.length > 1 && (
