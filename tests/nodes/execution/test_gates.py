@@ -10,7 +10,7 @@ from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.clock import SystemClock
-from state.agent import AgentSpec, Brief, Limits
+from state.agent import AgentSpec, Brief, Limits, Skills
 from state.errors import AgentFailed
 from state.run import Run
 from tests.runs import Turns, agent, all_approved, opened, plan, statuses
@@ -379,7 +379,7 @@ async def test_in_command_silence_is_a_no_at_every_step() -> None:
 
 async def test_a_substitute_is_asked_about_where_it_has_no_tool_for_the_action() -> None:
     broken = Turns(RuntimeError("broke"))
-    team = [agent(broken), AgentSpec(name="bo", role="other", skills={"kinds": {"general": 0.9}})]
+    team = [agent(broken), AgentSpec(name="bo", role="other", skills=Skills(kinds={"general": 0.9}))]
     model = ScriptedModel(["Deployed."])
     async with opened(*team, model=model, max_attempts=1, max_iterations=0) as sup:
         waiting = await sup.start("Q", plan=plan({"id": "a", "action": "deploy"}))
