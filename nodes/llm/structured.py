@@ -25,6 +25,7 @@ from nodes.llm.openai import is_chat_openai
 from nodes.llm.sections import Section, render
 from nodes.llm.streaming import reply_of
 from nodes.llm.tokens import capped, current_cap, prompt_tokens
+from nodes.policy.schemas import words_of
 from state.errors import ReplyUnusable, StillAnswering
 from state.record import Usage
 from state.text import Json
@@ -90,7 +91,7 @@ async def ask_for(
             return value, spent
         asked += _objection(raw, complaints)
     raise ReplyUnusable(
-        f"{name_of(model)} gave no usable {schema.__name__} in {reasks + 1} replies, use a stronger model; "
+        f"{name_of(model)} gave no usable {words_of((schema.__name__,)).lower()} in {reasks + 1} replies, use a stronger model; "
         f"the last one: {_line('; '.join(complaints))}"
     )
 

@@ -194,7 +194,7 @@ async def test_the_supervisors_own_calls_wait_too() -> None:
             run = await sup.start("Q", thread_id=THREAD)
             pauses = await happened(sup, "server_paused")
 
-    assert "no usable PlanDraft" in str(run.error), "it was asked for a plan, after the wait"
+    assert "no usable plan draft" in str(run.error), "it was asked for a plan, after the wait"
     assert (busy.early, len(pauses)) == (1, 1)
 
 
