@@ -90,9 +90,9 @@ async def ask_for(
         if value is not None and not complaints:
             return value, spent
         asked += _objection(raw, complaints)
-    form = words_of((schema.__name__,)).lower()
+    wanted = words_of((schema.__name__,)).lower()
     raise ReplyUnusable(
-        f"{name_of(model)} gave no usable {form} in {reasks + 1} replies, use a stronger model; "
+        f"{name_of(model)} gave no usable {wanted} in {reasks + 1} replies, use a stronger model; "
         f"the last one: {_line('; '.join(complaints))}"
     )
 
