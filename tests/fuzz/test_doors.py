@@ -92,7 +92,24 @@ HEADS = st.sampled_from(
     [b"", b"%PDF-1.4\n", b"PK\x03\x04", b"PK\x05\x06" + bytes(18), b"\x89PNG\r\n", b"{", b"\xff\xfe"]
 )
 
-ODD = [None, True, -1, 0.5, 10**30, math.nan, math.inf, "", "a", "../x", "\ud800", "\x00", [], [[]], {}, {"id": 1}]
+ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    0.5,
+    10**30,
+    math.nan,
+    math.inf,
+    "",
+    "a",
+    "../x",
+    "\ud800",
+    "\x00",
+    [],
+    [[]],
+    {},
+    {"id": 1},
+]
 """What may stand where something else is expected."""
 PIECES = [one for one in ODD if isinstance(one, str)] + ["{", "]", ": ", "\n", "'", '"', "!!", "--", "0", "é"]
 
