@@ -276,7 +276,7 @@ export function Gantt() {
   const when = store.at.value;
   const from = line.start ?? when;
   const axis = axisOf(line, from, line.end ?? when, line.end !== null ? 0.04 : 0.16);
-  const { step, marks } = marksOf(axis, from, when, (innerWidth < 800 ? 4 : 8) * (when - from < 3600 ? 1 : 0.7));
+  const { step, marks } = marksOf(axis, from, when, (innerWidth < 800 ? 4 : 8) * (axis.span < 3600 ? 1 : 0.7));
   const behind = (mark: number) => {
     const cut = axis.cuts.findLast((one) => from + mark >= one.end);
     return cut ? `+${told(from + mark - cut.end)}` : told(mark);
