@@ -90,6 +90,7 @@ def systems(folder: Path) -> dict[str, System]:
         "langgraph-supervisor": peer_supervisor,
         "Baton dag": lambda world: baton(world, database(), max_iterations=0),
         "Baton supervisor": lambda world: baton(world, database()),
+        "Baton supervisor, a reviewer": lambda world: baton(world, database(), reviewer="critic"),
         "Baton supervisor, learned": lambda world: baton(world, database(folder / "learned.db"), learning="apply"),
     }
 
