@@ -54,6 +54,11 @@ class RequestShape:
     """Whether something in it is not to be done."""
 
     @property
+    def asks(self) -> str:
+        """What is to be done, in one line: only requests with the same are alike at all."""
+        return " ".join(["not"] * self.is_denied + sorted(self.acts)) or "-"
+
+    @property
     def subject_words(self) -> int:
         """Words of the subject."""
         return sum(len(slot.split()) for slot in self.slots)
