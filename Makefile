@@ -65,7 +65,8 @@ pytest: .venv/installed-dev
 	@$(PYTEST)
 
 # Three workers for two cores: half of the suite waits for disks and processes. A file's tests share servers, so they stay together.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+# Bytecode is kept: the tests start many processes, and each would compile Baton again.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # 5: nothing is marked so.
 test-services: .venv/installed-dev build/schemathesis/installed

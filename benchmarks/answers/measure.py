@@ -14,12 +14,11 @@ import argparse
 import asyncio
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
-import tarfile
 import tempfile
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -81,14 +80,10 @@ def folder(name: str, package: str, path: str, versions: dict[str, str], source:
             form = ["--no-binary", package] if source else []
             wanted = [*form, "--no-deps", "-q", "-d", empty, f"{package}=={versions[package]}"]
             subprocess.run([sys.executable, "-m", "pip", "download", *wanted], check=True)
-            archive = next(Path(empty).iterdir())
-            home.mkdir(parents=True)
-            if archive.suffix == ".whl":
-                with zipfile.ZipFile(archive) as packed:
-                    packed.extractall(home)  # noqa: S202 - pip has checked where it is from
-            else:
-                with tarfile.open(archive) as packed_tar:
-                    packed_tar.extractall(home, filter="data")
+            [archive] = Path(empty).iterdir()
+            unpacked = Path(empty) / "unpacked"
+            shutil.unpack_archive(archive, unpacked, "zip" if archive.suffix == ".whl" else None)
+            shutil.copytree(unpacked, home)
     found = home / path if (home / path).exists() else next(home.glob(f"*/{path}"))
     if not found.is_dir():
         raise SystemExit(f"{name}: {path} is not in {package}; mend questions.yaml")

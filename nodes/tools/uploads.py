@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodes.tools.readers.table import READABLE
+from nodes.tools.readers.table import READ, READABLE
 from nodes.tools.sources import open_sources
 from state.errors import SourcesInvalid
 
@@ -54,7 +54,7 @@ def _read(block: Mapping[str, Any], number: int, most: int) -> tuple[str, bytes]
     suffix = _TEXT.get(mime) or mimetypes.guess_extension(mime) or ""
     name = named if Path(named).suffix else f"{named or f'upload-{number}'}{suffix}"
     if Path(name).suffix.lower() not in READABLE:
-        raise SourcesInvalid(f"{what} cannot be read; send text, Markdown, HTML, PDF or a table")
+        raise SourcesInvalid(f"{what} cannot be read; send {READ}")
     if not data:
         raise SourcesInvalid(f"{what} has no content that can be read; send the file itself, as base64")
     if len(data) > most:

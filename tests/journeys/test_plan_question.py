@@ -3,13 +3,14 @@
 And whoever answers the moment he is told, before the run has come to wait, is heard.
 """
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
-from nodes.runtime.signals import read_log
+from nodes.runtime.signals import read_log, waiting
 from state.agent import Brief
 from state.approval import Decision, Entry
 from state.errors import BadInput
@@ -219,12 +220,16 @@ class Prompt:
 
     def __init__(self, *says: Signal) -> None:
         self.says = list(says)
+        self.said: list[asyncio.Task[Run]] = []
         self.sup: Supervisor
 
     async def tell(self, title: str, body: str, *, escalated: bool) -> bool:
         says, self.says = self.says, []
+        assert self.sup.graph.store
         for signal in says:
-            await self.sup.signal(THREAD, signal)
+            self.said.append(asyncio.create_task(self.sup.signal(THREAD, signal)))
+            while not await waiting(self.sup.graph.store, THREAD):  # noqa: ASYNC110 - a row of the Store
+                await asyncio.sleep(0)
         return True
 
 
@@ -232,6 +237,7 @@ async def test_who_decides_about_a_plan_before_the_run_has_come_to_wait_is_heard
     somebody = Prompt(decide({"type": "edit", "args": OTHER}))
     async with in_command(notifier=somebody) as somebody.sup:
         run = await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a", "b <- a"))
+        await asyncio.gather(*somebody.said)
         assert (run.status, statuses(run)) == ("waiting", {"x": "parked", "y": "pending"})
         assert [question.subject for question in run.approvals] == ["task"]
 
@@ -243,6 +249,7 @@ async def test_who_answers_an_agent_before_the_run_has_come_to_wait_is_heard() -
     somebody = Prompt(Decide(approval="a.0.q1", decision=Decision(type="approve", by="ana"), by="ana"))
     async with opened(agent(asks), notifier=somebody) as somebody.sup:
         run = await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await asyncio.gather(*somebody.said)
 
     assert (run.status, run.tasks[0].result) == ("complete", "ana")
 
@@ -251,5 +258,6 @@ async def test_who_cancels_a_run_before_it_has_come_to_wait_is_heard() -> None:
     somebody = Prompt(Cancel(by="ana"))
     async with in_command(notifier=somebody) as somebody.sup:
         run = await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await asyncio.gather(*somebody.said)
 
     assert run.status == "cancelled"
