@@ -6,7 +6,7 @@ import { QuestionBody, QuestionFoot } from "./question";
 import { Cancel, HandBack, Start, Team } from "./steer";
 import * as store from "./store";
 import type { Panel } from "./store";
-import type { Event, Short } from "./types";
+import type { Advice, Event, Short } from "./types";
 
 function RunLine({ run, asks }: { run: Short; asks: boolean }) {
   const [status, word] = standing(run.questions.length ? "waiting" : run.status);
@@ -580,6 +580,31 @@ function TaskBody() {
   );
 }
 
+/** What the plan rests on, with a way to each of those runs. */
+function Learned({ advice }: { advice: Advice }) {
+  const how = advice.is_rejected ? "A human has rejected the plan of" : advice.is_applied ? "The plan was taken from" : "A plan was suggested by";
+  return (
+    <p class="note">
+      {how} earlier runs ({advice.successes} of {advice.runs} went well, confidence {advice.confidence.toFixed(2)}):
+      {advice.threads.slice(0, MOST_LINKED).map((thread) => (
+        <span key={thread}>
+          {" "}
+          {store.offline ? (
+            thread
+          ) : (
+            <button class="cite" onClick={() => void open(thread)}>
+              {thread}
+            </button>
+          )}
+        </span>
+      ))}
+      {advice.threads.length > MOST_LINKED && " …"}
+    </p>
+  );
+}
+
+const MOST_LINKED = 5;
+
 function ReportBody() {
   const run = store.view.value?.run;
   if (!run) return <p class="m">The report of a run stands here, and grows as its tasks are done.</p>;
@@ -594,6 +619,7 @@ function ReportBody() {
         <span>{isWhole ? "" : "parts appear as tasks are done"}</span>
       </p>
       {run.error && <p class="fail">{run.error}</p>}
+      {run.advice && <Learned advice={run.advice} />}
       {run.warnings.map((warning, i) => (
         <p key={i} class="note">
           {warning}
