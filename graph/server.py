@@ -26,7 +26,7 @@ from graph.app import guard, served
 from graph.database import open_database
 from graph.recovery import Recovery
 from graph.runs import SERVER, SERVER_LEASE, Runs, config, was_ended_from_outside
-from graph.settings import read_settings
+from graph.settings import read_settings, uploads_of
 from graph.sqlite.lease import Leases
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
@@ -349,7 +349,8 @@ async def _while_up(app: Starlette) -> AsyncIterator[None]:
     settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
     async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
         runs = Runs(services, database, database.leases(services.clock))
-        async with opened_room(app, runs), recovering(get_client):  # without a URL: the server that runs this
+        room = opened_room(app, runs, uploads_of(settings, settings.db), settings.files)
+        async with room, recovering(get_client):  # without a URL: the server that runs this
             yield
 
 
