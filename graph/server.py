@@ -349,7 +349,8 @@ async def _while_up(app: Starlette) -> AsyncIterator[None]:
     settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
     async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
         runs = Runs(services, database, database.leases(services.clock))
-        room = opened_room(app, runs, uploads_of(settings, settings.db), settings.files)
+        uploads = await asyncio.to_thread(uploads_of, settings, settings.db)
+        room = opened_room(app, runs, uploads, settings.files)
         async with room, recovering(get_client):  # without a URL: the server that runs this
             yield
 

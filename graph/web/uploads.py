@@ -3,6 +3,7 @@
 import asyncio
 import shutil
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -35,19 +36,24 @@ async def keep_upload(request: Request, folder: Path | None, most: int) -> str:
     if Path(name).suffix.lower() not in READABLE:
         raise Problem(422, f"{given[:80]!r} cannot be read; give {READ}")
     home = folder / uuid4().hex[:12]
-    path = (home / name).resolve()
-    await asyncio.to_thread(home.mkdir, parents=True)
+    file = await asyncio.to_thread(_opened, home, name)
+    size = 0
     try:
-        with path.open("xb") as file:
+        with file:
             async for part in request.stream():
-                if file.tell() + len(part) > most:
+                size += len(part)
+                if size > most:
                     raise Problem(413, f"{name} has more than {most:,} bytes (BATON_MAX_SOURCE_MB)")
                 await asyncio.to_thread(file.write, part)
-        await asyncio.to_thread(open_sources, [str(path)], max_file_bytes=most)
-    except SourcesInvalid as error:
-        shutil.rmtree(home, ignore_errors=True)
-        raise Problem(422, f"{name} cannot be used: {error}") from error
-    except BaseException:
-        shutil.rmtree(home, ignore_errors=True)
+        await asyncio.to_thread(open_sources, [file.name], max_file_bytes=most)
+    except BaseException as error:
+        await asyncio.to_thread(shutil.rmtree, home, ignore_errors=True)
+        if isinstance(error, SourcesInvalid):
+            raise Problem(422, f"{name} cannot be used: {error}") from error
         raise
-    return str(path)
+    return file.name
+
+
+def _opened(home: Path, name: str) -> BinaryIO:
+    home.mkdir(parents=True)
+    return (home / name).resolve().open("xb")

@@ -96,9 +96,9 @@ export async function loadRun(): Promise<void> {
   const thread = store.thread.value;
   if (!thread) return;
   const number = ++sent;
-  const known = store.view.value?.run.thread_id === thread ? store.lastSeq() : null;
+  const known = store.view.value?.run.thread_id === thread ? store.lastSeq() : 0;
   try {
-    const view = await asked<View>(path(thread, known === null ? "" : `?after=${known}`));
+    const view = await asked<View>(path(thread, `?after=${known}`));
     if (thread !== store.thread.value || number < taken) return;
     taken = number;
     store.setView(view);

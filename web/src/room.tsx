@@ -95,12 +95,8 @@ if (!store.offline) {
     const all = store.listed.value;
     return (all?.needs_you[0] ?? all?.running[0] ?? all?.ended[0])?.thread_id ?? "";
   };
-  if (named) void open(named);
-  void loadRuns().then(() => {
-    if (!named && first()) void open(first());
-    else if (!named) store.panel.value = "start";
-    void keepListed();
-  });
+  const shown = named ? open(named) : loadRuns().then(() => (first() ? open(first()) : void (store.panel.value = "start")));
+  void shown.then(keepListed);
   window.setInterval(() => {
     if (!store.hasEnded.value || store.listed.value?.needs_you.length) store.tick.value = Date.now() / 1000;
   }, 1000);
