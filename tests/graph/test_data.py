@@ -141,11 +141,10 @@ async def test_rows_of_tables_of_one_kind_are_taken_together(tmp_path: Path) -> 
     async with opened(model=OfflineModel(), db=tmp_path / "runs.db", oversight="on_the_loop") as sup:
         run = await sup.start("How many beds are in Oslo and in Bergen?", [str(tmp_path)], answer=form_)
 
-    assert isinstance(run.data, dict)
-    assert sorted(map(str, run.data["cities"])) == [
-        str({"city": "Bergen", "beds": 30}),
-        str({"city": "Oslo", "beds": 12}),
-    ]
+    assert run.data in (
+        {"cities": [{"city": "Bergen", "beds": 30}, {"city": "Oslo", "beds": 12}]},
+        {"cities": [{"city": "Oslo", "beds": 12}, {"city": "Bergen", "beds": 30}]},
+    )
 
 
 UNCLEAR = {
