@@ -12,6 +12,7 @@ import pytest
 import graph
 from graph.cli import main
 from graph.cli.main import COMMANDS
+from nodes.tools.readers.table import READERS
 from tests.house.tracked import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,6 +63,11 @@ def test_every_baton_command_and_its_options_exist(
 
 def test_every_command_is_told_of() -> None:
     assert [name for name in COMMANDS if not re.search(rf"`?baton {name}\b", README)] == []
+
+
+def test_every_reader_of_a_file_format_is_told_of() -> None:
+    told = {reader for suffix, reader in READERS.items() if re.search(rf"{re.escape(suffix)}\b", README)}
+    assert {reader.__name__ for reader in READERS.values()} - {reader.__name__ for reader in told} == set()
 
 
 def test_the_python_blocks_are_python() -> None:
