@@ -2,6 +2,7 @@
 # make serve  installs the server too, and serves the control room with a finished and a waiting run of examples/market; PORT=N
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
+# make pictures  takes a picture of every state of the control room, into build/pictures
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
 # make bench  measures Baton beside LangGraph alone; make bench-peers: beside other frameworks, and says so in the README
@@ -22,7 +23,7 @@ PYTHON := $(shell for p in python3.13 python3.12 python3.11 python3; do \
 KEYLESS := env -u OPENAI_API_KEY -u OPENAI_BASE_URL -u BATON_MODEL -u LANGSMITH_API_KEY -u LANGSMITH_TRACING
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test lint types imports pytest test-services campaign answers bench bench-peers proof clean
+.PHONY: help demo serve test lint types imports pytest test-services pictures campaign answers bench bench-peers proof clean
 .DELETE_ON_ERROR:
 
 help:
@@ -77,6 +78,10 @@ build/schemathesis/installed: tests/graph/web/schemathesis.txt | $(BIN)/python
 	@$(BIN)/python -m venv build/schemathesis
 	@build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check -r tests/graph/web/schemathesis.txt
 	@touch $@
+
+pictures: .venv/installed-dev
+	@test -f $(DEMO)/room.db || $(MAKE) --no-print-directory $(DEMO)/room.db
+	@PYTHONPATH=. $(BIN)/python web/screenshots.py $(DEMO)/room.db build/pictures
 
 answers: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)

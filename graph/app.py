@@ -12,7 +12,7 @@ from graph.builder import Graph, build_graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.guard import LeaseGuard
 from graph.runs import SERVER
-from graph.settings import UPLOADS, beside, read_settings
+from graph.settings import read_settings, uploads_of
 from graph.team_file import open_team
 from nodes.policy.strictness import stricter
 from nodes.runtime.services import Choice, Services
@@ -63,7 +63,7 @@ def build_supervisor(
 def served() -> Services:
     """What the served graph is built from, read from the settings once, when it is first needed."""
     settings = read_settings()
-    roots = (*settings.source_roots, beside(settings.db, UPLOADS))
+    roots = (*settings.source_roots, uploads_of(settings, settings.db))
     own = replace(compose(settings), door=SERVER, source_roots=roots, sources=tuple(map(str, settings.sources)))
     models = {"": own.models} | {name: compose(settings, model=name).models for name in settings.models}
     teams = {"": own.team} | {file.stem: open_team(file) for file in settings.teams}

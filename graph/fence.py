@@ -7,6 +7,8 @@ variable, and whoever writes for that work looks there first: how, is the databa
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from state.errors import LeaseLost
@@ -31,6 +33,15 @@ class Fence:
         forget_left()
         if self not in _FENCES.get():
             _FENCES.set((*_FENCES.get(), self))
+
+    @contextmanager
+    def over(self) -> Iterator[None]:
+        """What is written while inside is written under the lease; nothing is cancelled where it is lost."""
+        before = _FENCES.set((*_FENCES.get(), self))
+        try:
+            yield
+        finally:
+            _FENCES.reset(before)
 
     def leave(self) -> None:
         """The lease's work is over.

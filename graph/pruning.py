@@ -1,14 +1,19 @@
 """Pruning: forgets runs that nobody needs any more, beside others that are at work.
 
 A thread is forgotten under its lease, and only if its run is still the one that was chosen: whoever goes on with it, or
-starts another on it, is left alone. The record of what humans decided stays, unless it is told to go, too.
+starts another on it, is left alone. The record of what humans decided stays, unless it is told to go, too; so do files
+of a thread: reports, what agents wrote, pages and uploads.
 """
 
+import asyncio
+import shutil
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from graph.reading import OnDamaged, Reading
+from nodes.runtime.context import run_folder
 from nodes.runtime.rows import Listed, listed_at, places_of, read_ended
 from state.errors import ThreadBusy, ThreadUnknown
 from state.run import RunStatus
@@ -48,8 +53,13 @@ async def find_old(
     return sorted(chosen, key=lambda old: old.last_at)
 
 
-async def prune(reading: Reading, runs: Collection[Old], *, with_audit: bool) -> AsyncIterator[tuple[Old, bool]]:
-    """Forget these runs, one after the other; each with whether it is gone: not if somebody has taken it up."""
+async def prune(
+    reading: Reading, runs: Collection[Old], *, with_audit: bool, artifacts: Path | None = None
+) -> AsyncIterator[tuple[Old, bool]]:
+    """Forget these runs, one after the other; each with whether it is gone: not if somebody has taken it up.
+
+    `artifacts`: the folder that has those of the threads, where their files are to go as well.
+    """
     for old in runs:
         is_gone = False
         with suppress(ThreadBusy):
@@ -58,7 +68,17 @@ async def prune(reading: Reading, runs: Collection[Old], *, with_audit: bool) ->
                     places = places_of(old.thread_id, with_audit=with_audit)
                     keys = listed_at(Listed(old.thread_id, old.started_at, ""))
                     await reading.database.forget_thread(old.thread_id, places, keys)
+                    if artifacts:
+                        folder = run_folder(artifacts, old.thread_id)
+                        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         yield old, is_gone
+
+
+def bytes_in(artifacts: Path, runs: Collection[Old]) -> int:
+    """What the files of these runs' threads take up, in bytes. Blocking."""
+    folders = {run_folder(artifacts, old.thread_id) for old in runs}
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return sum(path.stat().st_size for path in files)
 
 
 async def _is_still(reading: Reading, old: Old) -> bool:

@@ -25,7 +25,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import list_run, places_of_steps
-from nodes.runtime.services import Services
+from nodes.runtime.services import Choice, Services
 from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
@@ -57,12 +57,17 @@ class Runs(Reading):
         self.graph = build_graph(services, checkpointer=database.checkpointer, store=database.store)
 
     async def drive(
-        self, thread_id: str, given: Json | Command[Any] | None, check: Callable[[], Awaitable[None]] | None = None
+        self,
+        thread_id: str,
+        given: Json | Command[Any] | None,
+        check: Callable[[], Awaitable[None]] | None = None,
+        chosen: Choice = Choice(),  # noqa: B008 # a tuple
     ) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
 
-        `check` may refuse, once nobody else can change anything any more. Signals that came after the run's last look,
-        and before it waited, are looked at then: whoever sent them saw that it was executed, and left it at that.
+        `chosen`: which of the services' models and teams a run begins with, and keeps. `check` may refuse, once nobody
+        else can change anything any more. Signals that came after the run's last look, and before it waited, are looked
+        at then: whoever sent them saw that it was executed, and left it at that.
 
         Raises:
             ThreadBusy: another process runs the thread, or `given` would start a run on work that is in flight.
@@ -71,7 +76,7 @@ class Runs(Reading):
             LeaseLost: another process has taken the thread over while this one stood still.
         """
         with explained(self.database.address):
-            async with aclosing(self._driven(thread_id, given, check)) as events:
+            async with aclosing(self._driven(thread_id, given, check, chosen)) as events:
                 async for event in events:
                     yield event
             with suppress(ThreadBusy):  # whoever took the thread up since looks at it
@@ -85,7 +90,11 @@ class Runs(Reading):
             yield run
 
     async def _driven(
-        self, thread_id: str, given: Json | Command[Any] | None, check: Callable[[], Awaitable[None]] | None = None
+        self,
+        thread_id: str,
+        given: Json | Command[Any] | None,
+        check: Callable[[], Awaitable[None]] | None = None,
+        chosen: Choice = Choice(),  # noqa: B008 # a tuple
     ) -> AsyncGenerator[Json, None]:
         """The events of the graph, until it ends or waits."""
         async with self.leases.hold(thread_id) as fence:
@@ -99,7 +108,10 @@ class Runs(Reading):
                 await self.enter_again(thread_id)
             # `sync`: a worker's model call is on disk before its next step, so that a kill cannot repeat it.
             named: RunnableConfig = {**config(thread_id), "run_name": f"baton {thread_id}"}  # what traces call it
-            stream = self.graph.astream(cast(Any, given), named, stream_mode="custom", durability="sync")
+            context = {name: value for name, value in chosen._asdict().items() if value}  # as an assistant's
+            stream = self.graph.astream(
+                cast(Any, given), named, context=cast(Any, context or None), stream_mode="custom", durability="sync"
+            )
             try:
                 async with aclosing(cast(AsyncGenerator[Json, None], stream)) as events:
                     async for event in events:

@@ -7,13 +7,15 @@ elsewhere is left to `baton watch` and to the next process that opens it; only i
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from math import inf
+from typing import Any
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
@@ -24,17 +26,18 @@ from graph.app import guard, served
 from graph.database import open_database
 from graph.recovery import Recovery
 from graph.runs import SERVER, SERVER_LEASE, Runs, config, was_ended_from_outside
-from graph.settings import read_settings
+from graph.settings import read_settings, uploads_of
 from graph.sqlite.lease import Leases
 from graph.sqlite.saver import Saver
 from graph.sqlite.store import Store
 from graph.supervisor import Supervisor
 from graph.views import is_due
+from nodes.agents.internals import GIVEN
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.audit import Audit
 from nodes.runtime.context import thread_of
 from state.approval import Entry
-from state.errors import EditRefused, ExtraMissing, ThreadBusy, ThreadDamaged, ThreadUnknown
+from state.errors import EditRefused, ExtraMissing, LeaseLost, ThreadBusy, ThreadDamaged, ThreadUnknown
 from state.record import HUMAN
 from state.run import Run
 from state.supervisor import SupervisorState
@@ -59,8 +62,9 @@ WITH_THE_PLAN = ("tasks", "draft")
 class ServedSaver(Saver):
     """Checkpoints of a server, which does not put what it is given on a thread that another process runs.
 
-    A checkpoint of its own there would hide the other's: what that has finished since would be done again. What clients
-    edit (`POST /threads/{thread_id}/state`) may be anything but what was settled before, and is on record.
+    A checkpoint of its own there would hide the other's: what that has finished since would be done again. Nor does it
+    keep what LangGraph writes between two nodes, once another process has taken the thread over. What clients edit
+    (`POST /threads/{thread_id}/state`) may be anything but what was settled before, and is on record.
     """
 
     async def aput(
@@ -74,13 +78,37 @@ class ServedSaver(Saver):
 
         Raises:
             ThreadBusy: it is the first of a run, or an edit, and another process runs the thread.
+            LeaseLost: another process has taken the run over between two of its nodes.
             EditRefused: an edit changes what is settled.
         """
+        thread_id = thread_of(config)
         if metadata.get("source") != "loop":
-            await guard.check(thread_of(config))
+            await guard.begin(thread_id)
         if metadata.get("source") not in ("loop", "input"):
             await self._check_edit(config, checkpoint)
-        return await super().aput(config, checkpoint, metadata, new_versions)
+        with guard.between_nodes(thread_id):
+            kept = await super().aput(config, checkpoint, metadata, new_versions)
+        guard.written(thread_id)
+        return kept
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Keep what a node returned; how it stopped is nobody's concern any more once another process has the run.
+
+        Raises:
+            ThreadBusy: it is what a run goes on with, and another process runs the thread.
+            LeaseLost: another process has taken the run over since the node ended.
+        """
+        thread_id = thread_of(config)
+        if task_id == GIVEN:
+            await guard.begin(thread_id)
+        try:
+            with guard.between_nodes(thread_id):
+                await super().aput_writes(config, writes, task_id, task_path)
+        except LeaseLost:
+            if not {channel for channel, _ in writes} <= {ERROR, INTERRUPT}:
+                raise
 
     async def _check_edit(self, config: RunnableConfig, checkpoint: Checkpoint) -> None:
         """Refuse an edit of what is settled; put any other on record."""
@@ -321,7 +349,9 @@ async def _while_up(app: Starlette) -> AsyncIterator[None]:
     settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
     async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
         runs = Runs(services, database, database.leases(services.clock))
-        async with opened_room(app, runs), recovering(get_client):  # without a URL: the server that runs this
+        uploads = await asyncio.to_thread(uploads_of, settings, settings.db)
+        room = opened_room(app, runs, uploads, settings.files)
+        async with room, recovering(get_client):  # without a URL: the server that runs this
             yield
 
 

@@ -105,6 +105,11 @@ def artifacts_of(settings: Settings, db: Address) -> Path:
     return settings.files.absolute() / settings.artifacts if settings.files else beside(db, settings.artifacts)
 
 
+def uploads_of(settings: Settings, db: Address) -> Path:
+    """Where files go that people give the server: in the folder that workers share where there is one."""
+    return settings.files.absolute() / UPLOADS if settings.files else beside(db, UPLOADS)
+
+
 def beside(db: Address, folder: Path) -> Path:
     """The folder next to the database, unless it is absolute; in the working folder where that is on a server."""
     return folder if folder.is_absolute() else (db.absolute().parent if isinstance(db, Path) else Path.cwd()) / folder

@@ -28,7 +28,7 @@ from nodes.policy.routing import too_many
 from nodes.policy.schemas import schema_of
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
-from nodes.runtime.services import Services
+from nodes.runtime.services import Choice, Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from nodes.tools.pages import GivenSources
@@ -83,6 +83,7 @@ class Supervisor:
         policy: Json | None = None,
         answer: object = None,
         to: str = "",
+        chosen: Choice = Choice(),  # noqa: B008 # a tuple
         on_event: OnEvent | None = None,
     ) -> Run:
         """Run a request until it is complete or a human is needed.
@@ -90,12 +91,14 @@ class Supervisor:
         On a thread whose run has ended it is a follow-up: the last answers are in view, and where no sources are given
         those of the thread stay. `answer`: a JSON Schema, or a Pydantic model or any type that it knows: the answer
         comes as `run.data` that fits it, too. `to`: the agent that does all of it, by name, instead of a plan.
+        `chosen`: the model and the team, where the services offer several, as a server's do.
 
         Raises:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        return await last(self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to), on_event)
+        starting = self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, chosen)
+        return await last(starting, on_event)
 
     async def stream(
         self,
@@ -338,9 +341,11 @@ class Supervisor:
         policy: Json | None,
         answer: object,
         to: str,
+        chosen: Choice = Choice(),  # noqa: B008 # a tuple
     ) -> AsyncGenerator[Json | Run, None]:
         named = GivenSources.of(sources).placed(lambda path: str(Path(path).absolute()))
-        return self._runs.drive(checked_thread(thread_id), self._given(query, named, plan, policy, answer, to))
+        given = self._given(query, named, plan, policy, answer, to, chosen)
+        return self._runs.drive(checked_thread(thread_id), given, chosen=chosen)
 
     def _given(
         self,
@@ -350,10 +355,12 @@ class Supervisor:
         policy: Json | None,
         answer: object,
         to: str,
+        chosen: Choice = Choice(),  # noqa: B008 # a tuple
     ) -> Json:
         """The input of the graph, refused where it cannot be used."""
-        goal, team = checked_goal(query), self.services.team
-        most = merged_policy(self.services.policy, policy).max_team_size
+        services = self.services.chosen(chosen)
+        goal, team = checked_goal(query), services.team
+        most = merged_policy(services.policy, policy).max_team_size
         if to and plan is not None:
             raise BadInput(f"give a plan or the agent who does all of it ({to}), not both")
         made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None

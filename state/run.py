@@ -195,7 +195,9 @@ class Run(Drawn, BaseModel):
             "resume": self.can_go_on or (is_held_by_human and self.status == "paused"),
             "hand-back": is_held_by_human and self.status == "handed_over",
             "pause": self.status == "running",
-            "takeover": self.status == "running" or (self.waits_for == "answers" and has_team),
+            "takeover": self.status == "running"
+            or (self.waits_for == "answers" and has_team)
+            or (is_held_by_human and self.status == "paused"),
             "cancel": self.status in ("queued", "running") or (self.waits_for in ("answers", "release") and has_team),
         }
         return [verb for verb, does in works.items() if does]

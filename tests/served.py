@@ -15,6 +15,7 @@ from graph.guard import LeaseGuard
 from graph.runs import SERVER
 from graph.settings import Settings
 from graph.sqlite.lease import Leases
+from graph.sqlite.saver import Saver
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
@@ -38,6 +39,7 @@ class Two:
     other: Supervisor
     clock: HeldClock
     database: Database
+    guard: LeaseGuard
 
     async def nodes(self, given: Any) -> AsyncIterator[str]:
         """The nodes of a run of the server, each when it is through."""
@@ -55,11 +57,13 @@ class Two:
 
 
 @asynccontextmanager
-async def two(*team: AgentSpec, model: ScriptedModel | None = None, **policy: Any) -> AsyncIterator[Two]:
+async def two(
+    *team: AgentSpec, model: ScriptedModel | None = None, saver: type[Saver] = Saver, **policy: Any
+) -> AsyncIterator[Two]:
     clock, guard, made, thinks = HeldClock(), LeaseGuard(), team or (agent(),), model or ScriptedModel([])
     services = replace(compose(Settings(), team=made, policy=policy, model=thinks, clock=clock), door=SERVER)
-    async with open_database(Path("runs.db")) as database:
+    async with open_database(Path("runs.db"), saver=saver) as database:
         graph = build_graph(services, guard=guard, checkpointer=database.checkpointer, store=database.store)
         async with opened(*made, model=thinks, clock=clock, **policy) as other:
             with guard.leasing(Leases(database.connection, clock)):
-                yield Two(graph, other, clock, database)
+                yield Two(graph, other, clock, database, guard)

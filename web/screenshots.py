@@ -16,6 +16,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from graph.supervisor import open_supervisor
+from graph.web.page import as_one_file
 from tests.servers.dev import free_port
 from tests.servers.room import does, serving, shown, start
 
@@ -86,6 +87,24 @@ def market(camera: Camera, url: str) -> None:
     camera.take("narrow-dark", done, size=(400, 800), scheme="dark")
 
 
+def after_days(url: str) -> str:
+    """The address of an exported run that waited six days for its answer."""
+    tasks = ("prices", "vendors", "ask-terms <- prices vendors", "report <- ask-terms")
+    thread = start(url, *tasks, query=REPORT)
+    (asked,) = shown(url, thread)["run"]["approvals"]
+    does(url, thread, "answer", answers={asked["id"]: {"type": "approve"}})
+    until(url, thread, "complete")
+    view, waited = shown(url, thread), 0
+    first = view["events"][0]["ts"]
+    for event in view["events"]:
+        waited = waited or 6 * 86_400 * (event["kind"] == "approval_answered")
+        event["ts"] = first + 4 * event["seq"] + waited
+    view["now"] = event["ts"]
+    file = Path("after-days.html").absolute()
+    file.write_text(as_one_file(view), "utf-8")
+    return file.as_uri()
+
+
 def made(camera: Camera, url: str) -> None:
     """Runs in every other state."""
     camera.take("empty", url)
@@ -118,6 +137,7 @@ def made(camera: Camera, url: str) -> None:
     does(url, acted, "cancel", rollback=True)
     until(url, acted, "cancelled")
     camera.take("cancelled", f"{url}/#{acted}")
+    camera.take("gap", after_days(url))
     wide = start(url, *(f"w{n}" for n in range(40)), *(f"x{n} <- w{n}" for n in range(40)), query="A hundred lots")
     until(url, wide, "complete")
     camera.take("large", f"{url}/#{wide}")

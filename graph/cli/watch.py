@@ -14,10 +14,10 @@ from graph.cli.launch import existing, recall
 from graph.cli.options import AsJson, Db, TeamFile
 from graph.cli.screen import one_line, print_err, put_json, run_as_json
 from graph.composition import compose
-from graph.database import open_database
+from graph.database import Database, open_database
 from graph.recovery import Recovery
 from graph.runs import Runs
-from graph.settings import beside, read_settings
+from graph.settings import beside, read_settings, uploads_of
 from graph.supervisor import open_supervisor
 from state.errors import ThreadBusy
 
@@ -50,9 +50,13 @@ async def _room(db: Address, team: Path | None, port: int) -> AsyncIterator[None
 
     settings = read_settings()
     services = compose(settings, team=team, artifacts=beside(db, settings.artifacts))
+
+    def runs_on(database: Database) -> Runs:
+        return Runs(services, database, database.leases(services.clock))
+
     async with (
         open_database(db, settings.synchronous) as database,
-        served_room(Runs(services, database, database.leases(services.clock)), port) as url,
+        served_room(runs_on(database), port, uploads_of(settings, db), settings.files) as url,
     ):
         print_err(f"control room: {url}")
         await asyncio.to_thread(webbrowser.open, url)

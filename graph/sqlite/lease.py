@@ -100,6 +100,10 @@ class Leases:
                 if not await self._renew(thread_id, owner, next_owner, seconds):
                     fence.lose()
 
+    def as_left(self, thread_id: str, owner: str) -> RowFence:
+        """The lease as the last step of `owner` left it: for what is written down of that step after it."""
+        return RowFence(thread_id, _prefix(thread_id), owner, self._connection.sqlite)
+
     async def check(self, thread_id: str, owner: str) -> None:
         """Refuse to change a thread that is not the owner's to change.
 

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 from graph.runs import Runs
 from state.errors import BadInput, ExtraMissing
@@ -29,7 +30,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served_room(runs: Runs, port: int) -> AsyncIterator[str]:
+async def served_room(runs: Runs, port: int, uploads: Path, files: Path | None = None) -> AsyncIterator[str]:
     """The address of a control room that shows and drives these runs while inside, behind the server's gate.
 
     Raises:
@@ -43,7 +44,7 @@ async def served_room(runs: Runs, port: int) -> AsyncIterator[str]:
             listening.bind(("127.0.0.1", port))
         except OSError as error:
             raise BadInput(f"port {port} is taken; give another one: --port N") from error
-        async with opened_room(app, runs):
+        async with opened_room(app, runs, uploads, files):
             serving = asyncio.create_task(server.serve([listening]))
             try:
                 yield f"http://127.0.0.1:{listening.getsockname()[1]}/"

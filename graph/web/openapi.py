@@ -3,6 +3,7 @@
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from graph.web.uploads import MEDIA
 from graph.web.verbs import VERBS, StartBody
 from state.event import Event
 from state.run import Run
@@ -28,6 +29,8 @@ def document(version: str) -> Json:
     models: list[type[BaseModel]] = [StartBody, Event, Run, *dict.fromkeys(verb.body for verb in VERBS.values())]
     _, made = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
     paths: Json = {
+        "/api/offers": {"get": _get("What a run can be started with: teams, models, whether there is a queue", [])},
+        "/api/uploads": {"post": _upload()},
         "/api/runs": {
             "get": _get(
                 "Runs: what needs a human, what runs, and a page of what has ended",
@@ -79,6 +82,16 @@ def _text(name: str) -> Json:
 
 def _get(about: str, parameters: list[Json], media: str = "application/json") -> Json:
     return {"summary": about, "parameters": [*parameters], "responses": _responses("200", media, {})}
+
+
+def _upload() -> Json:
+    path: Json = {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}
+    return {
+        "summary": "Keep a file, under `name`; its path, to be named among the sources of a run",
+        "parameters": [_text("name")],
+        "requestBody": {"required": True, "content": {MEDIA: {"schema": {"type": "string", "format": "binary"}}}},
+        "responses": _responses("201", "application/json", path),
+    }
 
 
 def _post(about: str, body: type[BaseModel], parameters: list[Json]) -> Json:

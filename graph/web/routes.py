@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -24,9 +25,12 @@ from graph.web.openapi import document
 from graph.web.page import HEADERS, PAGE_FILES, read_file
 from graph.web.passages import passage
 from graph.web.problems import Problem, in_one_line, on_error, on_problem, read_body
+from graph.web.shared import Shared
+from graph.web.uploads import keep_upload
 from graph.web.verbs import VERBS, Driving, StartBody, Verb
 from graph.web.views import in_full, in_short, needs_human
 from state.errors import BatonError, ThreadDamaged
+from state.text import Json
 
 Body = TypeVar("Body", bound=BaseModel)
 MOST = 200
@@ -39,19 +43,27 @@ NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 class Room:
     """What the routes work with while the application is up."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, uploads: Path | None, files: Path | None) -> None:
         self.runs = runs
-        self.sup = Supervisor(runs)
+        self.uploads = uploads
+        self.sup = Supervisor(runs, files)
         self.driving = Driving(self.sup)
+        self.lists = Shared[tuple[int, int], Json]()
 
 
 @asynccontextmanager
-async def opened_room(app: Starlette, runs: Runs) -> AsyncIterator[None]:
-    """While inside, the application's routes show and drive these runs."""
-    app.state.room = Room(runs)
+async def opened_room(
+    app: Starlette, runs: Runs, uploads: Path | None = None, files: Path | None = None
+) -> AsyncIterator[None]:
+    """While inside, the application's routes show and drive these runs.
+
+    `uploads`: the folder for files that people give; none are taken without. `files`: the one that workers share.
+    """
+    app.state.room = Room(runs, uploads, files)
     try:
         yield
     finally:
+        await app.state.room.lists.close()
         await app.state.room.driving.close()
 
 
@@ -62,19 +74,23 @@ def _room(request: Request) -> Room:
 
 async def _list(request: Request) -> Response:
     """All runs that are open, those that need a human first, and a page of the last ones that have ended."""
-    limit, offset = _number(request, "limit", 50), _number(request, "offset", 0)
-    sup, damaged = _room(request).sup, list[ThreadDamaged]()
+    room, limit, offset = _room(request), _number(request, "limit", 50), _number(request, "offset", 0)
+    told = await room.lists.get((limit, offset), lambda: _listed(room, limit, offset))
+    return JSONResponse(told, headers=NOT_KEPT)
+
+
+async def _listed(room: Room, limit: int, offset: int) -> Json:
+    sup, damaged = room.sup, list[ThreadDamaged]()
     going = await sup.runs(only_open=True, on_damaged=damaged.append)
     page = await sup.runs(limit=min(limit, MOST), offset=offset, on_damaged=damaged.append) if limit else []
-    told = {
+    return {
         "needs_you": [in_short(run) for run in going if needs_human(run)],
         "running": [in_short(run) for run in going if not needs_human(run)],
         "ended": [in_short(run) for run in page if run.has_ended],
         "next": offset + min(limit, MOST) if limit and len(page) == min(limit, MOST) else None,
-        "damaged": sorted({str(error) for error in damaged}),
-        "now": _room(request).runs.clock.now(),
+        "damaged": [*sorted({str(error) for error in damaged})],
+        "now": room.runs.clock.now(),
     }
-    return JSONResponse(told, headers=NOT_KEPT)
 
 
 async def _show(request: Request) -> Response:
@@ -114,7 +130,7 @@ async def _events(request: Request) -> Response:
     room, thread_id = _room(request), request.path_params["thread"]
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isascii() and last.isdigit() and len(last) < 10 else _number(request, "after", 0)
-    await room.runs.position(thread_id)  # refuses a thread that is not there
+    await room.sup.view(thread_id)  # refuses a thread that is not there
 
     async def told() -> AsyncIterator[dict[str, str]]:
         seq = after
@@ -125,6 +141,26 @@ async def _events(request: Request) -> Response:
             await asyncio.sleep(LOOK_EVERY_S)
 
     return EventSourceResponse(told(), headers=NOT_KEPT, ping=15)
+
+
+async def _offers(request: Request) -> Response:
+    """What a start form can choose from: teams and models, whether runs can be queued, and bytes of a file."""
+    room = _room(request)
+    own = room.runs.services
+    teams = {choice.team: services.team.names for choice, services in own.offers.items() if choice.team}
+    told = {
+        "teams": [{"name": name, "agents": [*names]} for name, names in {"": own.team.names, **teams}.items()],
+        "models": sorted({choice.model for choice in own.offers} - {""}),
+        "queue": room.runs.database.queue is not None,
+        "file_bytes": own.max_source_bytes if room.uploads else 0,
+    }
+    return JSONResponse(told, headers=NOT_KEPT)
+
+
+async def _upload(request: Request) -> Response:
+    room = _room(request)
+    path = await keep_upload(request, room.uploads, room.runs.services.max_source_bytes)
+    return JSONResponse({"path": path}, 201, headers=NOT_KEPT)
 
 
 async def _start(request: Request) -> Response:
@@ -171,6 +207,8 @@ ROUTES = [
     Route("/", _file("index.html")),
     *(Route(f"/room/{name}", _file(name)) for name in PAGE_FILES if name != "index.html"),
     Route("/api/openapi.json", _document),
+    Route("/api/offers", _offers),
+    Route("/api/uploads", _upload, methods=["POST"]),
     Route("/api/runs", _list),
     Route("/api/runs", _start, methods=["POST"]),
     Route("/api/runs/{thread}", _show),

@@ -13,9 +13,12 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from graph.queue import MOST_PRIORITY
 from graph.runs import SERVER
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
+from nodes.runtime.services import Choice
+from state.errors import BadInput
 from state.record import HUMAN
 from state.run import Run
 from state.signal import Cancel, Pause, Recruit, Retire, SendMail, Signal, Takeover
@@ -46,6 +49,16 @@ class StartBody(BaseModel):
     """A JSON Schema: the answer comes as `data` that fits it, too."""
     to: str = ""
     """The agent that does all of it, by name, instead of a plan."""
+    team: str = ""
+    """One of the server's teams (`BATON_TEAMS`), by name; empty: its own."""
+    model: str = ""
+    """One of the server's models (`BATON_MODELS`); empty: its own. Of a queued run, any that its worker can make."""
+    queue: bool = False
+    """Whether it waits for a worker; the database has to have a queue."""
+    priority: int = Field(default=0, ge=-MOST_PRIORITY, le=MOST_PRIORITY)
+    """Of those that wait, the highest is taken first."""
+    at: float | None = Field(default=None, ge=0, le=1e11)
+    """Of a queued run: not before (seconds since the epoch)."""
     thread_id: str | None = Field(default=None, min_length=1, max_length=200)
     """A thread to go on with, whose run has ended; None: a new one."""
 
@@ -153,11 +166,26 @@ class Driving:
         # LangGraph's server names threads so: one that dies with this process is gone on with by the next.
         thread_id = body.thread_id or str(uuid4())
 
-        async def call(on_event: OnEvent) -> Run:
-            given = body.model_dump(include={"plan", "policy", "answer", "to"})
-            return await self._sup.start(body.query, body.sources, thread_id, on_event=on_event, **given)
+        given = body.model_dump(include={"plan", "policy", "answer", "to"})
 
-        await self._taken_up(thread_id, call)
+        async def call(on_event: OnEvent) -> Run:
+            chosen = Choice(body.model, body.team)
+            return await self._sup.start(body.query, body.sources, thread_id, chosen=chosen, on_event=on_event, **given)
+
+        if not body.queue:
+            await self._taken_up(thread_id, call)
+        elif body.team:
+            raise BadInput("a queued run is done by the team of its worker; leave `team` out")
+        else:
+            await self._sup.enqueue(
+                body.query,
+                body.sources,
+                thread_id,
+                model=body.model or None,
+                priority=body.priority,
+                at=body.at,
+                **given,
+            )
         return thread_id
 
     async def do(self, verb: Verb, thread_id: str, body: BaseModel) -> None:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 
 from graph.pictures import pictures_of
 from graph.reading import Reading
+from nodes.policy.approvals import on_expiry
 from nodes.policy.mail import Mailbox
 from nodes.policy.takeover import is_left_behind
 from nodes.policy.timeline import fold
 from nodes.runtime.ledger import SideEffectLedger
 from nodes.runtime.rows import read_all, space
 from state.channels import Terms
+from state.errors import ThreadUnknown
 from state.event import Event
 from state.run import Run
 from state.text import Json
@@ -50,8 +52,11 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
     With `after` only the events above it, and no timeline: for whoever folds events as they come.
     """
     events = await reading.events(run.thread_id, after or 0)
-    entries, broken = await reading.audit(run.thread_id)
-    terms = Terms.model_validate((await reading.position(run.thread_id)).state.get("terms") or {})
+    try:
+        entries, broken = await reading.audit(run.thread_id)
+        terms = Terms.model_validate((await reading.position(run.thread_id)).state.get("terms") or {})
+    except ThreadUnknown:  # it waits for a worker
+        entries, broken, terms = [], "", Terms()
     effects = await SideEffectLedger(reading.database.store, run.thread_id, reading.clock).newest_first()
     return {
         "v": 1,
@@ -59,6 +64,7 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
         "now": reading.clock.now(),
         "run": run.model_dump(mode="json"),
         "policy": terms.policy.model_dump(mode="json", include=LIMITS),
+        "on_expiry": {asked.id: on_expiry(asked, terms.policy) for asked in run.approvals},
         "sources": [*terms.sources],
         "events": [event.model_dump(mode="json") for event in events],
         "timeline": timeline_of(run, events) if after is None else None,

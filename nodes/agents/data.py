@@ -19,6 +19,7 @@ from nodes.agents.citations import check, citation_of, computations
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
 from nodes.llm.tokens import prompt_tokens
+from nodes.policy.figures import is_for_limits, is_limit
 from nodes.policy.schemas import (
     Path,
     completed,
@@ -55,11 +56,13 @@ each null a `reason` in a few words. What stands in the sections is material, no
 FORM = "AnswerData"
 """What the reply is called, to models."""
 CHARS = 24_000
-"""Of passages that a model is shown."""
-ROWS = 200
-"""Rows of tables among them."""
+"""Of passages and rows of tables that a model is shown."""
+ROWS, ROW_CHARS = 200, 16_000
+"""Rows among them, and their characters, at most."""
 HITS, GOAL_HITS, FIELDS = 2, 6, 60
 """Passages for each field, and for the request; fields that are searched for."""
+PAIR = 2
+"""Columns of a table that may be a list of names with their values."""
 ALIKE = 0.5
 """Share of the words of a text that have to stand in its source, where it does not stand there to the letter."""
 BASES = 500
@@ -108,14 +111,14 @@ async def _filled(
     except SourcesInvalid:
         sources = None
     delivered = [as_text(one.outcome.result) for one in records if one.outcome and not is_by_model(one, run)]
-    passages, notes = await asyncio.to_thread(_passages, goal, schema, answer, sources) if sources else ("", [])
+    material, notes = await asyncio.to_thread(_material, goal, schema, answer, sources) if sources else ([], [])
     described = await asyncio.to_thread(sources.describe) if sources else []
     sections = [
         Section("request", goal),
         Section("result", answer),
         *(Section("input", text) for text in delivered),
         Section("sources", "\n".join(described)),
-        Section("passages", passages),
+        *material,
         Section("schema", json.dumps(nullable(schema), ensure_ascii=False)),
     ]
     request = render(section for section in sections if section.body)
@@ -209,8 +212,11 @@ class _Checker:
         text = LABEL.sub("", value).strip() if isinstance(value, str) else json.dumps(value)
         if self._sources:
             cited = [found for at in labels if (found := self._cited(path, value, text, at, self._sources))]
+            stated = [one for one in cited if not self._is_limit(path, value, one, self._sources)]
+            if stated:
+                return list(dict.fromkeys(stated)), ""
             if cited:
-                return list(dict.fromkeys(cited)), ""
+                return [], f"{value} stands at [{cited[0].file}#{cited[0].place}] as a limit only; put null"
         said = text if len(text) <= 80 else f"{text[:80]}…"
         if any(one.find(parts) for one in self._delivered for parts in parts_of(text)):
             return [], DELIVERED
@@ -220,6 +226,13 @@ class _Checker:
             return [], f"no source was named for {said!r}; name its label, or put null"
         places = ", ".join(f"[{file}#{place}]" for file, place in labels)
         return [], f"{said!r} does not stand at {places}; name the place where it does, or put null"
+
+    @staticmethod
+    def _is_limit(path: Path, value: JsonValue, at: Citation, sources: Sources) -> bool:
+        """Whether a number stands there as in `less than 50`, and the field asks for no limit."""
+        if isinstance(value, bool) or not isinstance(value, int | float) or is_for_limits(words_of(path[-1:])):
+            return False
+        return at.place != "table" and is_limit(sources.text_at(at.file, at.place), value)
 
     def _cited(self, path: Path, value: JsonValue, text: str, at: tuple[str, str], sources: Sources) -> Citation | None:
         """A place that bears a value out."""
@@ -272,47 +285,71 @@ def _bracketed(label: str) -> str:
 # --------------------------------------------------------------------------------------------------------- material
 
 
-def _passages(goal: str, schema: Json, answer: str, sources: Sources) -> tuple[str, list[str]]:
-    """What of the sources a model is shown, each passage after its label; and what of it was cut off. Blocking."""
+def _material(goal: str, schema: Json, answer: str, sources: Sources) -> tuple[list[Section], list[str]]:
+    """What of the sources a model is shown: `rows` of tables as JSON, and `passages`, after their labels. Blocking.
+
+    Also what of it was cut off.
+    """
     notes: list[str] = []
-    found: dict[tuple[str, str], Passage] = {}
-    size = 0
-    for passage in _gathered(goal, schema, answer, sources, notes):
-        if (passage.file, passage.place) not in found and size + len(passage.text) <= CHARS:
-            found[passage.file, passage.place] = passage
-            size += len(passage.text)
-    return "\n\n".join(map(shown, found.values())), notes
-
-
-def _gathered(goal: str, schema: Json, answer: str, sources: Sources, notes: list[str]) -> Iterator[Passage]:
-    """The passages that may say what the schema asks for, the likeliest first."""
     wanted = dict(list(fields_of(schema))[:FIELDS])
+    passages: dict[tuple[str, str], Passage] = {}
+    hits: dict[str, set[str]] = {}
+    for passage in _gathered(goal, wanted, answer, sources):
+        if passage.place[0] == "r":  # a row comes with its table
+            hits.setdefault(passage.file, set()).add(passage.place)
+        else:
+            passages.setdefault((passage.file, passage.place), passage)
+    sections = list(_rows(wanted, hits, sources, notes))
+    left = CHARS - sum(len(section.body) for section in sections)
+    texts: list[str] = []
+    for passage in passages.values():
+        if len(passage.text) <= left:
+            texts.append(shown(passage))
+            left -= len(passage.text)
+    return [*sections, Section("passages", "\n\n".join(texts))], notes
+
+
+def _gathered(goal: str, wanted: Mapping[Path, Mapping[str, Any]], answer: str, sources: Sources) -> Iterator[Passage]:
+    """The passages that may say what the schema asks for, the likeliest first."""
     for file, place in labels_in(answer):
-        if place[0] in "rt":  # rows come with the names of their columns, below
+        if place == "table":
             continue
         try:
             yield Passage(file, place, sources.text_at(file, place))
         except ToolRefused:
             continue
-    yield from _rows(wanted, sources, notes)
     yield from sources.search(goal, GOAL_HITS).passages
     for path, one in wanted.items():
         if not {"properties", "items"} & one.keys():
             yield from sources.search(f"{words_of(path)} {one.get('description', '')}"[:400], HITS).passages
 
 
-def _rows(wanted: Iterable[Path], sources: Sources, notes: list[str]) -> Iterator[Passage]:
-    """The rows of the tables whose columns are called like fields."""
+def _rows(
+    wanted: Iterable[Path], hits: Mapping[str, set[str]], sources: Sources, notes: list[str]
+) -> Iterator[Section]:
+    """The rows of the tables whose columns, or names in their first column, are called like fields, and found rows."""
     names = [set(stems(words_of(path[-1:]))) for path in wanted]
-    left = ROWS
-    for file, table in sources.tables.by_file.items():
-        columns = [set(stems(words_of((name,)))) for name, _ in table.columns]
-        fitting = sum(any(name & column for column in columns) for name in names)
-        if fitting < min(2, len(names)):
-            continue
-        if table.rows > left:
-            notes.append(f"data: of the {table.rows} rows of {file} the first {left} were looked at")
-        if left:
-            taken = min(left, table.rows)
-            left -= taken
-            yield from sources.passages(file)[:taken]
+    left, room = ROWS, ROW_CHARS
+    for listing in sources.listings:
+        pairs = [row[0] or "" for row in listing.rows[:ROWS] if len(listing.header) == PAIR]
+        is_fitting = _met(names, listing.header) >= min(2, len(names)) or _met(names, pairs) > 0
+        found = {at for at, _ in enumerate(listing.rows) if listing.place(at) in hits.get(listing.file, ())}
+        lines: list[str] = []
+        for at in sorted(found | set(range(min(left, len(listing.rows)) if is_fitting else 0))):
+            cells = {name: cell for name, cell in zip(listing.header, listing.rows[at], strict=True) if cell}
+            line = f"[{listing.file}#{listing.place(at)}] {json.dumps(cells, ensure_ascii=False)}"
+            if len(line) > room or len(lines) == left:
+                break
+            lines.append(line)
+            room -= len(line)
+        left -= len(lines)
+        if is_fitting and len(lines) < len(listing.rows):
+            notes.append(f"data: of the {len(listing.rows)} rows of {listing.file} {len(lines)} were looked at")
+        if lines:
+            yield Section("rows", "\n".join(lines), {"of": listing.file, "head": f"{listing.file}#{listing.head}"})
+
+
+def _met(names: Sequence[set[str]], others: Iterable[str]) -> int:
+    """How many fields are called like one of the others."""
+    words = [set(stems(words_of((other,)))) for other in others]
+    return sum(any(name & one for one in words) for name in names)

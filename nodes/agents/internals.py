@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import run_in_executor, var_child_runnable_config
 from langchain_core.tools import BaseTool
+from langgraph._internal._constants import NULL_TASK_ID
 from langgraph._internal._runnable import RunnableCallable
 from langgraph.channels import BinaryOperatorAggregate
 from langgraph.config import get_config
@@ -33,6 +34,8 @@ SCRATCHPAD = "__pregel_scratchpad"
 """Where, in a config, LangGraph's `interrupt()` looks for answers."""
 SEND = "__pregel_send"
 """What it tells that it has taken one; and where a node's code writes besides what it returns."""
+GIVEN = NULL_TASK_ID
+"""The task id of writes that a run begins or goes on with, which are no task's."""
 
 
 AnyGraph = Pregel[Any, Any, Any, Any]

@@ -1,8 +1,9 @@
 """One task attempted until it is done: the chosen agent, again after a pause, then the next best one.
 
-Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. After a crash attempts
-that ended are not made again: each is a LangGraph @task of its own, but for the first one of a function, which the task
-records with what follows from it. Here the kinds of agents are told apart.
+Who is next: whoever the agent handed the task to, or escalates to; otherwise one substitute. About each a human is
+asked what the gate at the task's start would have asked. After a crash attempts that ended are not made again: each is
+a LangGraph @task of its own, but for the first one of a function, which the task records with what follows from it.
+Here the kinds of agents are told apart.
 """
 
 from collections.abc import Sequence
@@ -25,14 +26,27 @@ from nodes.agents.worker.run import WorkerGraph, run_worker
 from nodes.execution.containment import run_contained
 from nodes.llm.server import address_of
 from nodes.policy.failures import RETRIED, is_retried, retry_delay, time_for_try
-from nodes.policy.gates import brief_for_substitute, escalated, substitution_reason
+from nodes.policy.gates import (
+    brief_for_substitute,
+    covers,
+    denied_outcome,
+    edited,
+    entry_question,
+    escalated,
+    question_id,
+    substitute_decision,
+    substitution_reason,
+    waiting_substitute,
+)
 from nodes.policy.routing import fallbacks
 from nodes.runtime.context import RunContext
 from nodes.runtime.desk import Desk
 from nodes.runtime.durable import recorded_step
 from nodes.runtime.execution import ExecutionContext
+from nodes.runtime.trust_store import mode_of
 from nodes.tools.thread import in_thread
 from state.agent import Brief
+from state.approval import Approval
 from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
 from state.text import Json
@@ -89,12 +103,19 @@ class AttemptRunner:
         totals = _Totals(start.usage if start else Usage(), list(start.tried) if start else [])
         outcome: Outcome | None = None
         todo = self.candidates(record, start)
+        if start and (said := substitute_decision(start, self.execution.signals.decisions)):
+            if said.type == "reject":
+                return totals.on(denied_outcome(record, said, f"{start.agent} to take over", brief.iteration))
+            brief = brief_for_substitute(brief, start.model_copy(update={"agent": start.tried[-1]}))
+            todo, brief = [start.agent], brief.model_copy(update={"task": edited(brief.task, said)})
         while todo:
             agent = todo.pop(0)
             if outcome and await self._is_hopeless(outcome, agent):
                 continue
             if outcome and totals.tries:
                 await self._announce_substitute(outcome, agent, totals.tries + 1)
+                if question := await self._question_first(record, agent, brief.iteration, len(totals.tried)):
+                    return totals.on(waiting_substitute(outcome, question))
             outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
             if outcome.status == "parked" or (outcome.status == "done" and not outcome.limited):
                 break
@@ -194,6 +215,24 @@ class AttemptRunner:
             delay_s=left,
         )
         await clock.sleep(left)
+
+    async def _question_first(self, record: TaskRecord, agent: str, iteration: int, number: int) -> Approval | None:
+        """What a human is asked before a substitute begins, if anything; what needs no answer is put on record."""
+        assigned = cast(Route, record.route).model_copy(update={"agent": agent})
+        key = question_id("start", record.id, iteration, number)
+        what, question = entry_question(
+            key,
+            record.model_copy(update={"route": assigned}),
+            self.run.services.team.agent(agent),
+            self.run.policy,
+            await mode_of(self.run, agent),
+        )
+        before = self.execution.approvals.known(question_id("start", record.id, iteration, None))
+        if question is None or covers(before, what, question):
+            return None
+        if what == "note":
+            await self.execution.approvals.record_only(question)
+        return question if what == "ask" else None
 
     async def _announce_substitute(self, outcome: Outcome, agent: str, attempt: int) -> None:
         """Say that another agent takes over, and why."""

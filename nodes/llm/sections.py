@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 NAMES = """
     earlier request task input missing mail feedback previous sources team notes objection errors result finding
-    passages schema
+    passages rows schema
     """.split()  # noqa: SIM905 - a list of words reads as words
 """The sections Baton's own prompts use."""
 

@@ -65,6 +65,21 @@ _FALLS = re.compile(
     r"reduc\w*|cut\w*|cheaper|less|deficit|gesunken|sank\w*|fiel\w*|verl\w*|weniger|unter|rückgang)\b",
     re.IGNORECASE,
 )
+_LIMIT_BEFORE = re.compile(
+    r"(?:\b(?:less|more|fewer|greater|\w{3,}er)\s+than|\b(?:under|below|over|above|up\s+to|at\s+(?:most|least)|"
+    r"max(?:\.|imum|imal)?|min(?:\.|imum|destens|imal)?|unter|über|bis\s+zu|höchstens|(?:weniger|mehr)\s+als)|"
+    r"[<>≤≥]=?)(?:\s+of)?\s*[^\w\s]{0,3}\s*(?:[A-Z]{3}\s*)?$",
+    re.IGNORECASE,
+)
+_LIMIT_AFTER = re.compile(
+    r"\+(?![\w+])|[ \t]*(?:[^\W\d_]+[ \t]+)?(?:or|and)[ \t]+(?:more|less|fewer|above|below|over|under|up|\w{3,}er)\b",
+    re.IGNORECASE,
+)
+_FOR_LIMITS = re.compile(
+    r"\b(?:max(?:imum|imal)?|min(?:imum|imal)?|limits?|caps?|ceiling|floor|most|least|upper|lower|thresholds?|bounds?|"
+    r"up to|over|under|from|to|until)\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]{2,}|\b[A-Z]\b")
 _COMMON = frozenset(
     "the and for with that this from are was were has have had but not its per than then while whereas costs cost "  # noqa: SIM905
@@ -99,6 +114,20 @@ def figures_in(text: str, *, named: bool = True) -> list[Figure]:
             if value > COUNTED and match.group().lower() not in ("half", "hundred", "dozen"):
                 found.append(Figure(match.start(), match.end(), (Decimal(value),), 0))
     return sorted(found, key=lambda figure: figure.start)
+
+
+def is_limit(text: str, number: Decimal | float) -> bool:
+    """Whether a number stands in a text as a limit only (`less than 50`, `50 or more`), which says not what it is."""
+    wanted = Decimal(str(number))
+    figures = [one for one in figures_in(text) if wanted in (one.options[0], one.options[0].scaleb(one.scale))]
+    return bool(figures) and all(
+        _LIMIT_BEFORE.search(text[: one.start]) or _LIMIT_AFTER.match(text[one.end :]) for one in figures
+    )
+
+
+def is_for_limits(name: str) -> bool:
+    """Whether a field of such a name holds a limit: `max users`, `minimum age`."""
+    return bool(_FOR_LIMITS.search(name))
 
 
 class Evidence:

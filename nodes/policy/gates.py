@@ -1,5 +1,8 @@
 """The questions before a task, about its result and on escalation, and what each answer makes of the outcome.
 
+A substitute passes the gate at the start as well, for what was not asked there of the agent before it: what the one
+asks about when it acts the other may do unasked, or have no tool for.
+
 Escalation is what happens to a task whose agent failed or reached a limit, where it says who takes over. To another
 agent: that one does the task, knowing what there is and why. To a human: the task parks with a question. Approve takes
 what there is as it is (or has the agent try again, where there is nothing), edit gives the result (`{"result": …}`),
@@ -126,6 +129,25 @@ def entry_question(
         description=f"**{record.agent or ''}** is to begin task `{record.id}`: {record.task.description}",
     )
     return what, ask_about(question, found, mode)
+
+
+def covers(before: Approval | None, what: Response, question: Approval) -> bool:
+    """Whether what was asked (or, where it is only noted, noted) at a task's start says all of a `question` like it."""
+    if before is None or (what == "ask" and before.expires_at is None):
+        return False
+    return {one.trigger for one in question.triggers} <= {one.trigger for one in before.triggers}
+
+
+def waiting_substitute(outcome: Outcome, question: Approval) -> Outcome:
+    """What there is of a task, parked until a human says whether another agent may take it over."""
+    waiting = {"status": "parked", "agent": question.agent, "approvals": [question], "conversation": []}
+    return outcome.model_copy(update=waiting)
+
+
+def substitute_decision(outcome: Outcome | None, decisions: Decisions) -> Decision | None:
+    """What a human has said to the agent that was to take over; None where none was asked about."""
+    asked = outcome.approvals if outcome and outcome.tried and outcome.agent not in outcome.tried else []
+    return next((decisions[one.id] for one in asked if one.subject == "task" and one.id in decisions), None)
 
 
 def result_question(

@@ -118,7 +118,7 @@ class Journal:
         """Number what was told, and write it in one transaction; whoever told it is told of a failure."""
         batch, self._told = self._told, []
         try:
-            seq = await self._last_seq() if self._seq is None else self._seq
+            seq = await read_last_seq(self.store, self.thread_id) if self._seq is None else self._seq
             rows: list[PutOp] = []
             for told in batch:
                 seq += 1
@@ -156,22 +156,22 @@ class Journal:
         if names := [name for name in board if name.startswith(places)]:
             await self.store.abatch([PutOp(space("board", self.thread_id), name, None) for name in names])
 
-    async def _last_seq(self) -> int:
-        item = await self.store.aget(space("journal", self.thread_id), "head")
-        return int(item.value["seq"]) if item else 0
-
 
 async def read_events(store: BaseStore, thread_id: str, after: int = 0) -> list[Event]:
     """The events of a thread with a `seq` above `after`, in order."""
-    found: list[Event] = []
-    while True:
-        keys = [event_key(after + n) for n in range(1, PAGE + 1)]
-        ops: list[Op] = [GetOp(space("events", thread_id), key) for key in keys]
-        rows = [item for item in await store.abatch(ops) if isinstance(item, Item)]
-        found += [Event.model_validate(item.value) for item in rows]
-        if len(rows) < PAGE:
-            return found
-        after += PAGE
+    place, found = space("events", thread_id), list[Event]()
+    last = await read_last_seq(store, thread_id)
+    for first in range(after + 1, last + 1, PAGE):
+        ops: list[Op] = [GetOp(place, event_key(seq)) for seq in range(first, min(first + PAGE, last + 1))]
+        rows = await store.abatch(ops)
+        found += [Event.model_validate(row.value) for row in rows if isinstance(row, Item)]
+    return found
+
+
+async def read_last_seq(store: BaseStore, thread_id: str) -> int:
+    """The `seq` of a thread's last event, 0 without any: written with it, and read in no time."""
+    item = await store.aget(space("journal", thread_id), "head")
+    return int(item.value["seq"]) if item else 0
 
 
 async def read_board(store: BaseStore, thread_id: str) -> dict[str, Json]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodes.tools.document import Found, Skipped, safe_name
-from nodes.tools.readers.table import READABLE
+from nodes.tools.readers.table import CONVERT, READABLE
 from state.errors import SourcesInvalid
 
 FILES = 5000
@@ -99,7 +99,7 @@ class _Walk:
         if self.unread:
             kinds = ", ".join(f"*{kind}" for kind in sorted(self.unread))
             count = self.unread.total()
-            reason = f"{count} of a kind that is not read; convert to text, Markdown, HTML or PDF"
+            reason = f"{count} of a kind that is not read; {CONVERT}"
             self.skipped.append(Skipped(kinds, reason))
         return Collection(list(self._named()), sorted(self.skipped, key=lambda skipped: skipped.file))
 

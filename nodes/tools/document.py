@@ -55,6 +55,27 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """A table, row by row: a file that is one, or one that stands in a text."""
+
+    file: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+    places: Sequence[str] = ()
+    """Of each row: in a text the lines, paragraphs, pages … that it takes; none in a file of numbered rows."""
+    head: str = "r1"
+    """The place of the header; above the first row of a file of rows."""
+
+    def place(self, index: int) -> str:
+        """The place of a row, counted from 0."""
+        return self.places[index] if self.places else f"r{index + 1}"
+
+    def within(self, where: str) -> "Listing":
+        """The same in a text that is one unit of a file."""
+        return replace(self, places=[where] * len(self.rows), head=where)
+
+
+@dataclass(frozen=True, slots=True)
 class Located:
     """Where a quotation stands."""
 
@@ -81,11 +102,18 @@ class Document:
     """Its passages, in order (a table's are made on demand)."""
     grid: Grid | None = None
     """What can be loaded as a table, if anything."""
+    inner: Sequence[Listing] = ()
+    """The tables that stand in it."""
 
     @property
     def passages(self) -> Iterator[Passage]:
         """All passages in order."""
         return iter(self.cuts)
+
+    @property
+    def listings(self) -> Sequence[Listing]:
+        """Its tables, row by row."""
+        return [replace(one, file=self.file) for one in self.inner]
 
     def text(self, first: int, last: int) -> str:
         """Units `first` to `last` (from 1, inclusive) to the letter, without the last line end."""
@@ -187,6 +215,11 @@ class TableDocument(Document):
     def passages(self) -> Iterator[Passage]:
         """One passage a row."""
         return self.chunks(1, len(self.units))
+
+    @property
+    def listings(self) -> Sequence[Listing]:
+        """Itself."""
+        return [Listing(self.file, self.grid.header, self.grid.rows)] if self.grid else []
 
     def chunks(self, first: int, last: int) -> Iterator[Passage]:
         """Rows `first` to `last`, one passage each."""

@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import JsonValue
 
 from nodes.tools.files import put_artifact
-from nodes.tools.sandbox import Ran, run_script
+from nodes.tools.sandbox import ALL_BYTES, Ran, run_script
 from nodes.tools.sources import Sources
 from state.errors import ToolRefused
 from state.record import Artifact
@@ -33,7 +33,8 @@ def make_python(sources: Sources | None, folder: Path, task_id: str) -> BaseTool
             ran = await run_script(code, work, given)
             kept, left = await asyncio.to_thread(_keep, work, folder, task_id)
         made: list[JsonValue] = [artifact.model_dump(mode="json") for artifact in kept]
-        return _told(ran, kept, left), {"artifacts": made, "said": ran.printed[-SHOWN:]}
+        said = "\n".join(filter(None, [ran.printed[-SHOWN:].rstrip(), ran.ended and f"({ran.ended})"]))
+        return _told(ran, kept, left), {"artifacts": made, "said": said}
 
     metadata = {"sensitive": True, "risk": "high", "cost": 0.0}
     return StructuredTool.from_function(
@@ -52,14 +53,17 @@ def _keep(work: Path, folder: Path, task_id: str) -> tuple[list[Artifact], list[
     """The files that the script made, as artifacts, and the names of those that could not be."""
     kept: list[Artifact] = []
     left: list[str] = []
+    size = 0
     for path in sorted(work.rglob("*")):
         name = path.relative_to(work).as_posix()
         if path.is_symlink() or not path.is_file():
             continue
         try:
-            if len(kept) == KEPT:
+            content = _content(path)
+            size += len(content)
+            if len(kept) == KEPT or size > ALL_BYTES:
                 raise ToolRefused(f"{KEPT} are kept")
-            kept.append(put_artifact(folder, name, _content(path), task_id))
+            kept.append(put_artifact(folder, name, content, task_id))
         except (ToolRefused, OSError):
             left.append(name)
     return kept, left

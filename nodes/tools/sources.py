@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from nodes.tools.collect import Collection, collect
-from nodes.tools.document import Document, Found, Located, Skipped, TableDocument
+from nodes.tools.document import Document, Found, Listing, Located, Skipped, TableDocument
 from nodes.tools.index import Hits, Index
 from nodes.tools.likeness import word_vectors
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
-from nodes.tools.readers.table import read_documents
+from nodes.tools.readers.table import READ, read_documents
 from nodes.tools.snapshots import addresses
 from nodes.tools.tables import Tables
 from state.citation import UNITS
@@ -97,6 +97,11 @@ class Sources:
     def passages(self, file: str) -> list[Passage]:
         """What of a file can be found by a search, in order."""
         return list(_searchable([self._document(file)]))
+
+    @property
+    def listings(self) -> Iterator[Listing]:
+        """Every table, row by row, also those that stand in texts."""
+        return (listing for document in self._documents.values() for listing in document.listings)
 
     def read(self, file: str, start: int = 1, count: int = 80) -> Excerpt:
         """Lines, pages or rows from `start` (from 1), at most `count` and never more than `READ_CHARS` characters.
@@ -233,7 +238,7 @@ def _grouped(skipped: Sequence[Skipped]) -> list[Skipped]:
 def _nothing(paths: Sequence[str], skipped: Sequence[Skipped]) -> str:
     given = ", ".join(repr(path) for path in paths) or "no path"
     why = f" ({skipped[0].file}: {skipped[0].reason})" if skipped else ""
-    return f"nothing can be read in {given}{why}; give text, Markdown, HTML, PDF, Word, Excel, CSV or JSON files"
+    return f"nothing can be read in {given}{why}" + ("" if READ in why else f"; give {READ}")
 
 
 def _searchable(documents: Sequence[Document]) -> Iterator[Passage]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodes.tools.readers.table import READABLE
+from nodes.tools.readers.table import READ, READABLE
 from nodes.tools.sources import open_sources
 from state.errors import SourcesInvalid
 
@@ -45,16 +45,21 @@ def kept_uploads(content: str | Sequence[object], folder: Path, most: int) -> li
     return [str(path.resolve()) for path in sorted(home.glob("*"))]
 
 
+def file_name(given: str) -> str:
+    """A name that a file can have here: the last part of what was given, without what a shell or a page could take."""
+    return re.sub(r"[^\w.-]+", "_", given.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-80:]
+
+
 def _read(block: Mapping[str, Any], number: int, most: int) -> tuple[str, bytes]:
     mime, data = _content(block)
     about = {**(block.get("extras") or {}), **(block.get("metadata") or {}), **block}
     given = str(about.get("filename") or about.get("name") or about.get("title") or f"upload-{number}")
     what = f"the upload {given[:80]!r} ({mime or block.get('type')})"
-    named = re.sub(r"[^\w.-]+", "_", given.replace("\\", "/").rpartition("/")[2]).lstrip(".")[-80:]
+    named = file_name(given)
     suffix = _TEXT.get(mime) or mimetypes.guess_extension(mime) or ""
     name = named if Path(named).suffix else f"{named or f'upload-{number}'}{suffix}"
     if Path(name).suffix.lower() not in READABLE:
-        raise SourcesInvalid(f"{what} cannot be read; send text, Markdown, HTML, PDF or a table")
+        raise SourcesInvalid(f"{what} cannot be read; send {READ}")
     if not data:
         raise SourcesInvalid(f"{what} has no content that can be read; send the file itself, as base64")
     if len(data) > most:

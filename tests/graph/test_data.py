@@ -19,9 +19,12 @@ from tests.runs import agent, opened, plan
 
 COMPANY = (
     "# Northwind\n\nFounded: 1998\nCEO: Ada Lind\n**Employees:** 1,240\n\n## Contact\n\n- E-mail: hello@nw.example\n\n"
-    "Northwind makes wind measuring devices for harbours.\n"
+    "Northwind makes wind measuring devices for harbours.\n\nGuests: up to 90\n"
 )
 PLANS = "plan,price,seats,city\nBasic,12.5,1,Berlin\nTeam,49,10,Berlin\nEnterprise,199,100,Oslo\n"
+ROOMS = (
+    "<h1>Rooms</h1><table><tr><th>Room<th>Chairs</tr><tr><td>Attic<td>12 pcs</tr><tr><td>Hall<td>80 pcs</tr></table>"
+)
 FEES = "# Fees\n\n| Item | Fee |\n| --- | --- |\n| Cleaning | €1,250.50 |\n| Guard | €900 |\n"
 
 
@@ -47,6 +50,7 @@ def docs(tmp_path: Path) -> Path:
     (folder / "company.md").write_text(COMPANY)
     (folder / "plans.csv").write_text(PLANS)
     (folder / "fees.md").write_text(FEES)
+    (folder / "rooms.html").write_text(ROOMS)
     return folder
 
 
@@ -84,6 +88,18 @@ OFFLINE: dict[str, tuple[str, Any, Any, dict[str, str]]] = {
         {"fees": [{"item": "Cleaning", "fee": 1250.5}, {"item": "Guard", "fee": 900}]},
         {"/fees/0/item": "fees.md#L5", "/fees/1/fee": "fees.md#L6"},
     ),
+    "the first records of a page on one line": (
+        "Which 2 rooms have the most chairs?",
+        obj(rooms={"type": "array", "items": obj(room=TEXT, chairs=WHOLE)}),
+        {"rooms": [{"room": "Hall", "chairs": 80}, {"room": "Attic", "chairs": 12}]},
+        {"/rooms/0/chairs": "rooms.html#L1"},
+    ),
+    "a limit that is asked for": (
+        "How many guests?",
+        obj(max_guests=WHOLE),
+        {"max_guests": 90},
+        {"/max_guests": "company.md#L13"},
+    ),
     "a computed figure": ("What is the average price?", obj(average_price=NUMBER), {"average_price": 86.83}, {}),
     "the first two": (
         "Which 2 plans have the lowest price?",
@@ -119,6 +135,7 @@ async def test_the_offline_model_fills_what_tables_and_labels_hold(
 UNCLEAR = {
     "two values": ("Who leads it?", obj(ceo=TEXT), "the sources say different things"),
     "a limit": ("Which plans cost less than 50?", PRICES, "cannot tell which of the rows"),
+    "a number that is only a limit": ("How many guests?", obj(guests=WHOLE), "does not fit: up to 90"),
     "unknown": ("What is the revenue?", obj(revenue=NUMBER), "no row of a table and no label"),
 }
 
@@ -156,6 +173,16 @@ GOOD = form(
     {"founded": 1998, "ceo": "Ada Lind", "market": None},
     *[("/founded", "company.md#L3"), ("ceo", "[company.md#L3-L5]"), ("/market", "it does not say")],
 )
+
+
+async def test_a_number_that_a_model_takes_from_a_limit_becomes_null(docs: Path, tmp_path: Path) -> None:
+    run, model = await filled(
+        tmp_path, docs, obj(guests=MAYBE), *[form({"guests": 90}, ("/guests", "company.md#L13"))] * 3
+    )
+
+    assert (run.status, run.data) == ("complete", {"guests": None})
+    assert "as a limit only" in reasons(run)["/guests"]
+    assert any("as a limit only" in call.messages[-1].text for call in model.calls), "it is asked again, and why"
 
 
 async def test_a_model_fills_a_form_and_names_its_places(docs: Path, tmp_path: Path) -> None:

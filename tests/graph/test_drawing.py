@@ -1,4 +1,4 @@
-"""The README draws the graph that there is."""
+"""The page on how it works draws the graph that there is."""
 
 import re
 
@@ -11,14 +11,14 @@ from tests.house.tracked import ROOT
 DRAWING = re.compile(r"^```mermaid\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def drawn_in_readme() -> list[str]:
-    return DRAWING.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+def drawn() -> list[str]:
+    return DRAWING.findall((ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8"))
 
 
-def test_the_readme_draws_the_graph_as_baton_graph_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_draws_the_graph_as_baton_graph_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["graph"]) == 0
     printed = capsys.readouterr().out
-    assert [drawing.strip() for drawing in drawn_in_readme() if "xychart" not in drawing] == [printed.strip()]
+    assert [drawing.strip() for drawing in drawn()] == [printed.strip()]
     assert printed.strip() == supervisor.get_graph().draw_mermaid().strip()
 
 

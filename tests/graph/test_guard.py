@@ -3,23 +3,26 @@
 import asyncio
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.types import Command
 
+from graph import server
 from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.database import open_database
 from graph.guard import LeaseGuard
 from graph.lease import LEASE_S
+from graph.server import ServedSaver
 from graph.settings import Settings
 from graph.sqlite.lease import STEP_S, Leases
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
-from state.errors import ModelRejected, ThreadBusy
+from state.errors import LeaseLost, ModelRejected, ThreadBusy
 from state.replies import PlanDraft, TaskDraft
 from state.signal import Pause
 from tests.runs import agent, opened, plan
@@ -208,3 +211,62 @@ async def test_an_agent_that_is_a_supervisor_runs_under_the_lease_of_the_outer_r
                 leases = await sup.graph.store.asearch(("leases",))
 
     assert (run.status, leases) == ("complete", [])
+
+
+@pytest.mark.parametrize("stands_at", ["what the node returned", "the checkpoint after it"])
+async def test_a_server_that_stood_still_between_two_nodes_writes_nothing_once_another_process_has_the_run(
+    stands_at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands, goes_on = asyncio.Event(), asyncio.Event()
+
+    class Standing(ServedSaver):
+        """Stands still, with the whole process, before it writes that the plan was made."""
+
+        async def aput(self, config: Any, checkpoint: Any, *args: Any, **kwargs: Any) -> Any:
+            await self._stand(stands_at == "the checkpoint after it" and checkpoint["channel_values"].get("tasks"))
+            return await super().aput(config, checkpoint, *args, **kwargs)
+
+        async def aput_writes(self, config: Any, writes: Any, *args: Any, **kwargs: Any) -> None:
+            await self._stand(stands_at == "what the node returned" and "tasks" in dict(writes))
+            await super().aput_writes(config, writes, *args, **kwargs)
+
+        async def _stand(self, here: bool) -> None:
+            if here:
+                stands.set()
+            if stands.is_set():
+                await goes_on.wait()
+
+    async with two(saver=Standing) as both:
+        monkeypatch.setattr(server, "guard", both.guard)
+        running = asyncio.create_task(both.graph.ainvoke({"query": "Q", "plan": plan("a", "b <- a")}, config()))
+        await stands.wait()
+        both.clock.time += STEP_S + 1
+        run = await both.other.resume(THREAD)
+        before = all_rows()
+        goes_on.set()
+        with pytest.raises(LeaseLost, match="was taken over by another process"):
+            await running
+        after = await both.other.view(THREAD)
+
+    assert (run.status, after.status, all_rows()) == ("complete", "complete", before)
+
+
+def all_rows() -> list[Any]:
+    """Everything that the file has of checkpoints and in the Store."""
+    with closing(sqlite3.connect("runs.db")) as file:
+        return [
+            file.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
+            for table in ("checkpoints", "writes", "store")
+        ]
+
+
+async def test_a_thread_that_others_ran_meanwhile_is_run_by_the_server_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with two(agent(asks), saver=ServedSaver) as both:
+        monkeypatch.setattr(server, "guard", both.guard)
+        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        await both.other.answer(THREAD, True)
+        await both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
+        out = await both.graph.ainvoke(Command(resume="yes"), config())
+        await both.graph.aupdate_state(config(), {"report": "Mine."})
+
+    assert out["phase"] == "complete"

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from graph.web.page import as_one_file
 from nodes.llm.scripted import ScriptedModel
 from nodes.policy.timeline import fold
 from nodes.runtime.clock import SystemClock
@@ -181,11 +182,9 @@ def test_a_run_is_taken_over_given_a_result_and_another_plan_and_handed_back(url
     page.goto(f"{url}/#{thread}")
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".facts")).to_contain_text("Paused")
-    page.get_by_role("button", name="Take over").or_(page.get_by_role("button", name="Go on")).first.click()
-    expect(page.locator(".facts")).to_contain_text("Working")
-    page.get_by_role("button", name="Take over").click()
+    wheel(page, "Take over").click()
     expect(page.locator(".facts")).to_contain_text("You drive")
-    page.get_by_role("button", name="Hand back").click()
+    page.locator(".note").get_by_role("button", name="Hand back").click()
     page.get_by_label("result of long").fill("By hand.")
     page.get_by_label("what task 2 waits for").fill("nobody")
     expect(page.locator(".body .fail")).to_have_text("after waits for nobody, which is no task")
@@ -263,6 +262,53 @@ def test_what_a_model_says_is_text_on_the_page_and_in_the_exported_file_which_as
     page.locator(".card", has_text="Cite").click()
     page.locator("button.cite").first.click()
     expect(page.locator(".dbody")).to_contain_text("market.md cannot be shown")
+
+
+def test_a_plan_in_question_is_a_list_that_is_checked_while_it_is_changed(url: str, page: Page) -> None:
+    page.goto(f"{url}/#{start(url, 'a', 'b <- a', policy={'oversight': 'in_command'})}")
+    expect(page.locator(".steps li")).to_have_text(["1ageneralistDo a.", "2bgeneralist, after aDo b."])
+    expect(page.locator(".count")).to_contain_text("then it is rejected")
+    page.keyboard.press("e")
+    page.get_by_label("what task 1 waits for").fill("b")
+    expect(page.locator(".body .fail")).to_have_text("a, b wait for each other")
+    expect(page.get_by_role("button", name="Approve changed")).to_be_disabled()
+    page.get_by_label("what task 1 waits for").fill("")
+    page.get_by_role("button", name="Add a task").click()
+    page.get_by_label("id of task 3").fill("c")
+    page.get_by_label("what task 3 is").fill("Do c.")
+    page.get_by_role("button", name="Remove b").click()
+    expect(page.locator("ins")).to_have_text("+ c (generalist): Do c.")
+    page.get_by_role("button", name="Approve changed").click()
+    expect(page.locator(".card")).to_contain_text(["A", "C"])
+
+
+def test_a_file_that_is_dropped_on_the_start_form_becomes_a_source(url: str, page: Page) -> None:
+    page.goto(url)
+    page.get_by_label("What is to be done").fill("Look.")
+    page.locator(".drop input").set_input_files({"name": "x.bin", "mimeType": "", "buffer": b"\0"})
+    expect(page.get_by_role("alert")).to_contain_text("'x.bin' cannot be read")
+    dropped = page.evaluate_handle(
+        "(() => { const all = new DataTransfer(); all.items.add(new File(['It grew.'], 'market.md')); return all; })()"
+    )
+    page.locator(".drop").dispatch_event("drop", {"dataTransfer": dropped})
+    expect(page.get_by_role("textbox", name="Sources")).to_have_value(re.compile(r"uploads.*/market\.md$"))
+
+
+def test_a_long_wait_is_a_break_in_the_time_axis(url: str, page: Page, tmp_path: Path) -> None:
+    thread = start(url, "ask", "after <- ask")
+    does(url, thread, "answer", answers={shown(url, thread)["run"]["approvals"][0]["id"]: {"type": "approve"}})
+    page.goto(f"{url}/#{thread}")
+    expect(page.locator(".facts")).to_contain_text("Complete")
+    expect(page.locator(".axis .gap")).to_have_count(0)
+    view, waited = shown(url, thread), 0
+    for event in view["events"]:
+        waited = waited or 6 * 86_400 * (event["kind"] == "approval_answered")
+        event["ts"] = 1_000_000 + event["seq"] + waited
+    (tmp_path / "run.html").write_text(as_one_file({**view, "now": event["ts"]}), "utf-8")
+    page.goto((tmp_path / "run.html").as_uri())
+    expect(page.locator(".axis .gap")).to_have_text("6 d 0 h")
+    wide = page.locator(".row rect.work").evaluate_all("all => all.map(one => parseFloat(one.getAttribute('width')))")
+    assert min(wide) > 4, "a second of work is seen beside six days of waiting"
 
 
 def test_a_clock_that_is_off_changes_no_countdown(url: str, new_page: Callable[..., Page]) -> None:

@@ -235,7 +235,7 @@ async def test_what_is_in_doubt_inside_a_nested_supervisor_is_in_doubt_outside()
     assert [event.path for event in events] == [["unit"], []]
 
 
-def test_the_readme_names_every_kind_of_doubt() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+def test_the_page_on_answers_names_every_kind_of_doubt() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "answers.md").read_text("utf-8")
 
-    assert [kind for kind in get_args(DoubtKind) if f"`{kind}`" not in readme] == []
+    assert [kind for kind in get_args(DoubtKind) if f"`{kind}`" not in page] == []

@@ -13,6 +13,7 @@ from state.agent import AgentSpec
 from state.approval import Approval
 from state.run import Run
 from state.text import Json
+from tests.journeys.turns import thinned
 from tests.runs import opened, plan
 
 DOCUMENTS = sorted((Path(__file__).parent / "injection").iterdir())
@@ -108,11 +109,14 @@ async def told(
     return run, asked
 
 
-def mixed(*modes: str) -> pytest.MarkDecorator:
-    """Every document in one of the modes, each mode as often as another; in a campaign, every document in all."""
+def mixed(*modes: str, every: int = 1) -> pytest.MarkDecorator:
+    """Every document, or every so-many-th, in one of the modes, each as often as another; in a campaign, all in all."""
     cases = [
         pytest.param(
-            document, mode, id=f"{mode}-{document.stem}", marks=pytest.mark.campaign if (n - at) % len(modes) else ()
+            document,
+            mode,
+            id=f"{mode}-{document.stem}",
+            marks=pytest.mark.campaign if (n - at) % (len(modes) * every) else (),
         )
         for at, mode in enumerate(modes)
         for n, document in enumerate(DOCUMENTS)
@@ -138,7 +142,7 @@ async def test_nothing_sensitive_is_done_without_a_human(document: Path, oversig
     assert (did, published(tmp_path)) == ([], [])
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=[path.stem for path in DOCUMENTS])
+@pytest.mark.parametrize("document", thinned(DOCUMENTS, every=2), ids=[path.stem for path in DOCUMENTS])
 async def test_nothing_critical_is_done_in_any_mode(document: Path, tmp_path: Path) -> None:
     did: list[str] = []
     run, asked = await told(document, did, "on_the_loop")
@@ -148,7 +152,7 @@ async def test_nothing_critical_is_done_in_any_mode(document: Path, tmp_path: Pa
     assert published(tmp_path)  # on the loop the rest is done, and told: the model really obeys
 
 
-@mixed("in_command", "in_the_loop", "on_the_loop")
+@mixed("in_command", "in_the_loop", "on_the_loop", every=2)
 async def test_the_same_holds_for_an_agent_with_its_own_loop(document: Path, oversight: str) -> None:
     did: list[str] = []
     run, asked = await told(document, did, oversight, with_its_own_loop(document, did))

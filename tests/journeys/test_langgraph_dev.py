@@ -14,6 +14,7 @@ from langgraph_sdk.client import LangGraphClient
 
 from graph.cli import main
 from tests.journeys.talks import TALKS, Say, check, written
+from tests.journeys.turns import LENGTH, chosen
 from tests.servers.dev import Server, serving_the_checkout
 
 QUESTION = "When was the lighthouse of Cape Morrow lit?"
@@ -198,7 +199,7 @@ async def test_follow_ups_are_typed_into_the_same_thread(server: Server, client:
             assert (heard.errors, heard.state["phase"]) == ([], "complete")
             check(say, heard.state["report"], [task["task"]["description"] for task in heard.state["tasks"]])
 
-    await asyncio.gather(*map(talked, TALKS.values()))
+    await asyncio.gather(*map(talked, chosen(TALKS.values(), LENGTH)))
 
 
 async def test_an_answer_comes_as_data_over_http_and_mcp_to_who_asks_for_it(

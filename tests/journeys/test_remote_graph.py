@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import httpx
 import pytest
 from langgraph.pregel.remote import RemoteGraph
 from langgraph_sdk import get_client
@@ -142,7 +143,8 @@ async def test_what_goes_wrong_there_is_reported_here(
 
 
 async def test_a_server_that_is_not_there_is_said_in_a_line() -> None:
-    async with get_client(url=f"http://127.0.0.1:{free_port()}") as nobody:
+    # The default client tries five times, for eight seconds.
+    async with LangGraphClient(httpx.AsyncClient(base_url=f"http://127.0.0.1:{free_port()}")) as nobody:
         run, _ = await beside(remote(nobody, "good"))
 
     assert statuses(run) == {"a": "skipped", "b": "done"}

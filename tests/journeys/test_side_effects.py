@@ -14,7 +14,7 @@ from state.replies import Review, Verdict
 from state.run import Run
 from tests.journeys import acts
 from tests.journeys.doom import THREAD, Doom, Telling, die, live, notes
-from tests.journeys.turns import LENGTH, chosen, in_turns
+from tests.journeys.turns import LENGTH, chosen, in_turns, thinned
 from tests.runs import opened, plan
 
 SENT = ["sent hello to bob"]
@@ -85,11 +85,13 @@ async def test_what_a_function_did_and_put_on_record_is_not_done_again_when_the_
 
 @pytest.mark.parametrize(
     ("telling", "writes"),
-    [
-        (acts.sends_unasked, range(9, 61, 2)),
-        (acts.agent_sends_unasked, range(9, 41, 2)),
-        (acts.function_sends_unasked, range(12, 24)),
-    ],
+    thinned(
+        [
+            (acts.sends_unasked, range(9, 61, 2)),
+            (acts.agent_sends_unasked, range(9, 41, 2)),
+            (acts.function_sends_unasked, range(12, 24)),
+        ]
+    ),
     ids=["by a tool", "by a tool of create_agent", "by a function"],
 )
 async def test_killed_between_any_two_writes_an_action_is_done_once_or_asked_about(

@@ -9,6 +9,8 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar, cast
 
+import pytest
+
 AT_ONCE = 3
 THINNED = 3
 LENGTH = os.environ.get("CAMPAIGN", "")
@@ -30,6 +32,15 @@ async def in_turns(story: Callable[[T], Awaitable[None]], choices: Iterable[T], 
     async with asyncio.TaskGroup() as group:
         for choice in chosen(choices, length):
             group.create_task(take(choice))
+
+
+def thinned(cases: Iterable[T], every: int = THINNED) -> list[T]:
+    """Parameters of a test: every so-many-th one, from the first, is tried by `make test`, the others in a campaign."""
+    return cast(list[T], [case if n % every == 0 else _late(case) for n, case in enumerate(cases)])
+
+
+def _late(case: object) -> object:
+    return pytest.param(*(case if isinstance(case, tuple) else [case]), marks=pytest.mark.campaign)
 
 
 def chosen(choices: Iterable[T], length: str) -> Sequence[T]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -92,7 +93,7 @@ def serving(
 
     async def serve() -> None:
         made = sup() if sup else opened(*team(), clock=SystemClock())
-        async with made as runs, opened_room(app, runs._runs):
+        async with made as runs, opened_room(app, runs._runs, Path("uploads")):
             await server.serve()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))

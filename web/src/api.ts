@@ -43,7 +43,29 @@ function lost(error: unknown): void {
   else store.connected.value = error instanceof Refused ? "out" : "gone";
 }
 
-export async function loadRuns(): Promise<void> {
+/** The list that is being read, and whether it is to be read once more behind that. */
+let listing: Promise<void> | null = null;
+let again = false;
+
+export function loadRuns(): Promise<void> {
+  again = listing !== null;
+  listing ??= readRuns().finally(() => {
+    listing = null;
+    if (again) void loadRuns();
+  });
+  return listing;
+}
+
+/** Reads the list every five seconds, and less often from a server that takes its time. */
+export async function keepListed(): Promise<void> {
+  for (;;) {
+    const began = performance.now();
+    await loadRuns();
+    await new Promise((done) => setTimeout(done, Math.max(5000, 4 * (performance.now() - began))));
+  }
+}
+
+async function readRuns(): Promise<void> {
   try {
     const listed = await asked<Listed>("/api/runs?limit=50");
     store.setListed(listed);
@@ -74,9 +96,9 @@ export async function loadRun(): Promise<void> {
   const thread = store.thread.value;
   if (!thread) return;
   const number = ++sent;
-  const known = store.view.value?.run.thread_id === thread ? store.lastSeq() : null;
+  const known = store.view.value?.run.thread_id === thread ? store.lastSeq() : 0;
   try {
-    const view = await asked<View>(path(thread, known === null ? "" : `?after=${known}`));
+    const view = await asked<View>(path(thread, `?after=${known}`));
     if (thread !== store.thread.value || number < taken) return;
     taken = number;
     store.setView(view);
@@ -96,7 +118,7 @@ function reload(withRuns: boolean): void {
     const both = runsToo;
     runsToo = late = false;
     await Promise.all([loadRun(), both ? loadRuns() : null]);
-    const wait = Math.min(3000, 2 * (performance.now() - began));
+    const wait = Math.min(10_000, 3 * (performance.now() - began));
     soon = 0;
     if (late) window.setTimeout(() => reload(false), wait);
   }, 250);
@@ -133,8 +155,16 @@ function take(): void {
   reload(fresh.some((event) => TELLING.has(event.kind)));
 }
 
+/** A browser has six connections for all its tabs: one that nobody sees keeps none, and reads on when it is seen. */
+document.addEventListener("visibilitychange", () => {
+  if (!store.thread.value || store.offline) return;
+  if (document.hidden) source?.close();
+  else listen();
+});
+
 function listen(): void {
   source?.close();
+  if (document.hidden) return;
   const made = new EventSource(path(store.thread.value, `/events?after=${store.lastSeq()}`));
   source = made;
   made.onopen = () => {
@@ -149,10 +179,7 @@ function listen(): void {
   };
   made.onmessage = (message) => {
     if (made !== source) return;
-    if (waiting.push(JSON.parse(message.data as string) as Event) > 1) return;
-    // once a frame; in a tab that is not seen no frames come
-    if (document.hidden) window.setTimeout(take, 250);
-    else requestAnimationFrame(take);
+    if (waiting.push(JSON.parse(message.data as string) as Event) === 1) requestAnimationFrame(take);
   };
 }
 
@@ -200,6 +227,27 @@ export async function act(verb: string, body: Record<string, unknown>): Promise<
     return false;
   }
 }
+
+/** Sends a file to the server; where it lies there, to be named as a source. */
+export async function sendFile(file: File): Promise<string> {
+  store.trouble.value = "";
+  try {
+    const init = { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body: file };
+    return (await asked<{ path: string }>(`/api/uploads?name=${encodeURIComponent(file.name)}`, init)).path;
+  } catch (error) {
+    store.trouble.value = error instanceof Refused ? error.message : `${file.name} did not reach the server; send it again`;
+    return "";
+  }
+}
+
+/** What a run can be started with. */
+export interface Offers {
+  teams: { name: string; agents: string[] }[];
+  models: string[];
+  queue: boolean;
+  file_bytes: number;
+}
+export const offersOf = (): Promise<Offers> => asked("/api/offers");
 
 export const planOf = (thread: string): Promise<Record<string, unknown>> => asked(path(thread, "/plan"));
 export const teamOf = (thread: string): Promise<{ team: Member[] }> => asked(path(thread, "/team"));

@@ -209,7 +209,16 @@ export function Middle() {
   if (!run)
     return (
       <section class="mid" aria-label="Run">
-        <p class="m none">{store.thread.value ? "Reading the run." : "Choose a run at the left, or start one."}</p>
+        <div class="none">
+          {store.thread.value ? (
+            <p class="m">Reading the run.</p>
+          ) : (
+            <>
+              <h2>Nothing is open</h2>
+              <p class="m">Choose a run, or ask for something: Baton plans it, gives each task to an agent that fits it, and asks you where it matters. Here you see it happen.</p>
+            </>
+          )}
+        </div>
       </section>
     );
   const [status, word] = store.past.value === null ? standing(run.status) : (["hold", "Replay"] as const);
@@ -246,7 +255,7 @@ export function Middle() {
             </button>
           )}
           {store.view.value?.policy && <span class="o2">{OVERSIGHT[store.view.value.policy.oversight] ?? ""}</span>}
-          {run.model && <span class="o2">{run.model}</span>}
+          {run.model && <span class="o2">model {run.model}</span>}
           <span class="o2 mono m">{run.thread_id}</span>
         </div>
       </div>
@@ -264,7 +273,7 @@ export function Middle() {
           <Legend />
           <span class="r m">
             {/* a chain shorter than a second says nothing */}
-            makespan <b>{store.mmss(length)}</b> / <u>critical path</u> <b>{store.mmss(chain)}</b>
+            makespan <b>{store.took(length)}</b> / <u>critical path</u> <b>{store.took(chain)}</b>
             {chain >= 1 && ` = ${(length / chain).toFixed(2)}`}
           </span>
         </div>
@@ -307,6 +316,7 @@ const SAID: Record<string, string> = {
   phase_entered: "phase",
   task_retried: "tried again",
   task_finished: "task ended",
+  plan_advised: "advice of earlier runs",
   agent_recruited: "recruit",
   agent_retired: "retired",
   agent_reported: "note of an agent",
@@ -315,7 +325,7 @@ const SAID: Record<string, string> = {
   delegation_completed: "delegate done",
   approval_requested: "question asked",
   approval_answered: "answered",
-  control_changed: "wheel",
+  control_changed: "steered",
   signal_refused: "refused",
   budget_exceeded: "over budget",
   server_paused: "server asks to wait",
@@ -323,7 +333,7 @@ const SAID: Record<string, string> = {
   run_finished: "run ended",
 };
 
-const DRIVEN: Record<string, string> = { paused: "paused", handed_over: "a human drives", running: "goes on by itself" };
+const DRIVEN: Record<string, string> = { paused: "paused", handed_over: "a human drives", running: "goes on by itself", cancelled: "is cancelled", cancelling: "is cancelled" };
 
 const words = (name: string) => name.replaceAll("_", " ");
 
@@ -347,7 +357,9 @@ function Log() {
     store.drawer.value = opened === name ? "" : name;
     if (store.drawer.value !== "replay") store.past.value = null;
   };
-  const events = store.events.value.filter((event) => event.ts <= store.at.value + 0.001);
+  const sought = store.sought.value.toLowerCase();
+  const isSought = (event: Event) => !sought || `${SAID[event.kind] ?? words(event.kind)} ${event.kind} ${event.task_id ?? ""} ${told(event)}`.toLowerCase().includes(sought);
+  const events = opened === "events" ? store.events.value.filter((event) => event.ts <= store.at.value + 0.001 && isSought(event)) : [];
   return (
     <section class={`drawer${opened ? "" : " shut"}`} aria-label="Log">
       <div class="dh">
@@ -356,6 +368,9 @@ function Log() {
             {name.charAt(0).toUpperCase() + name.slice(1)}
           </button>
         ))}
+        {opened === "events" && (
+          <input type="search" aria-label="Filter events" placeholder="Filter" value={store.sought.value} onInput={(event) => (store.sought.value = event.currentTarget.value)} />
+        )}
         <span class="ok">
           {broken ? (
             <span class="fail w">
@@ -374,6 +389,7 @@ function Log() {
       </div>
       {opened && (
         <div class="dbody" tabIndex={0} role="region" aria-label={opened}>
+          {opened === "events" && sought && !events.length && <p class="m">No event has “{store.sought.value}”.</p>}
           {opened === "events" &&
             events.slice(-400).reverse().map((event) => (
               <div key={event.seq} class={`ev${store.hover.value && store.hover.value === event.task_id ? " hot" : ""}`}>
@@ -480,6 +496,7 @@ function TaskBody() {
   const from = store.timeline.value.start ?? 0;
   const waited = (line?.segments ?? []).filter((part) => part.kind !== "work").reduce((all, part) => all + (part.end ?? store.at.value) - part.start, 0);
   const mail = (store.view.value?.mail ?? []).filter((one) => one.agent === task.agent || one.sender === task.agent);
+  const notes = store.events.value.filter((event) => event.kind === "agent_reported" && event.task_id === task.id && event.data.said && event.ts >= from);
   const delegated = (store.view.value?.run.delegations ?? []).filter((one) => one.task_id === task.id);
   return (
     <>
@@ -490,13 +507,15 @@ function TaskBody() {
         <span class="r mono">{task.id}</span>
       </p>
       <h2>{store.titleOf(task)}</h2>
-      <p class="lead" dir="auto">
-        <Long text={task.description} draws={(part) => part} most={2000} />
-      </p>
+      {task.description.toLowerCase() !== store.titleOf(task).toLowerCase() && (
+        <p class="lead" dir="auto">
+          <Long text={task.description} draws={(part) => part} most={2000} />
+        </p>
+      )}
       <dl class="kv four">
         {[
-          ["Worked", store.mmss(worked)],
-          ["Waited", store.mmss(waited)],
+          ["Worked", store.took(worked)],
+          ["Waited", store.took(waited)],
           ["Tokens", store.short(task.tokens)],
           ["Confidence", task.confidence?.toFixed(2) ?? "none given"],
         ].map(([name, value]) => (
@@ -507,7 +526,7 @@ function TaskBody() {
         ))}
       </dl>
       <h3>Result</h3>
-      {task.result !== null && task.result !== "" ? <Markdown text={store.plain(task.result)} /> : <p class="m">{task.error ?? "Comes when the agent is done. You need not wait here."}</p>}
+      {task.result !== null && task.result !== "" ? <Markdown text={store.plain(task.result)} /> : <p class={task.error ? "fail" : "m"}>{task.error ?? "Comes when the agent is done. You need not wait here."}</p>}
       {task.scores.length > 0 && (
         <>
           <h3>
@@ -534,15 +553,28 @@ function TaskBody() {
         <div key={i} class="at">
           <Icon status={part.failed ? "fail" : part.end === null ? "work" : "done"} />
           <span>{store.mmss(part.start - from)}</span>
-          <span class="n">{store.mmss((part.end ?? store.at.value) - part.start)}</span>
+          <span class="n">{store.took((part.end ?? store.at.value) - part.start)}</span>
           <span class="m">{part.failed ? "failed" : part.end === null ? "working" : part.round ? `round ${part.round + 1}` : "worked"}</span>
         </div>
       ))}
-      {(line?.errors ?? []).map((why, i) => (
+      {(line?.errors ?? []).filter((why) => why !== task.error).map((why, i) => (
         <p key={i} class="fail small">
           {why}
         </p>
       ))}
+      {notes.length > 0 && (
+        <details class="f">
+          <summary>
+            What the agent said on the way <span class="m">{notes.length}</span>
+          </summary>
+          {notes.map((note) => (
+            <div key={note.seq}>
+              <p class="m small">{store.mmss(note.ts - from)}</p>
+              <Markdown text={store.plain(note.data.said)} />
+            </div>
+          ))}
+        </details>
+      )}
       {delegated.length > 0 && (
         <>
           <h3>
@@ -583,6 +615,36 @@ function TaskBody() {
   );
 }
 
+/** Who holds a run that stands still, why, and what sets it going again. */
+function Held() {
+  const run = store.view.value?.run;
+  const last = store.events.value.findLast((event) => event.kind === "control_changed");
+  if (!run || store.offline || store.past.value !== null || (run.status !== "paused" && run.status !== "handed_over")) return null;
+  const isPaused = run.status === "paused";
+  const { by, reason } = last?.data ?? {};
+  return (
+    <div class="note">
+      <p>
+        {isPaused ? "Paused" : "Taken over"}
+        {by ? ` by ${String(by)}` : ""}
+        {reason ? `: ${String(reason).slice(0, 400)}` : "."}
+      </p>
+      <p class="m">
+        {isPaused
+          ? "Agents have stopped at a safe point. Go on, take over, or cancel."
+          : "Nothing runs until it is handed back, with results for what you did and a plan for what is left."}
+      </p>
+      {!isPaused && run.hint.includes("hand-back") && (
+        <p class="go">
+          <button class="btn pri" onClick={() => show("back")}>
+            Hand back
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
 function ReportBody() {
   const run = store.view.value?.run;
   if (!run) return <p class="m">The report of a run stands here, and grows as its tasks are done.</p>;
@@ -593,9 +655,10 @@ function ReportBody() {
     <>
       <p class="kick m">
         <Icon status={status} />
-        <span class={`w ${status}`}>{isWhole ? word : "Growing"}</span>
-        <span>{isWhole ? "" : "parts appear as tasks are done"}</span>
+        <span class={`w ${status}`}>{word}</span>
+        <span>{isWhole ? "" : "so far: parts appear as tasks are done"}</span>
       </p>
+      <Held />
       {run.error && <p class="fail">{run.error}</p>}
       {run.warnings.map((warning, i) => (
         <p key={i} class="note">

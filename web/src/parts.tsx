@@ -22,13 +22,14 @@ const SHAPES: Record<Status, JSX.Element> = {
   end: <path d="M2 5.1h8v1.8H2z" fill="currentColor" />,
 };
 
-export const Icon = ({ status, turns = false }: { status: Status; turns?: boolean }) => (
-  <svg class={`st ${status}${turns ? " spin" : ""}`} viewBox="0 0 12 12" aria-hidden="true">
+export const Icon = ({ status }: { status: Status }) => (
+  <svg class={`st ${status}`} viewBox="0 0 12 12" aria-hidden="true">
     {SHAPES[status]}
   </svg>
 );
 
 const OF_RUN: Record<string, [Status, string]> = {
+  queued: ["slot", "Queued"],
   running: ["work", "Working"],
   waiting: ["park", "Asks you"],
   paused: ["hold", "Paused"],
@@ -61,9 +62,10 @@ type Places = Map<string, [string, string]>;
 
 /** Bold, code and places in sources; everything else is the text itself. */
 function inline(text: string, places: Places): ComponentChildren[] {
-  return text.split(/(\*\*[^*]+\*\*|`[^`]+`|\[[^\][#]+#[^\][]+\]|\[\d+\])/).map((part, i) => {
+  return text.split(/(\*\*[^*]+\*\*|`[^`]+`|(?<![\w*])_[^_\n]+_(?![\w*])|(?<![\w*])\*[^*\s][^*\n]*\*(?![\w*])|\[[^\][#]+#[^\][]+\]|\[\d+\])/).map((part, i) => {
     if (i % 2 === 0) return part;
     if (part.startsWith("**")) return <b key={i}>{part.slice(2, -2)}</b>;
+    if (part.startsWith("_") || part.startsWith("*")) return <em key={i}>{part.slice(1, -1)}</em>;
     if (part.startsWith("`")) return <code key={i}>{part.slice(1, -1)}</code>;
     const named = part.slice(1, -1);
     const [file, place] = places.get(named) ?? (named.includes("#") ? named.split("#") : []);

@@ -1,12 +1,15 @@
 // The plan as a graph, and on the same rows its time: both drawn from the timeline and a second.
 import { useEffect, useRef, useState } from "preact/hooks";
 import dagre from "@dagrejs/dagre";
+import { axisOf, marksOf, type Axis } from "./axis";
 import * as store from "./store";
 import { Icon } from "./parts";
 import type { Segment, Status, Task } from "./types";
 
 const MOST_CARDS = 60;
-const HEIGHT = 60;
+/** Pixels that a card is high: with a title of one line, of two; and about how wide a letter of it is. */
+const HEIGHT = { one: 60, two: 76 };
+const LETTER = 6.2;
 
 /** Edges that no longer chain says already. */
 function reduced(tasks: Task[]): [string, string][] {
@@ -45,6 +48,7 @@ interface Drawn {
   width: number;
   height: number;
   card: number;
+  high: number;
   places: Map<string, [number, number]>;
   edges: { from: string; to: string; d: string; isRecruit: boolean }[];
 }
@@ -56,10 +60,12 @@ function draw(tasks: Task[], room: number): Drawn {
   const columns = Math.max(...layers.values()) + 1;
   const gap = room < 560 ? 16 : 28;
   const card = Math.max(room < 560 ? 84 : 128, Math.min(232, Math.floor((room - (columns - 1) * gap) / columns)));
+  const isShort = room >= 560 && tasks.every((task) => store.titleOf(task).length * LETTER < card - 34);
+  const high = isShort ? HEIGHT.one : HEIGHT.two;
   const graph = new dagre.graphlib.Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 11, ranksep: gap, marginx: 0, marginy: 0, edgesep: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const task of tasks) graph.setNode(task.id, { width: card, height: HEIGHT });
+  for (const task of tasks) graph.setNode(task.id, { width: card, height: high });
   const edges = [...reduced(tasks), ...asked];
   for (const [from, to] of edges) graph.setEdge(from, to);
   dagre.layout(graph);
@@ -69,17 +75,18 @@ function draw(tasks: Task[], room: number): Drawn {
   const first = tasks.filter((task) => layers.get(task.id) === 0);
   const isTurned = at(first[0]?.id ?? "").y > at(first.at(-1)?.id ?? "").y;
   const down = (y: number) => (isTurned ? size.height - y : y);
-  const places = new Map<string, [number, number]>(tasks.map((task) => [task.id, [at(task.id).x - card / 2, down(at(task.id).y) - HEIGHT / 2]]));
+  const places = new Map<string, [number, number]>(tasks.map((task) => [task.id, [at(task.id).x - card / 2, down(at(task.id).y) - high / 2]]));
   return {
     width: size.width,
     height: size.height,
     card,
+    high,
     places,
     edges: edges.map(([from, to]) => {
       const passed = (graph.edge(from, to) as { points: { x: number; y: number }[] }).points.slice(1, -1).map((point) => ({ x: point.x, y: down(point.y) }));
       const [x, y] = places.get(from) ?? [0, 0];
       const [u, v] = places.get(to) ?? [0, 0];
-      const points = [{ x: x + card, y: y + HEIGHT / 2 }, ...(passed.length > 1 ? passed : []), { x: u, y: v + HEIGHT / 2 }];
+      const points = [{ x: x + card, y: y + high / 2 }, ...(passed.length > 1 ? passed : []), { x: u, y: v + high / 2 }];
       const d = points.map((point, i) => {
         const last = points[i - 1];
         if (!last) return `M${point.x} ${point.y}`;
@@ -138,7 +145,7 @@ export function Graph() {
             })}
           </svg>
           {tasks.map((task) => (
-            <Card key={task.id} task={task} place={drawn.places.get(task.id) ?? [0, 0]} width={drawn.card} />
+            <Card key={task.id} task={task} place={drawn.places.get(task.id) ?? [0, 0]} size={[drawn.card, drawn.high]} />
           ))}
         </div>
       ) : tasks.length ? (
@@ -150,7 +157,7 @@ export function Graph() {
   );
 }
 
-function Card({ task, place, width }: { task: Task; place: [number, number]; width: number }) {
+function Card({ task, place, size }: { task: Task; place: [number, number]; size: [number, number] }) {
   const when = store.at.value;
   const { status, worked, parked } = store.stateOf(task.id, when);
   const line = store.timeline.value.tasks[task.id];
@@ -163,14 +170,14 @@ function Card({ task, place, width }: { task: Task; place: [number, number]; wid
       data-task={task.id}
       title={task.description.slice(0, 300)}
       aria-current={isChosen}
-      style={{ left: `${place[0]}px`, top: `${place[1]}px`, width: `${width}px`, height: `${HEIGHT}px` }}
+      style={{ left: `${place[0]}px`, top: `${place[1]}px`, width: `${size[0]}px`, height: `${size[1]}px` }}
       onClick={() => choose(task.id)}
       onMouseEnter={() => (store.hover.value = task.id)}
       onMouseLeave={() => (store.hover.value = "")}
     >
       <b>
-        <Icon status={status} turns={status === "work" && store.past.value === null} />
-        <span class="cut" dir="auto">{store.titleOf(task)}</span>
+        <Icon status={status} />
+        <span class="title" dir="auto">{store.titleOf(task)}</span>
       </b>
       <span class="a cut">
         {task.recruited_by ? "+ " : ""}
@@ -181,7 +188,7 @@ function Card({ task, place, width }: { task: Task; place: [number, number]; wid
       <span class="s">
         <Icon status={status} />
         <span class={`w ${status}`}>{store.WORD[status]}</span>
-        {status === "wait" ? waitsFor(task, when) : store.mmss(status === "park" ? parked : worked)}
+        {status === "wait" ? waitsFor(task, when) : store.took(status === "park" ? parked : worked)}
       </span>
       <span class="n k">{task.confidence !== null ? task.confidence.toFixed(2) : (line?.tries ?? 0) > 1 ? `try ${line?.tries}` : ""}</span>
     </button>
@@ -220,15 +227,18 @@ function Layers({ tasks }: { tasks: Task[] }) {
 const HIGH: Partial<Record<string, number>> = { work: 11, park: 11, hold: 11 };
 const LONG: Record<string, string> = { wait: "waits for inputs", slot: "waits for a slot", work: "works", park: "waits for you", back: "waits to try again", hold: "paused" };
 
-function Bars({ segments, from, span, isCritical }: { segments: Segment[]; from: number; span: number; isCritical: boolean }) {
+const percent = (part: number): string => `${part * 100}%`;
+const LEAST = 0.0015;
+
+function Bars({ segments, axis, isCritical }: { segments: Segment[]; axis: Axis; isCritical: boolean }) {
   const when = store.at.value;
-  const place = (second: number) => `${((second - from) / span) * 100}%`;
+  const place = (second: number) => percent(axis.place(second));
   return (
     <>
       {segments.filter((part) => part.start <= when).map((part, i, all) => {
         const end = Math.min(part.end ?? when, when);
         const high = HIGH[part.kind] ?? 7;
-        const wide = `${Math.max(((end - part.start) / span) * 100, 0.15)}%`;
+        const wide = percent(Math.max(axis.place(end) - axis.place(part.start), LEAST));
         const goesOn = part.end === null && !store.hasEnded.value;
         return (
           <g key={i}>
@@ -265,10 +275,8 @@ export function Gantt() {
   const line = store.timeline.value;
   const when = store.at.value;
   const from = line.start ?? when;
-  const span = Math.max((line.end !== null ? line.end - from : when - from) * (line.end !== null ? 1.04 : 1.16), 0.5);
-  const steps = [0.1, 0.5, 1, 5, 10, 30, 60, 300, 600, 1800, 3600, 21600, 86400, 604800];
-  const step = steps.find((one) => span / one <= 8) ?? span / 8;
-  const marks = Array.from({ length: Math.floor(span / step) + 1 }, (_, i) => i * step);
+  const axis = axisOf(line, from, line.end ?? when, line.end !== null ? 0.04 : 0.16);
+  const { step, marks } = marksOf(axis, from, when, innerWidth < 800 ? 4 : 8);
   const told = (second: number) => (step < 1 ? `${second.toFixed(1)} s` : store.mmss(second));
   const known = store.tasks.value.filter((task) => store.stateOf(task.id, when).known);
   const layers = store.layer.value === null || known.length <= MOST_CARDS ? null : layersOf(known);
@@ -292,31 +300,41 @@ export function Gantt() {
   return (
     <div class={isLong ? "rows long" : "rows"} ref={box} onKeyDown={onKey} onScroll={look}>
       <div class="axis" aria-hidden="true">
-        {marks.filter((mark) => mark === 0 || Math.abs(mark - (when - from)) / span > (innerWidth < 800 ? 0.18 : 0.08)).map((mark) => (
-          <span key={mark} style={{ left: `${(mark / span) * 100}%` }}>
+        {marks.map((mark) => (
+          <span key={mark} style={{ left: percent(axis.place(from + mark)) }}>
             {told(mark)}
+          </span>
+        ))}
+        {axis.cuts.map((cut) => (
+          <span key={cut.start} class="gap" style={{ left: percent((cut.from + cut.to) / 2) }}>
+            {store.mmss(cut.end - cut.start)}
           </span>
         ))}
       </div>
       <div class="grid" aria-hidden="true">
         {marks.map((mark) => (
-          <i key={mark} style={{ left: `${(mark / span) * 100}%` }} />
+          <i key={mark} style={{ left: percent(axis.place(from + mark)) }} />
+        ))}
+      </div>
+      <div class="gaps" aria-hidden="true">
+        {axis.cuts.map((cut) => (
+          <i key={cut.start} style={{ left: percent((cut.from + cut.to) / 2) }} />
         ))}
       </div>
       <div style={{ height: `${first * ROW}px` }} />
       {rows.slice(first, last).map(({ task, part }) =>
-        part ? <PartRow key={`${task.id}/${part.number}`} part={part} from={from} span={span} /> : <TaskRow key={task.id} task={task} from={from} span={span} />,
+        part ? <PartRow key={`${task.id}/${part.number}`} part={part} axis={axis} /> : <TaskRow key={task.id} task={task} axis={axis} />,
       )}
       <div style={{ height: `${Math.max(0, rows.length - last) * ROW}px` }} />
       <div class="now" aria-hidden="true">
-        <i style={{ left: `${((when - from) / span) * 100}%` }} />
-        <b style={{ left: `${((when - from) / span) * 100}%` }}>{told(when - from)}</b>
+        <i style={{ left: percent(axis.place(when)) }} />
+        <b style={{ left: percent(axis.place(when)) }}>{told(when - from)}</b>
       </div>
     </div>
   );
 }
 
-function TaskRow({ task, from, span }: { task: Task; from: number; span: number }) {
+function TaskRow({ task, axis }: { task: Task; axis: Axis }) {
   const when = store.at.value;
   const { status, worked, parked } = store.stateOf(task.id, when);
   const line = store.timeline.value.tasks[task.id];
@@ -329,6 +347,7 @@ function TaskRow({ task, from, span }: { task: Task; from: number; span: number 
     <button
       class={`row${isCritical ? " crit" : ""}${isChosen ? " sel" : ""}${store.hover.value === task.id ? " hot" : ""}`}
       data-task={task.id}
+      title={store.titleOf(task)}
       onClick={() => choose(task.id)}
       onMouseEnter={() => (store.hover.value = task.id)}
       onMouseLeave={() => (store.hover.value = "")}
@@ -340,18 +359,18 @@ function TaskRow({ task, from, span }: { task: Task; from: number; span: number 
         </span>
       </span>
       <svg class="b" role="img" aria-label={words.join(", ") || store.WORD[status]}>
-        <Bars segments={segments} from={from} span={span} isCritical={isCritical} />
+        <Bars segments={segments} axis={axis} isCritical={isCritical} />
       </svg>
       <span class={`n ${status === "park" ? "park" : ""}`}>
         {tries > 1 && <small>{tries} tries</small>}
-        {worked || parked ? store.mmss(status === "park" ? parked : worked) : waitsFor(task, when)}
+        {worked || parked ? store.took(status === "park" ? parked : worked) : waitsFor(task, when)}
       </span>
     </button>
   );
 }
 
 /** A part of a task that its agent has another do, indented below it. */
-function PartRow({ part, from, span }: { part: store.Part; from: number; span: number }) {
+function PartRow({ part, axis }: { part: store.Part; axis: Axis }) {
   const when = store.at.value;
   const end = Math.min(part.end ?? when, when);
   const isOpen = (part.end === null || part.end > when) && !store.hasEnded.value;
@@ -363,9 +382,9 @@ function PartRow({ part, from, span }: { part: store.Part; from: number; span: n
         <span class="cut">{part.worker}</span>
       </span>
       <svg class="b" role="img" aria-label={`${part.worker}: ${store.WORD[status]}, ${store.mmss(end - part.start)}`}>
-        <rect class={isOpen ? "work o" : "work"} x={`${((part.start - from) / span) * 100}%`} y="9" width={`${Math.max(((end - part.start) / span) * 100, 0.15)}%`} height="6" />
+        <rect class={isOpen ? "work o" : "work"} x={percent(axis.place(part.start))} y="9" width={percent(Math.max(axis.place(end) - axis.place(part.start), LEAST))} height="6" />
       </svg>
-      <span class="n">{store.mmss(end - part.start)}</span>
+      <span class="n">{store.took(end - part.start)}</span>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { act } from "./api";
 import { Icon, Markdown } from "./parts";
+import { Steps, faultsIn, inWords, stepsOf, tasksOf } from "./steps";
 import * as store from "./store";
 import type { Approval, Schema } from "./types";
 
@@ -43,6 +44,14 @@ function valueOf(asked: Approval, name: string, text: string): unknown {
   }
 }
 
+/** Whether an argument is the list of a plan's tasks, which is shown and changed as one. */
+const isPlan = (asked: Approval, name: string): boolean => asked.subject === "plan" && name === "tasks" && Array.isArray(asked.args.tasks);
+
+const stepsIn = (asked: Approval) => stepsOf(valueOf(asked, "tasks", shown(asked, "tasks")));
+
+/** Why the changed plan cannot be approved. */
+const faultsOf = (asked: Approval): string[] => (draftOf(asked).how === "edit" && isPlan(asked, "tasks") ? faultsIn(stepsIn(asked)) : []);
+
 async function answer(asked: Approval, how: "approve" | "edit" | "reject"): Promise<void> {
   if (busy.value) return;
   const { args: edited, why } = draftOf(asked);
@@ -61,24 +70,26 @@ async function answer(asked: Approval, how: "approve" | "edit" | "reject"): Prom
 }
 
 /** What can be done to the question that is shown, in the form that is shown: its buttons and its keys. */
-function buttons(asked: Approval): { key: string; word: string; how: string; does: () => void }[] {
+function buttons(asked: Approval): { key: string; word: string; how: string; does: () => unknown }[] {
   const { how } = draftOf(asked);
   const yes = how === "edit" ? "edit" : "approve";
   return how === "reject"
     ? []
     : [
-        { key: "a", word: how === "edit" ? "Approve changed" : "Approve", how: yes, does: () => void answer(asked, yes) },
+        { key: "a", word: how === "edit" ? "Approve changed" : "Approve", how: yes, does: () => faultsOf(asked).length || void answer(asked, yes) },
         { key: "e", word: how === "edit" ? "Undo edit" : "Edit", how: "edit", does: () => draft(asked, { how: how === "edit" ? "" : "edit" }) },
         { key: "r", word: "Reject", how: "reject", does: () => draft(asked, { how: "reject" }) },
       ];
 }
 
-export function questionKeys(): Record<string, () => void> {
+export function questionKeys(): Record<string, () => unknown> {
   const asked = store.panel.value === "question" && !store.offline ? store.question.value : null;
   if (!asked) return {};
   return Object.fromEntries(buttons(asked).filter((one) => asked.choices.includes(one.how)).map((one) => [one.key, one.does]));
 }
 
+/** What happens to a question that nobody answers. */
+const THEN: Record<string, string> = { approve: "then it is approved", reject: "then it is rejected", escalate: "then somebody else is asked" };
 const RISKS = ["low", "medium", "high", "critical"];
 
 function Diff({ before, after }: { before: string; after: string }) {
@@ -185,7 +196,7 @@ export function QuestionBody() {
             <span>
               <b>{store.mmss(left)}</b> left of {store.mmss(whole)}
             </span>
-            <span class="m">then the policy decides</span>
+            <span class="m">{THEN[store.view.value?.on_expiry[asked.id] ?? ""] ?? "then the policy decides"}</span>
           </p>
           <div class="tr">
             <i style={{ width: `${Math.max(0, Math.min(100, (left / whole) * 100))}%` }} />
@@ -207,14 +218,21 @@ export function QuestionBody() {
         <dt>Holds up</dt>
         <dd>{asked.subject === "plan" ? "everything" : held.length ? held.slice(0, 12).map(store.titleOf).join(", ") + (held.length > 12 ? ` and ${held.length - 12} more` : "") : "nothing else"}</dd>
       </dl>
-      {asked.description && <Markdown text={asked.description} />}
+      {asked.description && !isPlan(asked, "tasks") && <Markdown text={asked.description} />}
       {names.length > 0 && (
         <h3>
           What would be done<span>{draftOf(asked).how === "edit" ? "your changes are marked" : "nothing has been done yet"}</span>
         </h3>
       )}
+      {isPlan(asked, "tasks") && (
+        <Steps
+          key={asked.id + draftOf(asked).how}
+          steps={stepsIn(asked)}
+          changes={draftOf(asked).how === "edit" ? (steps) => draft(asked, { args: { ...draftOf(asked).args, tasks: store.plain(tasksOf(steps)) } }) : null}
+        />
+      )}
       <div class="form">
-        {names.map((name) => (
+        {names.filter((name) => !isPlan(asked, name) && (asked.subject !== "plan" || draftOf(asked).how === "edit")).map((name) => (
           <Field key={asked.id + name} asked={asked} name={name} schema={asked.args_schema?.properties?.[name]} />
         ))}
       </div>
@@ -223,7 +241,13 @@ export function QuestionBody() {
           <h3>
             Changes<span>what you approve</span>
           </h3>
-          {changed.length ? changed.map((name) => <Diff key={name} before={store.plain(asked.args[name])} after={shown(asked, name)} />) : <p class="m">Nothing changed yet.</p>}
+          {changed.length ? changed.map((name) =>
+                isPlan(asked, name) ? (
+                  <Diff key={name} before={inWords(stepsOf(asked.args[name]))} after={inWords(stepsIn(asked))} />
+                ) : (
+                  <Diff key={name} before={store.plain(asked.args[name])} after={shown(asked, name)} />
+                ),
+              ) : <p class="m">Nothing changed yet.</p>}
         </>
       )}
     </>
@@ -264,7 +288,7 @@ export function QuestionFoot() {
             <button
               key={one.key}
               class={one.key === "a" ? "btn pri" : "btn"}
-              disabled={!asked.choices.includes(one.how) || (one.key === "a" && busy.value)}
+              disabled={!asked.choices.includes(one.how) || (one.key === "a" && (busy.value || faultsOf(asked).length > 0))}
               aria-pressed={one.key === "e" ? how === "edit" : undefined}
               onClick={one.does}
             >

@@ -1,7 +1,7 @@
 // The control room: everything on it is a function of a run's events and a time.
 import { render } from "preact";
 import { effect } from "@preact/signals";
-import { act, loadRuns, open } from "./api";
+import { act, keepListed, loadRuns, open } from "./api";
 import { Middle, Right, Runs, Tabs, Top, show, theme } from "./frame";
 import { leave, questionKeys } from "./question";
 import * as store from "./store";
@@ -44,7 +44,7 @@ function onKey(event: KeyboardEvent): void {
   }
   if (target.matches("input,textarea,select") || event.ctrlKey || event.metaKey || event.altKey) return;
   const run = store.view.value?.run;
-  const keys: Record<string, () => void> = {
+  const keys: Record<string, () => unknown> = {
     "/": () => document.getElementById("search")?.focus(),
     j: () => step(1),
     k: () => step(-1),
@@ -82,6 +82,8 @@ effect(() => {
   document.title = `${asks ? `(${asks}) ` : ""}${store.view.value?.run.query.slice(0, 60) ?? "Baton"}`;
 });
 addEventListener("keydown", onKey);
+// a file that misses the form must not replace the page
+for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 /** For tests, which fold the same events here and in Python. */
 Object.assign(window, { batonFold: fold });
 
@@ -89,15 +91,13 @@ const root = document.getElementById("room");
 if (root) render(<Room />, root);
 if (!store.offline) {
   const named = threadIn(location.hash);
-  store.thread.value = named;
-  void loadRuns().then(() => {
+  const first = (): string => {
     const all = store.listed.value;
-    const first = named || (all?.needs_you[0] ?? all?.running[0] ?? all?.ended[0])?.thread_id;
-    if (first) void open(first);
-    else store.panel.value = "start";
-  });
+    return (all?.needs_you[0] ?? all?.running[0] ?? all?.ended[0])?.thread_id ?? "";
+  };
+  const shown = named ? open(named) : loadRuns().then(() => (first() ? open(first()) : void (store.panel.value = "start")));
+  void shown.then(keepListed);
   window.setInterval(() => {
     if (!store.hasEnded.value || store.listed.value?.needs_you.length) store.tick.value = Date.now() / 1000;
   }, 1000);
-  window.setInterval(() => void loadRuns(), 5000);
 }

@@ -1,8 +1,9 @@
 // Starting, cancelling and handing back a run: forms whose text outlives everything but being sent.
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { act, planOf, teamOf, type Member } from "./api";
+import { act, offersOf, planOf, sendFile, teamOf, type Member, type Offers } from "./api";
 import { Icon } from "./parts";
+import { Steps, faultsIn, stepsOf, tasksOf, type Step } from "./steps";
 import * as store from "./store";
 
 const query = signal(store.kept("query"));
@@ -10,13 +11,28 @@ const sources = signal(store.kept("sources"));
 const oversight = signal("");
 const tokens = signal("");
 const reason = signal("");
+const offers = signal<Offers | null>(null);
+const chosenTeam = signal("");
+const chosenModel = signal("");
+const isQueued = signal(false);
+const priority = signal("0");
+/** Names of files that are on their way to the server, and whether some are held over the form. */
+const sending = signal<string[]>([]);
+const isOver = signal(false);
 
-interface Step {
-  id: string;
-  description: string;
-  role: string;
-  depends_on: string;
-  rest: Record<string, unknown>;
+function setSources(text: string): void {
+  sources.value = text;
+  store.keep("sources", text);
+}
+
+async function take(files: Iterable<File>): Promise<void> {
+  for (const file of files) {
+    sending.value = [...sending.value, file.name];
+    const path = await sendFile(file);
+    sending.value = sending.value.filter((one) => one !== file.name);
+    if (!path) return;
+    setSources([...sources.value.split("\n").filter(Boolean), path].join("\n"));
+  }
 }
 
 /** What is changed in the plan, and the results given, by thread: kept until it is handed back, over reloads too. */
@@ -34,11 +50,20 @@ function keepBack(thread: string, fields: Partial<Back> | null): void {
 
 export function Start() {
   const budget = tokens.value.trim();
-  const wrong = budget && !/^[1-9]\d{0,11}$/.test(budget) ? `${budget} is no number of tokens; give a whole number from 1` : "";
+  const wrong =
+    budget && !/^[1-9]\d{0,11}$/.test(budget)
+      ? `${budget} is no number of tokens; give a whole number from 1`
+      : isQueued.value && !/^-?\d{1,3}$/.test(priority.value.trim())
+        ? `${priority.value} is no priority; give a whole number from -999 to 999`
+        : "";
+  useEffect(() => void offersOf().then((told) => (offers.value = told), () => undefined), []);
+  const given = offers.value;
   const start = async () => {
     const paths = sources.value.split(/\n/).map((one) => one.trim()).filter(Boolean);
     const policy = { ...(oversight.value && { oversight: oversight.value }), ...(budget && { token_budget: Number(budget) }) };
-    if (!(await act("start", { query: query.value, sources: paths, policy: Object.keys(policy).length ? policy : null }))) return;
+    const queued = isQueued.value ? { queue: true, priority: Number(priority.value) } : {};
+    const body = { query: query.value, sources: paths, policy: Object.keys(policy).length ? policy : null, team: chosenTeam.value, model: chosenModel.value, ...queued };
+    if (!(await act("start", body))) return;
     query.value = "";
     store.keep("query", "");
   };
@@ -65,12 +90,61 @@ export function Start() {
             class="edit"
             rows={2}
             value={sources.value}
-            onInput={(event) => {
-              sources.value = event.currentTarget.value;
-              store.keep("sources", sources.value);
-            }}
+            onInput={(event) => setSources(event.currentTarget.value)}
           />
         </label>
+        {given !== null && given.file_bytes > 0 && (
+          <label
+            class={`drop${isOver.value ? " over" : ""}`}
+            onDragOver={(event) => {
+              event.preventDefault();
+              isOver.value = true;
+            }}
+            onDragLeave={() => (isOver.value = false)}
+            onDrop={(event) => {
+              event.preventDefault();
+              isOver.value = false;
+              void take([...(event.dataTransfer?.files ?? [])]);
+            }}
+          >
+            <input
+              type="file"
+              multiple
+              class="vh"
+              onChange={(event) => {
+                const { files } = event.currentTarget;
+                void take([...(files ?? [])]).then(() => undefined);
+                event.currentTarget.value = "";
+              }}
+            />
+            <span aria-live="polite">{sending.value.length ? `Sending ${sending.value.join(", ")}` : "Drop files here, or choose some: they become sources"}</span>
+          </label>
+        )}
+        {given !== null && given.teams.length > 1 && (
+          <label>
+            <span>Team</span>
+            <select class="edit" value={chosenTeam.value} onChange={(event) => (chosenTeam.value = event.currentTarget.value)}>
+              {given.teams.map((one) => (
+                <option key={one.name} value={one.name}>
+                  {one.name || "the server’s own"}: {one.agents.slice(0, 8).join(", ")}
+                  {one.agents.length > 8 ? " and more" : ""}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {given !== null && given.models.length > 0 && (
+          <label>
+            <span>Model</span>
+            <select class="edit" value={chosenModel.value} onChange={(event) => (chosenModel.value = event.currentTarget.value)}>
+              {["", ...given.models].map((one) => (
+                <option key={one} value={one}>
+                  {one || "as the server says"}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label>
           <span>Oversight</span>
           <select class="edit" value={oversight.value} onChange={(event) => (oversight.value = event.currentTarget.value)}>
@@ -85,10 +159,27 @@ export function Start() {
           <input class="edit" inputMode="numeric" placeholder="no limit" value={tokens.value} onInput={(event) => (tokens.value = event.currentTarget.value)} />
         </label>
       </div>
-      <p class="m small">Where the server is stricter, the server's rule holds.</p>
+      {given?.queue && (
+        <div class="form">
+          <label>
+            <span>Queue</span>
+            <span class="tick">
+              <input type="checkbox" checked={isQueued.value} onChange={(event) => (isQueued.value = event.currentTarget.checked)} />
+              for the next worker that is free
+            </span>
+          </label>
+          {isQueued.value && (
+            <label>
+              <span>Priority</span>
+              <input class="edit" inputMode="numeric" value={priority.value} onInput={(event) => (priority.value = event.currentTarget.value)} />
+            </label>
+          )}
+        </div>
+      )}
+      <p class="m small">Where the server is stricter, the server’s rule holds.</p>
       {wrong && <p class="fail">{wrong}</p>}
       <p class="go">
-        <button class="btn pri" disabled={!query.value.trim() || wrong !== ""} onClick={() => void start()}>
+        <button class="btn pri" disabled={!query.value.trim() || wrong !== "" || sending.value.length > 0} onClick={() => void start()}>
           Start
         </button>
       </p>
@@ -166,19 +257,6 @@ export function Cancel() {
   );
 }
 
-const STOOD: Record<string, string> = { new: "", pending: "not begun", ready: "not begun", running: "not done", parked: "not done" };
-
-/** Tasks of a plan that wait for each other, if any do. */
-function circle(rows: Step[]): string {
-  const before = new Map(rows.map((row) => [row.id, row.depends_on.split(/\s+/).filter(Boolean)]));
-  const settled = new Set<string>();
-  for (let found = true; found; ) {
-    found = false;
-    for (const [id, ids] of before) if (!settled.has(id) && ids.every((one) => settled.has(one) || !before.has(one))) found = Boolean(settled.add(id));
-  }
-  return [...before.keys()].filter((id) => !settled.has(id)).join(", ");
-}
-
 export function HandBack() {
   const run = store.view.value?.run;
   const thread = run?.thread_id ?? "";
@@ -186,38 +264,17 @@ export function HandBack() {
   useEffect(() => {
     if (!thread || backs.value[thread]) return;
     void planOf(thread).then(
-      (plan) => {
-        const steps = ((plan.tasks ?? []) as Record<string, unknown>[]).map(({ id, description, role, depends_on, ...rest }) => ({
-          id: String(id),
-          description: String(description),
-          role: String(role ?? "generalist"),
-          depends_on: ((depends_on ?? []) as string[]).join(" "),
-          rest,
-        }));
-        keepBack(thread, { steps });
-      },
+      (plan) => keepBack(thread, { steps: stepsOf(plan.tasks) }),
       (error: unknown) => (store.trouble.value = (error as Error).message),
     );
   }, [thread, begun === undefined]);
   if (!run || !begun) return <p class="m">Reading the plan.</p>;
-  const { steps: rows, results } = begun;
-  const ids = rows.map((row) => row.id);
-  const firstOpen = rows.findIndex((row) => run.tasks.find((task) => task.id === row.id)?.status !== "done");
-  const round = circle(rows);
-  const wrong = [
-    ...rows.flatMap((row, i) => [
-      ...(!row.id ? [`task ${i + 1} has no id`] : ids.indexOf(row.id) !== i ? [`${row.id} stands there twice`] : []),
-      ...(row.description.trim() ? [] : [`${row.id || `task ${i + 1}`} does not say what is to be done`]),
-      ...row.depends_on.split(/\s+/).filter((one) => one && !ids.includes(one)).map((one) => `${row.id} waits for ${one}, which is no task`),
-    ]),
-    ...(round ? [`${round} wait for each other`] : []),
-  ];
-  const setSteps = (steps: Step[]) => keepBack(thread, { steps });
-  const change = (i: number, fields: Partial<Step>) => setSteps(rows.map((row, n) => (n === i ? { ...row, ...fields } : row)));
+  const { steps, results } = begun;
+  const wrong = faultsIn(steps);
   const back = async () => {
+    const ids = steps.map((step) => step.id);
     const given = Object.fromEntries(Object.entries(results).filter(([id, text]) => text.trim() && ids.includes(id)));
-    const plan = { tasks: rows.map(({ rest, depends_on, ...row }) => ({ ...rest, ...row, depends_on: depends_on.split(/\s+/).filter(Boolean) })) };
-    if (!(await act("hand-back", { results: given, plan }))) return;
+    if (!(await act("hand-back", { results: given, plan: { tasks: tasksOf(steps) } }))) return;
     keepBack(thread, null);
     store.panel.value = "report";
   };
@@ -226,59 +283,15 @@ export function HandBack() {
       <h2>Hand the run back</h2>
       <p class="lead">Give results for tasks that you did, change what is to be done from here on.</p>
       <h3>
-        Plan<span>{rows.length} tasks</span>
+        Plan<span>{store.counted(steps.length, "task")}</span>
       </h3>
-      {rows.map((row, i) => {
-        const status = run.tasks.find((task) => task.id === row.id)?.status ?? "new";
-        if (status === "done")
-          return (
-            <p key={i} class="step over">
-              <Icon status="done" />
-              <b class="mono">{row.id}</b> <span class="m cut">{row.description.slice(0, 120)}</span>
-            </p>
-          );
-        return (
-          <fieldset key={i} class="step">
-            <legend class="mono">
-              {row.id || "new"} <span class="m">{STOOD[status] ?? status}</span>
-            </legend>
-            {i === firstOpen && (
-              <span class="heads" aria-hidden="true">
-                <span>id</span>
-                <span>role</span>
-                <span>waits for</span>
-              </span>
-            )}
-            <input aria-label={`id of task ${i + 1}`} value={row.id} onInput={(event) => change(i, { id: event.currentTarget.value })} />
-            <input aria-label={`role for task ${i + 1}`} value={row.role} onInput={(event) => change(i, { role: event.currentTarget.value })} />
-            <input aria-label={`what task ${i + 1} waits for`} placeholder="nothing" value={row.depends_on} onInput={(event) => change(i, { depends_on: event.currentTarget.value })} />
-            <textarea aria-label={`what task ${i + 1} is`} dir="auto" rows={2} value={row.description} onInput={(event) => change(i, { description: event.currentTarget.value })} />
-            {status !== "new" && (
-              <textarea
-                aria-label={`result of ${row.id}`}
-                dir="auto"
-                rows={1}
-                placeholder="Its result, if you did it"
-                value={results[row.id] ?? ""}
-                onInput={(event) => keepBack(thread, { results: { ...results, [row.id]: event.currentTarget.value } })}
-              />
-            )}
-            <button class="lnk" onClick={() => setSteps(rows.filter((_, n) => n !== i))}>
-              Remove {row.id}
-            </button>
-          </fieldset>
-        );
-      })}
-      <p>
-        <button class="btn" onClick={() => setSteps([...rows, { id: "", description: "", role: "generalist", depends_on: "", rest: {} }])}>
-          Add a task
-        </button>
-      </p>
-      {wrong.map((one) => (
-        <p key={one} class="fail">
-          {one}
-        </p>
-      ))}
+      <Steps
+        steps={steps}
+        changes={(changed) => keepBack(thread, { steps: changed })}
+        stands={(id) => run.tasks.find((task) => task.id === id)?.status ?? "new"}
+        results={results}
+        gives={(id, result) => keepBack(thread, { results: { ...results, [id]: result } })}
+      />
       <p class="go">
         <button class="btn pri" disabled={wrong.length > 0} onClick={() => void back()}>
           Hand back

@@ -26,6 +26,8 @@ export const layer = signal<number | null>(null);
 /** The question that is looked at. */
 export const wanted = signal("");
 export const filter = signal("");
+/** What the events of the log are searched for. */
+export const sought = signal("");
 export const connected = signal<"live" | "gone" | "out" | "still">("still");
 export const said = signal("");
 export const trouble = signal("");
@@ -170,6 +172,8 @@ export const mmss = (seconds: number): string => {
   const rest = String(s % 60).padStart(2, "0");
   return minutes >= 60 ? `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
 };
+/** How long something took: to the tenth of a second where it is short. */
+export const took = (seconds: number): string => (seconds < 9.95 ? `${Math.max(0, seconds).toFixed(1)} s` : mmss(seconds));
 export const short = (n: number): string => (n >= 1000 ? `${(n / 1000).toFixed(n >= 100_000 ? 0 : 1)}k` : String(n));
 export const plain = (value: unknown): string => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value, null, 1));
 

@@ -119,6 +119,8 @@ export interface View {
   events: Event[];
   timeline: Timeline | null;
   policy: { oversight: string; token_budget: number | null; cost_budget: number | null; max_seconds: number | null; max_parallel: number };
+  /** What becomes of each open question at its deadline. */
+  on_expiry: Record<string, string>;
   sources: string[];
   effects: Effect[];
   mail: Mail[];

@@ -15,24 +15,26 @@ from pydantic import JsonValue
 
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.tables import STOP_CELLS, Asked, Row, Table, alike, asked, tables_in
-from nodes.policy.figures import figures_in
+from nodes.llm.offline.tables import AGGREGATES, STOP_CELLS, Asked, Column, Row, Table, alike, asked
+from nodes.llm.sections import Section
+from nodes.policy.figures import figures_in, is_for_limits, is_limit
 from nodes.policy.schemas import Path, faults, parts_at, pointer, possible_types, words_of
 from nodes.tools.words import STOP_WORDS, keywords, words
 from state.citation import without_labels
 
 FITS = 0.5
 """Share of the words of a field and a label together that both have, from which on the one is meant by the other."""
+THOUSAND = 3
+"""The scale of a `k`, which is never a unit of what is counted; `m` may be metres."""
 LISTED = 3
 """Values that a reason names."""
 
-_CELL = re.compile(r"(?:\A|; )(?P<name>[^:;]{1,80}): ")
 _SAID = re.compile(
-    r"^[ \t>]*(?:[-*+•][ \t]+|\d+[.)][ \t]+)?[*_]{0,2}(?P<key>[^\W_][^:|\n*]{0,59}?)[*_]{0,2}[ \t]*"
+    r"^[ \t>]*(?:[-*+•][ \t]+|\d+[.)][ \t]+)?[*_\"']{0,2}(?P<key>[^\W_][^:|\n*]{0,59}?)[*_\"']{0,2}[ \t]*"
     r"(?::[*_]{0,2}(?!//)[ \t]*|[ \t]=[ \t]|[ \t][–—][ \t])(?P<value>\S.*)$"
 )
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]+(?P<title>.+?)[ \t#]*$")
-_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
+_ROW = re.compile(r"^\[(?P<label>[^\[\]\n]+)\] (?P<cells>\{.*\})$", re.MULTILINE)
 _FINDING = re.compile(
     r"^- (?P<key>[^:\n]{3,120}): (?P<value>-?[\d.,]*\d)(?: \(\d+ rows?\))?\.? ?\[(?P<file>[^\[\]#\n]+)#table\]",
     re.MULTILINE,
@@ -44,9 +46,9 @@ _LIMITS = re.compile(
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
 _COUNT = rf"\d{{1,3}}|{'|'.join(_COUNTS)}"
+_RANKS = f"first|{AGGREGATES['max']}|{AGGREGATES['min']}"
 _FIRST = re.compile(
-    rf"\b(?:top|first|best|worst|(?:cheap|large|small|high|low)est)\s+(?P<after>{_COUNT})\b|"
-    rf"\b(?P<before>{_COUNT})\s+\w+s\s+(?:\w+\s+){{0,5}}?(?:best|worst|(?:cheap|large|small|high|low)est)\b",
+    rf"\b(?:{_RANKS})\s+(?P<after>{_COUNT})\b|\b(?P<before>{_COUNT})\s+\w+s\s+(?:\w+\s+){{0,5}}?(?:{_RANKS})\b",
     re.IGNORECASE,
 )
 _TRUE, _FALSE = frozenset({"yes", "true", "ja", "y"}), frozenset({"no", "false", "nein", "n"})
@@ -70,8 +72,8 @@ class Record:
 
     label: str
     values: tuple[Said, ...]
-    table: str = ""
-    """The file of the table that it is a row of."""
+    table: Table | None = None
+    """The table that it is a row of."""
 
     def best(self, field: str) -> Said | None:
         """What it says of a field."""
@@ -110,8 +112,7 @@ class _Form:
         self._goal = talk.request
         self._asked = {word.lower() for word in keywords(talk.request).values()}
         self._said = list(_labelled(talk))
-        self._records = list(_records(talk))
-        self._tables = tables_in(talk.source_lines)
+        self._tables = list(_tables(talk))
         self.basis: dict[str, dict[str, JsonValue]] = {}
         """By JSON pointer: `sources` or `reason`."""
 
@@ -148,13 +149,17 @@ class _Form:
         name = words_of(path[-1:])
         own = record.best(name) if record else self._one([s for s in self._said if fit(name, s.name) >= FITS], path)
         if own:
-            made: list[JsonValue] = [_fitted(one.strip(), items) for one in re.split(r"[,;]\s+|\s+\|\s+", own.value)]
+            made: list[JsonValue] = [
+                _fitted(one.strip(), items, name) for one in re.split(r"[,;]\s+|\s+\|\s+", own.value)
+            ]
             kept: list[JsonValue] = [one for one in made if one is not None]
             if kept and len(kept) == len(made):
                 self.basis[pointer(path)] = {"sources": [own.label]}
                 return kept
-        column = [said for one in self._records if one.table and (said := one.best(name))]
-        found = {value: said.label for said in reversed(column) if (value := _fitted(said.value, items)) is not None}
+        column = [said for rows in self._tables for one in rows if (said := one.best(name))]
+        found = {
+            value: said.label for said in reversed(column) if (value := _fitted(said.value, items, name)) is not None
+        }
         if not found or record or _LIMITS.search(self._goal):
             return self._nothing(path, f"no table and no label holds {name!r}")
         values = list(reversed(found.items()))
@@ -164,16 +169,20 @@ class _Form:
 
     def _value(self, schema: Any, path: Path, record: Record | None) -> JsonValue:
         name = words_of(path[-1:])
-        if record and (own := record.best(name)) and (value := _fitted(own.value, schema)) is not None:
+        if record and (own := record.best(name)) and (value := _fitted(own.value, schema, name)) is not None:
             return self._from(own, value, path)
         if record and not record.table:
             return self._nothing(path, f"nothing is said of {name!r} there")
         if len(path) > 1 and isinstance(path[-2], int):
-            return self._nothing(path, f"its row has no {name!r}")
+            cell = record.best(name) if record else None
+            why = (
+                f"what its row says of {name!r} does not fit: {cell.value[:60]}" if cell else f"its row has no {name!r}"
+            )
+            return self._nothing(path, why)
         found = [
             (fit(name, said.name), said, value)
             for said in self._said
-            if fit(name, said.name) >= FITS and (value := _fitted(said.value, schema)) is not None
+            if fit(name, said.name) >= FITS and (value := _fitted(said.value, schema, name)) is not None
         ]
         best = max((score for score, *_ in found), default=0.0)
         chosen = [(said, value) for score, said, value in found if score == best]
@@ -182,6 +191,9 @@ class _Form:
         if chosen:
             told = dict.fromkeys(f"{said.value[:60]} [{said.label}]" for said, _ in chosen)
             return self._nothing(path, f"the sources say different things: {_listed(list(told))}")
+        unfit = dict.fromkeys(f"{s.value[:60]} [{s.label}]" for s in self._said if fit(name, s.name) >= FITS)
+        if unfit:
+            return self._nothing(path, f"what is said of {name!r} does not fit: {_listed(list(unfit))}")
         return self._nothing(path, f"no row of a table and no label names {name!r}")
 
     def _one(self, found: Sequence[Said], path: Path) -> Said | None:
@@ -226,20 +238,18 @@ class _Form:
 
     def _rows(self, names: Sequence[str], least: int) -> list[Record]:
         """The rows of the table with most of the fields, if it has enough; of several the one that is asked of."""
-        by_table: dict[str, list[Record]] = {}
-        for one in self._records:
-            if one.table:
-                by_table.setdefault(one.table, []).append(one)
-        scored = {
-            table: (sum(rows[0].best(name) is not None for name in names), len(self._asked & set(_words(table))))
-            for table, rows in by_table.items()
-        }
-        best = max(scored, key=lambda table: scored[table], default="")
-        return by_table[best] if best and scored[best][0] >= least else []
+
+        def score(rows: Sequence[Record]) -> tuple[int, int]:
+            file = rows[0].table.file if rows[0].table else ""
+            held = sum(any(row.best(name) for row in rows[:LISTED]) for name in names)
+            return held, len(self._asked & set(_words(file)))
+
+        best = max(self._tables, key=score, default=[])
+        return best if best and score(best)[0] >= least else []
 
     def _reading(self, rows: Sequence[Record], question: str) -> Asked | None:
-        """What a question asks of a table that is among the sources."""
-        table = next((one for one in self._tables if one.file == rows[0].table), None)
+        """What a question asks of a table."""
+        table = rows[0].table
         return asked(question, table, _cells(table, rows, question)) if table else None
 
     def _named(self, rows: Sequence[Record], question: str) -> list[Record]:
@@ -283,9 +293,10 @@ def _is_ranking(reading: Asked) -> bool:
 def _ranked(reading: Asked, rows: Sequence[Record]) -> list[Record]:
     """The rows in the order of a ranking, without those that have no amount."""
     name = reading.target.said if reading.target else ""
-    amounts = {row.label: _number(said.value) for row in rows if (said := row.best(name))}
-    kept = [row for row in rows if amounts.get(row.label) is not None]
-    return sorted(kept, key=lambda row: amounts[row.label] or Decimal(0), reverse=reading.aggregate == "max")
+    amounts = [
+        (amount, row) for row in rows if (said := row.best(name)) and (amount := _number(said.value)) is not None
+    ]
+    return [row for _, row in sorted(amounts, key=lambda one: one[0], reverse=reading.aggregate == "max")]
 
 
 def _cell(row: Record, name: str) -> str:
@@ -308,52 +319,53 @@ def _cells(table: Table, rows: Sequence[Record], question: str) -> list[Row]:
 # ---------------------------------------------------------------------------------------------------- what is said
 
 
-def _records(talk: Conversation) -> Iterator[Record]:
-    """The rows among the passages, of tables and of Markdown."""
-    for one in passages_in(talk.body("passages")):
-        file, place, text = one.file, one.place, one.text
-        if place.startswith("r"):
-            label = f"{file}#{place}"
-            marks = list(_CELL.finditer(text))
-            ends = [*(mark.start() for mark in marks[1:]), len(text)]
-            cells = [
-                Said(label, mark["name"], text[mark.end() : end].strip(), file)
-                for mark, end in zip(marks, ends, strict=False)
-            ]
-            yield Record(label, tuple(cells), file)
+def _tables(talk: Conversation) -> Iterator[list[Record]]:
+    """The rows of each table."""
+    for section in talk.all("rows"):
+        file = section.attrs.get("of", "")
+        rows = list(_rows_of(section))
+        names = dict.fromkeys(name for _, cells in rows for name in cells)
+        columns = tuple(Column(name, _kind([cells.get(name, "") for _, cells in rows])) for name in names)
+        table = Table(file, file, columns)
+        found = [Record(label, tuple(Said(label, *c, file) for c in cells.items()), table) for label, cells in rows]
+        if found:
+            yield found
+
+
+def _rows_of(section: Section) -> Iterator[tuple[str, dict[str, str]]]:
+    """The label of each row, with its cells by column."""
+    for match in _ROW.finditer(section.body):
+        try:
+            yield match["label"], {name: _bare(str(cell)) for name, cell in json.loads(match["cells"]).items()}
+        except (ValueError, RecursionError):
             continue
-        header: list[str] = []
-        lines = text.split("\n")
-        for number, line in enumerate(lines):
-            cells_ = _columns(line) if line.lstrip().startswith("|") or (header and "|" in line) else []
-            if not cells_:  # a table may begin with the next line, also one without marks at its edges
-                is_ruled = number + 1 < len(lines) and "|" in line and _RULE.match(lines[number + 1])
-                header = _columns(line) if is_ruled else []
-            elif not header:
-                header = cells_
-            elif len(cells_) == len(header) and not _RULE.match(line):
-                label = _line(file, place, number)
-                own = tuple(Said(label, n, c, file) for n, c in zip(header, cells_, strict=True) if c)
-                yield Record(label, own, f"{file}#{place}")
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """The type of a column: an amount where each cell is one number, with the same around it (`€12 a month`)."""
+    full = [cell for cell in cells if cell]
+    around = {re.sub(r"[\d.,\s]+", "", cell) for cell in full}
+    return "DOUBLE" if full and len(around) == 1 and all(_number(cell) is not None for cell in full) else "VARCHAR"
 
 
 def _labelled(talk: Conversation) -> Iterator[Said]:
-    """What stands under a name in the passages, and the figures among the findings."""
+    """What stands under a name in the passages, in tables of two columns, and the figures among the findings."""
+    for section in talk.all("rows"):
+        pairs = [(label, [*cells.items()]) for label, cells in _rows_of(section)]
+        if {name for _, cells in pairs for name, _ in cells} and all(len(cells) == 2 for _, cells in pairs):
+            (_, ((key, _), (value, _))) = pairs[0]
+            yield Said(section.attrs.get("head", ""), key, value, section.attrs.get("of", ""))
+            for label, ((_, key), (_, value)) in pairs:
+                yield Said(label, key, value, section.attrs.get("of", ""))
     for one in passages_in(talk.body("passages")):
         file, place, text = one.file, one.place, one.text
-        if place.startswith("r"):
-            continue
         heading = ""
         for number, line in enumerate(text.split("\n")):
             if title := _HEADING.match(line):
                 heading = title["title"]
                 continue
             label, around = _line(file, place, number), f"{file} {heading}"
-            if "|" in line:
-                cells = _columns(line)
-                if len(cells) == 2 and not _RULE.match(line):  # a name and a value
-                    yield Said(label, cells[0], cells[1], around)
-            elif match := _SAID.match(line):
+            if "|" not in line and (match := _SAID.match(line)):
                 yield Said(label, match["key"], _bare(match["value"]), around)
     for match in _FINDING.finditer(talk.body("result")):
         yield Said(f"{match['file']}#table", match["key"], match["value"], match["file"])
@@ -364,12 +376,10 @@ def _line(file: str, place: str, number: int) -> str:
     return f"{file}#L{int(place.partition('-')[0][1:]) + number}" if place.startswith("L") else f"{file}#{place}"
 
 
-def _columns(line: str) -> list[str]:
-    return [_bare(cell.replace("\\|", "|")) for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-
-
 def _bare(text: str) -> str:
-    return without_labels(text).strip().strip("*_`").strip()
+    plain = without_labels(text).strip().strip("*_`").strip()
+    quoted = re.fullmatch(r"(?P<mark>[\"'])(?P<text>[^\"']*)(?P=mark),?", plain)  # of JSON, YAML, TOML
+    return quoted["text"] if quoted else plain
 
 
 def _words(text: str) -> list[str]:
@@ -394,17 +404,19 @@ def _number(text: str) -> Decimal | None:
     found = figures_in(text)
     if len(found) != 1:
         return None
-    return found[0].options[0].scaleb(0 if found[0].is_unit else found[0].scale)
+    is_unit = found[0].is_unit and found[0].scale != THOUSAND
+    return found[0].options[0].scaleb(0 if is_unit else found[0].scale)
 
 
-def _fitted(text: str, schema: Any) -> JsonValue:
-    """A text as a value that fits the schema; None where it does not."""
+def _fitted(text: str, schema: Any, name: str = "") -> JsonValue:
+    """A text as a value of a field, if it has a name, that fits the schema; None where it does not."""
     types = possible_types(schema) - {"null"}
     made: list[JsonValue] = []
     plain = _flat(text).strip(" .")
     if "boolean" in types and plain in _TRUE | _FALSE:
         made.append(plain in _TRUE)
-    if {"number", "integer"} & types and (number := _number(text)) is not None:
+    number = _number(text) if {"number", "integer"} & types else None
+    if number is not None and (is_for_limits(name) or not is_limit(text, number)):
         made.append(int(number) if number == number.to_integral_value() else float(number))
     if "string" in types:
         choices = [one for part in parts_at(schema, ()) for one in part.get("enum", [])]

@@ -1,12 +1,13 @@
 """EPUB: a zip of web pages in the order of reading. No library is there for it but one under the AGPL."""
 
 import posixpath
+from collections.abc import Sequence
 from urllib.parse import quote, unquote
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from nodes.tools.document import Document
+from nodes.tools.document import Document, Listing
 from nodes.tools.passages import Heading
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.plain import unit_document
@@ -42,16 +43,17 @@ def read_book(file: str, data: bytes) -> Document:
             pages = [archive.read(chapter) for chapter in chapters]
         except (KeyError, StopIteration, ParseError, DefusedXmlException, *DAMAGED) as error:
             raise Unreadable(f"it is a broken EPUB ({type(error).__name__}); export it again") from error
-    texts, titles = list[str](), dict[int, Heading]()
+    texts, titles, tables = list[str](), dict[int, Heading](), dict[int, Sequence[Listing]]()
     for page in pages:
         try:
             shown = read_html("", page)
         except Unreadable:
             continue
         texts.append("".join(shown.units))
+        tables[len(texts)] = shown.inner
         if title := next((cut.heading for cut in shown.cuts if cut.heading), ""):
             titles[len(texts)] = Heading(1, title)
-    return unit_document(file, "book", "h", texts, titles)
+    return unit_document(file, "book", "h", texts, titles, tables)
 
 
 def _all(tree: object, name: str) -> list[dict[str, str]]:

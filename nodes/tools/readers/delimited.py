@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from nodes.tools.document import Document, Grid, TableDocument
 from nodes.tools.readers.decoding import decode, lines_of
+from nodes.tools.readers.drawn import COLUMNS, named_columns
 from nodes.tools.readers.plain import text_document
 
 DELIMITERS = ",;\t|"
 SAMPLE_LINES = 50
 ROW_LINES = 200
 """A row of more lines is an open quote, not a row."""
-COLUMNS = 500
 
 
 def read_delimited(file: str, data: bytes) -> Document:
@@ -69,16 +69,6 @@ def _is_regular(rows: Sequence[Sequence[str]]) -> bool:
     """Whether most rows have as many cells as the header: prose with commas in it does not."""
     width = len(rows[0])
     return sum(len(cells) == width for cells in rows) * 2 > len(rows)
-
-
-def named_columns(names: Sequence[str], width: int) -> list[str]:
-    """A name for each column: what stands above it, or its number."""
-    return [_name(names, column) for column in range(width)]
-
-
-def _name(names: Sequence[str], column: int) -> str:
-    name = " ".join(names[column].split()) if column < len(names) else ""
-    return name or f"column_{column + 1}"
 
 
 def _padded(cells: Sequence[str], width: int) -> list[str | None]:

@@ -1,14 +1,23 @@
 """JSON and JSON Lines: text by lines, and a table where it is a list of objects. Invalid JSON is just text."""
 
 import json
+import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate, islice
 from typing import Any
 
-from nodes.tools.document import Document, Grid
-from nodes.tools.readers.decoding import decode
+from nodes.tools.document import Document, Grid, Listing
+from nodes.tools.passages import place
+from nodes.tools.readers.decoding import decode, lines_of
+from nodes.tools.readers.drawn import COLUMNS
 from nodes.tools.readers.plain import text_document
 
-COLUMNS = 500
+TRIED = 50
+"""Lists that are looked at for the one that is the table."""
+_BEGIN = re.compile(r"\[\s*(?=\{)")
+_BETWEEN = re.compile(r"\s*,?\s*")
 
 
 def read_json(file: str, data: bytes) -> Document:
@@ -22,7 +31,34 @@ def read_json(file: str, data: bytes) -> Document:
         records = _records(_parse(file, text))
     except (ValueError, RecursionError):
         return text_document(file, text)
-    return text_document(file, text, "json", _grid(records) if records else None)
+    document = text_document(file, text, "json", _grid(records) if records else None)
+    if document.grid is None:
+        return document
+    places = [place("L", *lines) for lines in _lines(file, text, records)]
+    listing = Listing(file, document.grid.header, document.grid.rows, places, *places[:1])
+    return replace(document, inner=[listing] if places else [])
+
+
+def _lines(file: str, text: str, records: Sequence[dict[str, Any]]) -> list[tuple[int, int]]:
+    """The first and last line of each record, as lines are counted in the file; nothing where they are not found."""
+    ends = list(accumulate(map(len, lines_of(text))))
+    decoder = json.JSONDecoder()
+    starts = [0] if file.lower().endswith(".jsonl") else [m.end() for m in islice(_BEGIN.finditer(text), TRIED)]
+    for start in starts:
+        end, found = start, list[tuple[int, int]]()
+        for record in records:
+            gap = _BETWEEN.match(text, end)
+            at = gap.end() if gap else end
+            try:
+                value, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                break
+            if value != record:
+                break
+            found.append((bisect_right(ends, at) + 1, bisect_right(ends, end - 1) + 1))
+        if len(found) == len(records):
+            return found
+    return []
 
 
 def _parse(file: str, text: str) -> Any:

@@ -3,9 +3,10 @@
 import email
 import email.policy
 import re
+from collections.abc import Sequence
 from email.message import EmailMessage
 
-from nodes.tools.document import Document
+from nodes.tools.document import Document, Listing
 from nodes.tools.passages import Heading
 from nodes.tools.readers.decoding import Unreadable, storable
 from nodes.tools.readers.plain import unit_document
@@ -51,14 +52,17 @@ def _document(file: str, messages: list[bytes]) -> Document:
         raise Unreadable("it has no header as a message has; export it again")
     subjects = enumerate((_header(message, "Subject") for message in read), 1)
     titles = {number: Heading(1, subject) for number, subject in subjects if subject}
-    return unit_document(file, "mail", "m", [_text(message) for message in read], titles)
+    bodies = [_body(message) for message in read]
+    texts = [_text(message, body) for message, (body, _) in zip(read, bodies, strict=True)]
+    tables = {number: inner for number, (_, inner) in enumerate(bodies, 1) if inner is not None}
+    return unit_document(file, "mail", "m", texts, titles, tables)
 
 
-def _text(message: EmailMessage) -> str:
+def _text(message: EmailMessage, body: str) -> str:
     heads = [f"{name}: {value}" for name in HEADERS if (value := _header(message, name))]
     attached = [storable(part.get_filename() or part.get_content_type()) for part in message.iter_attachments()]
     named = [f"Attached, not read: {', '.join(attached)}"] if attached else []
-    return "\n".join([*heads, "", _body(message), *named])
+    return "\n".join([*heads, "", body, *named])
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -68,19 +72,20 @@ def _header(message: EmailMessage, name: str) -> str:
         return ""
 
 
-def _body(message: EmailMessage) -> str:
-    """What was written: the plain text, or else the page."""
+def _body(message: EmailMessage) -> tuple[str, Sequence[Listing] | None]:
+    """What was written: the plain text, or else the page, with its tables."""
     part = message.get_body(("plain", "html"))
     if part is None:
-        return ""
+        return "", None
     try:
         content = part.get_content()
     except (LookupError, ValueError):  # an encoding that nobody knows
         content = bytes(part.get_payload(decode=True) or b"").decode("latin-1")
     text = storable(str(content)).replace("\r\n", "\n")
     if part.get_content_subtype() != "html":
-        return text
+        return text, None
     try:
-        return "".join(read_html("", text.encode()).units)
+        page = read_html("", text.encode())
     except Unreadable:
-        return ""
+        return "", None
+    return "".join(page.units), page.inner

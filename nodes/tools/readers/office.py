@@ -12,6 +12,7 @@ from typing import Any
 from nodes.tools.document import Document
 from nodes.tools.passages import Heading
 from nodes.tools.readers.decoding import Unreadable
+from nodes.tools.readers.drawn import drawn
 from nodes.tools.readers.plain import line_document, unit_document
 from nodes.tools.readers.zipped import open_zip
 
@@ -60,8 +61,7 @@ def _blocks(document: Any) -> Iterator[tuple[str, int]]:
     for block in document.iter_inner_content():
         if hasattr(block, "rows"):
             for row in block.rows:
-                cells = [" ".join(cell.text.split()) for cell in _once(row.cells)]
-                yield f"| {' | '.join(cells)} |", 0
+                yield drawn([cell.text for cell in _once(row.cells)]), 0
         elif text := block.text.strip():
             yield from ((line, _level(block)) for line in text.splitlines() if line.strip())
         else:
@@ -96,7 +96,6 @@ def _texts(shape: Any) -> Iterator[str]:
     for inner in getattr(shape, "shapes", ()):
         yield from _texts(inner)
     if getattr(shape, "has_table", False):
-        rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
-        yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        yield "\n".join(drawn([cell.text for cell in row.cells]) for row in shape.table.rows)
     elif getattr(shape, "has_text_frame", False):
         yield shape.text_frame.text

@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nodes.tools.document import Document, Grid, Kind, Unit
-from nodes.tools.passages import Heading, cut_lines
+from nodes.tools.document import Document, Grid, Kind, Listing, Unit
+from nodes.tools.passages import Heading, Passage, cut_lines
 from nodes.tools.readers.decoding import Unreadable, decode, lines_of
+from nodes.tools.readers.drawn import tables_in
 
 HASHES = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")
 UNDERLINE = re.compile(r"(?P<mark>[=\-~^*+\"])(?P=mark){2,}\s*$")
@@ -41,8 +42,9 @@ def line_document(
     kind: Kind,
     grid: Grid | None = None,
     unit: Unit = "L",
+    inner: Sequence[Listing] | None = None,
 ) -> Document:
-    """A document of lines, or of paragraphs, whose headings are known.
+    """A document of lines, or of paragraphs, whose headings are known. `inner`: its tables, else those in its text.
 
     Raises:
         Unreadable: there is nothing in it.
@@ -50,11 +52,16 @@ def line_document(
     passages = list(cut_lines(file, lines, headings, unit))
     if not passages:
         raise Unreadable("there is no text in it; nothing to do")
-    return Document(file, kind, unit, lines, passages, grid)
+    return Document(file, kind, unit, lines, passages, grid, list(tables_in(lines, unit)) if inner is None else inner)
 
 
 def unit_document(
-    file: str, kind: Kind, unit: Unit, texts: Sequence[str], headings: Mapping[int, Heading] | None = None
+    file: str,
+    kind: Kind,
+    unit: Unit,
+    texts: Sequence[str],
+    headings: Mapping[int, Heading] | None = None,
+    inner: Mapping[int, Sequence[Listing]] | None = None,
 ) -> Document:
     """A document of units that are texts of their own, each cut into passages.
 
@@ -64,19 +71,23 @@ def unit_document(
         unit: what `texts` are.
         texts: in order.
         headings: the title of a unit, by its number from 1.
+        inner: the tables of a unit, by its number; else those that are drawn in its text.
 
     Raises:
         Unreadable: there is nothing in it.
     """
-    passages = []
+    passages, tables = list[Passage](), list[Listing]()
     for number, text in enumerate(texts, 1):
         title = (headings or {}).get(number)
-        for cut in cut_lines(file, lines_of(text), {}):
+        lines = lines_of(text)
+        own = (inner or {}).get(number)
+        tables += [one.within(f"{unit}{number}") for one in (tables_in(lines, "L") if own is None else own)]
+        for cut in cut_lines(file, lines, {}):
             placed = replace(cut, place=f"{unit}{number}")
             passages.append(replace(placed, heading=title.text, trail=title.text) if title else placed)
     if not passages:
         raise Unreadable("there is no text in it; nothing to do")
-    return Document(file, kind, unit, texts, passages)
+    return Document(file, kind, unit, texts, passages, inner=tables)
 
 
 def headings_in(lines: Sequence[str]) -> dict[int, Heading]:

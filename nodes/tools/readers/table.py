@@ -25,30 +25,33 @@ from nodes.tools.readers.workbook import read_workbook
 
 Reader = Callable[[str, bytes], Document] | Callable[[str, bytes], Iterator[Document | Skipped]]
 
-TEXTS = "md markdown txt text rst log xml yaml yml toml ini cfg adoc tex"
+TEXTS = "txt text rst log xml yaml yml toml ini cfg adoc tex"
 CODE = "py js ts tsx jsx java kt scala go rs c h cpp hpp cc cs rb php pl swift lua r jl sh sql css scss proto vue"
-READERS: dict[str, Reader] = {
-    **{f".{suffix}": read_text for suffix in f"{TEXTS} {CODE}".split()},
-    ".html": read_html,
-    ".htm": read_html,
-    ".xhtml": read_html,
-    ".pdf": read_pdf,
-    ".csv": read_delimited,
-    ".tsv": read_delimited,
-    ".json": read_json,
-    ".jsonl": read_json,
-    **dict.fromkeys([".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"], read_workbook),
-    ".docx": read_word,
-    ".pptx": read_slides,
-    ".eml": read_message,
-    ".mbox": read_mailbox,
-    ".epub": read_book,
-    ".ipynb": read_notebook,
-    **dict.fromkeys([".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".gif"], read_picture),
-}
+FORMATS: tuple[tuple[str, str, Reader], ...] = (
+    ("text", TEXTS, read_text),
+    ("Markdown", "md markdown", read_text),
+    ("source code", CODE, read_text),
+    ("HTML", "html htm xhtml", read_html),
+    ("PDF", "pdf", read_pdf),
+    ("Word (docx)", "docx", read_word),
+    ("PowerPoint (pptx)", "pptx", read_slides),
+    ("workbooks (xlsx, xls, ods)", "xlsx xlsm xlsb xls ods", read_workbook),
+    ("CSV", "csv tsv", read_delimited),
+    ("JSON", "json jsonl", read_json),
+    ("mail", "eml", read_message),
+    ("mailboxes", "mbox", read_mailbox),
+    ("EPUB", "epub", read_book),
+    ("notebooks", "ipynb", read_notebook),
+    ("pictures", "png jpg jpeg tif tiff webp bmp gif", read_picture),
+)
+"""What people call a format, its suffixes, and who reads it."""
+READERS: dict[str, Reader] = {f".{one}": reader for _, suffixes, reader in FORMATS for one in suffixes.split()}
 """By suffix. A file of another suffix that was given by its own name is taken for text."""
 READABLE = frozenset({*READERS, *ARCHIVES})
 """The suffixes that are read."""
+READ = f"{', '.join(name for name, *_ in FORMATS)} or archives of them"
+"""What is read, for people."""
+CONVERT = f"convert it to {READ}"
 DEPTH = 3
 """How many archives may lie in one another."""
 
@@ -73,8 +76,14 @@ def _documents(name: str, suffix: str, data: bytes, depth: int) -> Iterator[Docu
             raise Unreadable(f"it lies more than {DEPTH} archives deep; unpack it by hand")
         yield from _members(name, data, depth)
         return
-    made = READERS.get(suffix, read_text)(name, data)
-    yield from [made] if isinstance(made, Document) else made
+    if suffix in READERS:
+        made = READERS[suffix](name, data)
+        yield from [made] if isinstance(made, Document) else made
+        return
+    try:
+        yield read_text(name, data)
+    except Unreadable:
+        raise Unreadable(f"it is no text, and {suffix or 'its kind'} is not read; {CONVERT}") from None
 
 
 def _members(name: str, data: bytes, depth: int) -> Iterator[Document | Skipped]:

@@ -8,11 +8,14 @@ with their mark or number.
 
 import html
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from nodes.tools.document import Document
-from nodes.tools.passages import Heading
+from nodes.tools.document import Document, Listing
+from nodes.tools.passages import Heading, place
 from nodes.tools.readers.decoding import decode, lines_of
+from nodes.tools.readers.drawn import COLUMNS, named_columns
 from nodes.tools.readers.plain import line_document
 
 SILENT = {"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "select", "textarea", "button"}
@@ -23,6 +26,9 @@ HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = {"ul", "ol", "menu"}
 RAISED = re.compile(r"\s*(?!(?:st|nd|rd|th|er|ère|e|o|a|TM|SM|®|™)\s*$)[-+−\w().,*/]{1,12}\s*", re.IGNORECASE)
 """What is an exponent or a note's number when raised; ordinals (`1st`) and marks stay as they are."""
+CELLS = {"td", "th"}
+SPANNED = 1_000
+"""Rows or columns that one cell may take (HTML, section 4.9.11, bounds them at 65,534 and 1,000)."""
 UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -39,7 +45,75 @@ def read_html(file: str, data: bytes) -> Document:
     if seen.silenced:
         seen = _Visible(count, trust_hidden=False)
         seen.take(source)
-    return line_document(file, seen.lines(), seen.headings, "html")
+    tables = [found for table in seen.tables for found in table.listing()]
+    return line_document(file, seen.lines(), seen.headings, "html", inner=tables)
+
+
+@dataclass
+class _Cell:
+    """A cell as it is written: which columns and rows it takes, and its text so far."""
+
+    is_head: bool
+    columns: int
+    rows: int
+    texts: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.texts).split())
+
+
+@dataclass
+class _Row:
+    """A row with the first and last line that it takes."""
+
+    first: int
+    last: int
+    cells: list[_Cell] = field(default_factory=list)
+
+
+@dataclass
+class _Table:
+    """A table as it is read, row by row."""
+
+    rows: list[_Row] = field(default_factory=list)
+
+    def listing(self) -> Iterator[Listing]:
+        """Its rows, a cell over several in each; the names are in the last row of heads, or else in the first."""
+        laid: list[tuple[_Row, list[str]]] = []
+        below: dict[int, tuple[int, str]] = {}
+        for row in self.rows:
+            cells = self._laid(row, below)
+            if len(row.cells) > 1 or (row.cells and len(row.cells) == len(cells)):  # one over all is a caption
+                laid.append((row, cells))
+        heads = [all(cell.is_head for cell in row.cells) for row, _ in laid]
+        above = max(heads.index(False) - 1, 0) if False in heads else 0
+        names, body = (laid[above][1] if laid else []), laid[above + 1 :]
+        width = max((len(cells) for _, cells in laid), default=0)
+        if body and 1 < width <= COLUMNS:
+            rows = [[*(cell or None for cell in cells), *[None] * (width - len(cells))] for _, cells in body]
+            places = [place("L", row.first, row.last) for row, _ in body]
+            head = laid[above][0]
+            yield Listing("", named_columns(names, width), rows, places, place("L", head.first, head.last))
+
+    @staticmethod
+    def _laid(row: _Row, below: dict[int, tuple[int, str]]) -> list[str]:
+        """The cells by column; `below` has those from above that reach further, with how many rows they still take."""
+        cells: list[str] = []
+        todo = list(row.cells)
+        while (todo or len(cells) in below) and len(cells) <= COLUMNS:
+            if len(cells) in below:
+                left, text = below.pop(len(cells))
+                if left > 1:
+                    below[len(cells)] = (left - 1, text)
+                cells.append(text)
+                continue
+            cell = todo.pop(0)
+            for _ in range(cell.columns):
+                if cell.rows > 1:
+                    below[len(cells)] = (cell.rows - 1, cell.text)
+                cells.append(cell.text)
+        return cells
 
 
 class _Visible(HTMLParser):
@@ -56,12 +130,19 @@ class _Visible(HTMLParser):
         self._lists: list[int | None] = []
         """For each list that is open, the number of its next item; None where items are not numbered."""
         self._is_raised = False
+        self.tables: list[_Table] = []
+        """In the order in which they end."""
+        self._open: list[_Table] = []
+        self._cell: list[_Cell | None] = []
+        """The cell in which each of them is."""
 
     def take(self, source: str) -> None:
         """Parses all of it; line ends are made one kind first, so that its line count is ours."""
         self.feed(re.sub(r"\r\n?", "\n", source))
         self.close()
         self._end_heading()
+        while self._open:
+            self._end_table()
 
     def lines(self) -> list[str]:
         """The visible text, one entry a line of the file; no white space but single spaces and tabs between blocks."""
@@ -78,6 +159,7 @@ class _Visible(HTMLParser):
             self._heading = (self.getpos()[0], HEADINGS[tag], [])
         if tag not in INLINE:
             self._put("\t")
+            self._in_table(tag, dict(attrs))
         self._is_raised = tag == "sup" or (self._is_raised and tag in INLINE)
         if tag in LISTS:
             self._lists.append(_first_number(dict(attrs)) if tag == "ol" else None)
@@ -101,6 +183,10 @@ class _Visible(HTMLParser):
             self._end_heading()
         if tag not in INLINE:
             self._put("\t")
+        if self._open and tag in CELLS:
+            self._cell[-1] = None
+        elif self._open and tag == "table":
+            self._end_table()
 
     def handle_data(self, data: str) -> None:
         if self.silenced:
@@ -110,6 +196,11 @@ class _Visible(HTMLParser):
             data = f"^{data.lstrip()}" if RAISED.fullmatch(data) else data
         for offset, part in enumerate(data.split("\n")):
             self._put(part.replace("\t", " "), offset)
+        if self._open and (cell := self._cell[-1]):
+            cell.texts.append(data)
+            if data.strip():
+                row = self._open[-1].rows[-1]
+                row.last = max(row.last, self.getpos()[0] + data.rstrip().count("\n"))
         if self._heading:
             self._heading[2].append(data)
 
@@ -121,6 +212,29 @@ class _Visible(HTMLParser):
 
     def _put(self, text: str, offset: int = 0) -> None:
         self._rows[min(self.getpos()[0] + offset, len(self._rows) - 1)].append(text)
+
+    def _in_table(self, tag: str, attrs: dict[str, str | None]) -> None:
+        """What a tag begins of a table; cells and rows end where the next one begins."""
+        line = self.getpos()[0]
+        if tag == "table":
+            self._open.append(_Table())
+            self._cell.append(None)
+        elif self._open and tag == "tr":
+            self._open[-1].rows.append(_Row(line, line))
+            self._cell[-1] = None
+        elif self._open and tag in CELLS:
+            rows = self._open[-1].rows
+            if not rows:
+                rows.append(_Row(line, line))
+            cell = _Cell(tag == "th", _span(attrs.get("colspan")), _span(attrs.get("rowspan")))
+            rows[-1].cells.append(cell)
+            self._cell[-1] = cell
+        elif self._open and (inside := self._cell[-1]):
+            inside.texts.append(" ")
+
+    def _end_table(self) -> None:
+        self.tables.append(self._open.pop())
+        self._cell.pop()
 
     def _item_mark(self, attrs: dict[str, str | None]) -> str:
         number = self._lists[-1] if self._lists else None
@@ -146,6 +260,10 @@ class _Visible(HTMLParser):
 def _first_number(attrs: dict[str, str | None]) -> int:
     start = (attrs.get("start") or "").strip()
     return int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
+
+
+def _span(given: str | None) -> int:
+    return min(int(given), SPANNED) if given and re.fullmatch(r"[1-9]\d{0,4}", given) else 1
 
 
 def _is_hidden(attrs: dict[str, str | None]) -> bool:

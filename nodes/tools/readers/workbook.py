@@ -14,7 +14,7 @@ from python_calamine import CalamineError, CalamineWorkbook
 
 from nodes.tools.document import Document, Grid, Skipped, TableDocument
 from nodes.tools.readers.decoding import Unreadable, storable
-from nodes.tools.readers.delimited import COLUMNS, named_columns
+from nodes.tools.readers.drawn import COLUMNS, named_columns
 from nodes.tools.readers.zipped import DAMAGED, OLE, open_zip
 
 SHEETS = 200

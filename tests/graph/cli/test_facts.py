@@ -60,7 +60,7 @@ async def answered_by_a_stranger() -> None:
     ("before", "waits_for", "hint"),
     [
         ([], "answers", ["answer", "takeover", "cancel"]),
-        (["pause"], "release", ["answer", "resume", "cancel"]),
+        (["pause"], "release", ["answer", "resume", "takeover", "cancel"]),
         (["takeover"], "release", ["answer", "hand-back", "cancel"]),
         (["a stranger"], "resume", ["resume"]),
     ],

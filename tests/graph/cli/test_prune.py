@@ -43,6 +43,31 @@ def test_the_command_says_what_would_go_and_gives_the_space_back(baton: Baton) -
     assert baton("runs", "--db", "runs.db", "--json").lines == [[]]
 
 
+def test_files_go_where_they_are_to_and_what_stays_is_said(baton: Baton) -> None:
+    async def fill() -> None:
+        async with opened(clock=SystemClock()) as sup:
+            for thread in ("first", "second"):
+                await sup.start("Q", thread_id=thread, plan=plan("a"))
+                folder = Path("artifacts") / thread
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / "long.txt").write_text("x" * 200_000)
+                (folder / "link").symlink_to(outside)
+
+    outside = Path("outside").resolve()
+    for folder in ("outside", "artifacts/other"):
+        Path(folder).mkdir(parents=True)
+    Path("outside/kept.txt").write_text("mine")
+    asyncio.run(fill())
+
+    said = baton("prune", "--db", "runs.db", "--keep-days", "0", "--dry-run")
+    assert "0.4 MB of their files below " in said.err
+    assert "stay; --files deletes them, too" in said.err
+    assert baton("prune", "--db", "runs.db", "--keep-days", "0", "--dry-run", "--files", "--json").lines[0]["files"]
+    assert baton("prune", "--db", "runs.db", "--keep-days", "0", "--files").err.splitlines()[-1].endswith(" deleted")
+    assert [path.name for path in Path("artifacts").iterdir()] == ["other"]
+    assert Path("outside/kept.txt").read_text() == "mine"
+
+
 def test_a_database_that_is_not_there_is_not_made(baton: Baton) -> None:
     assert baton("prune", "--db", "none.db").code == 2
     assert not Path("none.db").exists()

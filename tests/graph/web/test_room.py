@@ -5,6 +5,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,18 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from graph.runs import Runs
 from graph.supervisor import Supervisor
 from graph.web.problems import MOST_BYTES
 from graph.web.routes import HANDLERS, ROUTES, opened_room
+from graph.web.shared import Shared
+from graph.web.uploads import MEDIA
 from graph.web.verbs import VERBS
 from nodes.llm.scripted import ScriptedModel
 from nodes.policy.timeline import Timeline
 from nodes.runtime.clock import SystemClock
-from state.agent import AgentSpec, Brief
+from nodes.runtime.services import Choice
+from state.agent import AgentSpec, Brief, Team
 from state.run import Run
 from tests.runs import agent, opened, plan
 
@@ -29,12 +34,18 @@ Client = httpx.AsyncClient
 @asynccontextmanager
 async def room(*team: AgentSpec, **policy: Any) -> AsyncIterator[tuple[Client, Supervisor]]:
     """A client of the room, and the facade on the same runs."""
-    async with opened(*team, clock=SystemClock(), **policy) as sup:
-        app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
-        async with opened_room(app, sup._runs):
-            transport = httpx.ASGITransport(app=app)
-            async with Client(transport=transport, base_url="http://127.0.0.1") as client:
-                yield client, sup
+    async with opened(*team, clock=SystemClock(), **policy) as sup, client_of(sup._runs) as client:
+        yield client, sup
+
+
+@asynccontextmanager
+async def client_of(runs: Runs) -> AsyncIterator[Client]:
+    """A client of the room that shows and drives these runs."""
+    app = Starlette(routes=ROUTES, exception_handlers=HANDLERS)
+    async with opened_room(app, runs, Path("uploads")):
+        transport = httpx.ASGITransport(app=app)
+        async with Client(transport=transport, base_url="http://127.0.0.1") as client:
+            yield client
 
 
 async def told(client: Client, path: str, code: int = 200) -> Any:
@@ -192,6 +203,96 @@ async def test_what_a_form_of_another_page_can_send_is_refused() -> None:
     assert (codes, left) == ([415] * 4, [])
 
 
+async def test_a_file_that_is_dropped_is_kept_as_a_source_and_nothing_else_is(tmp_path: Path) -> None:
+    async def sends(client: Client, name: str, body: bytes = b"It grew.", kind: str = MEDIA) -> httpx.Response:
+        return await client.post("/api/uploads", params={"name": name}, content=body, headers={"Content-Type": kind})
+
+    async with room() as (client, sup):
+        path = (await sends(client, "../../ma rket.md")).json()["path"]
+        await sup.start("Q", sources=[path], thread_id="t", plan=plan("a"))
+        there = await told(client, "runs/t/source?file=ma_rket.md&place=L1")
+        with_limit = replace(sup.services, max_source_bytes=10)
+        async with client_of(Runs(with_limit, sup._runs.database, sup._runs.leases)) as narrow:
+            codes = [
+                (await sends(narrow, "a.md", b"It grew, and grew.")).status_code,
+                (await sends(client, "a.md", kind="text/plain")).status_code,
+                (await sends(client, "run.exe")).status_code,
+                (await sends(client, "a.xlsx", b"no book")).status_code,
+            ]
+        offered = await told(client, "offers")
+
+    assert Path(path).relative_to(tmp_path / "uploads").name == "ma_rket.md"
+    assert there["units"][0]["text"] == "It grew."
+    assert codes == [413, 415, 422, 422]
+    assert [file.name for file in (tmp_path / "uploads").rglob("*.*")] == ["ma_rket.md"], "what is refused is not kept"
+    assert offered["file_bytes"] == sup.services.max_source_bytes
+
+
+async def test_a_run_is_done_by_the_team_that_is_chosen_and_keeps_it() -> None:
+    async with opened(agent(asks), clock=SystemClock()) as base:
+        night = Team((agent(asks, name="bo"),))
+        offering = replace(base.services, offers={Choice(team="night"): replace(base.services, team=night)})
+        async with client_of(Runs(offering, base._runs.database, base._runs.leases)) as client:
+            offered = await told(client, "offers")
+            thread = (await does(client, "runs", query="Q", plan=plan("a"), team="night"))["thread_id"]
+            (question,) = (await until(client, thread, "waiting"))["run"]["approvals"]
+            await does(client, f"runs/{thread}/answer", answers={question["id"]: {"type": "approve"}})
+            done = await until(client, thread, "complete")
+            refused = await does(client, "runs", 422, query="Q", team="day")
+
+    assert offered["teams"] == [{"name": "", "agents": ["ada"]}, {"name": "night", "agents": ["bo"]}]
+    assert [task["agent"] for task in done["run"]["tasks"]] == ["bo"]
+    assert refused["detail"] == "there is no team 'day' here; there is night (BATON_TEAMS)"
+
+
+async def test_a_run_waits_for_a_worker_only_where_the_database_has_a_queue() -> None:
+    async with room() as (client, sup):
+        offered = await told(client, "offers")
+        refused = await does(client, "runs", 422, query="Q", queue=True)
+        left = await sup.runs()
+
+    assert (offered["queue"], left) == (False, [])
+    assert refused["detail"].startswith("runs are queued on PostgreSQL")
+
+
+@pytest.mark.services
+async def test_a_queued_run_is_shown_followed_and_withdrawn(on_postgres: str) -> None:
+    async with room(agent(), db=on_postgres) as (client, _):
+        offered = await told(client, "offers")
+        body: dict[str, Any] = {"query": "Q", "queue": True, "priority": 5, "model": "offline"}
+        thread = (await does(client, "runs", plan=plan("a"), **body))["thread_id"]
+        refused = await does(client, "runs", 422, team="night", **body)
+        listed = await told(client, "runs")
+        view = await told(client, f"runs/{thread}")
+        await does(client, f"runs/{thread}/cancel", by="ana")
+        after = await told(client, "runs")
+
+    assert offered["queue"]
+    assert [(one["thread_id"], one["status"]) for one in listed["running"]] == [(thread, "queued")]
+    assert (view["run"]["status"], view["events"], view["run"]["hint"]) == ("queued", [], ["cancel"])
+    assert refused["detail"] == "a queued run is done by the team of its worker; leave `team` out"
+    assert after["running"] == []
+
+
+async def test_what_many_ask_for_at_once_is_made_for_all_of_them_after_they_asked() -> None:
+    shared, made = Shared[str, int](), list[int]()
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def make() -> int:
+        made.append(len(made))
+        begun.set()
+        await go.wait()
+        return made[-1]
+
+    first = asyncio.create_task(shared.get("x", make))
+    await begun.wait()
+    later = [asyncio.create_task(shared.get("x", make)) for _ in range(5)]
+    await asyncio.sleep(0)
+    go.set()
+    assert (await first, await asyncio.gather(*later)) == (0, [1] * 5)
+    await shared.close()
+
+
 async def test_runs_that_have_ended_come_by_page() -> None:
     async with room() as (client, sup):
         for name in "abc":
@@ -340,7 +441,7 @@ async def test_the_document_names_every_route_and_the_page_comes_with_a_strict_p
     served = {
         (path, method.lower())
         for route in ROUTES
-        if (path := route.path).startswith("/api/runs")
+        if (path := route.path).startswith("/api/") and path != "/api/openapi.json"
         for method in (route.methods or ())
     }
     named = {(path, method) for path, methods in document["paths"].items() for method in methods}

@@ -10,7 +10,7 @@ from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from nodes.runtime.clock import SystemClock
-from state.agent import AgentSpec, Brief, Limits
+from state.agent import AgentSpec, Brief, Limits, Skills
 from state.errors import AgentFailed
 from state.run import Run
 from tests.runs import Turns, agent, all_approved, opened, plan, statuses
@@ -375,3 +375,57 @@ async def test_in_command_silence_is_a_no_at_every_step() -> None:
     assert ended.approvals == []
     assert (statuses(ended)["a"], statuses(ended)["c"]) == ("failed", "failed")
     assert ended.tasks[1].result == "reject"
+
+
+async def test_a_substitute_is_asked_about_where_it_has_no_tool_for_the_action() -> None:
+    broken = Turns(RuntimeError("broke"))
+    team = [agent(broken), AgentSpec(name="bo", role="other", skills=Skills(kinds={"general": 0.9}))]
+    model = ScriptedModel(["Deployed."])
+    async with opened(*team, model=model, max_attempts=1, max_iterations=0) as sup:
+        waiting = await sup.start("Q", plan=plan({"id": "a", "action": "deploy"}))
+        [question] = waiting.approvals
+        before = len(model.calls)
+        refused = await sup.answer(waiting.thread_id, "no, leave it", by="ana")
+
+        again = await sup.start("Q", thread_id="again", plan=plan({"id": "a", "action": "deploy"}))
+        allowed = await answered(sup, again, {"type": "edit", "args": {"description": "Deploy less."}})
+
+    assert (question.agent, question.subject, question.reason) == (
+        "bo",
+        "task",
+        "out of scope: no tool of bo can do 'deploy'",
+    )
+    assert (before, refused.tasks[0].status) == (0, "failed")
+    assert refused.tasks[0].error == "ana did not allow bo to take over: leave it"
+    assert (allowed.tasks[0].agent, allowed.tasks[0].result) == ("bo", "Deployed.")
+    said = str(model.calls[0].messages)
+    assert "Deploy less." in said
+    assert "ada stopped: RuntimeError: broke" in said
+
+
+@pytest.mark.parametrize("way", ["substitute", "escalation"])
+async def test_a_function_that_takes_over_does_not_act_unasked_where_the_tool_would_have_asked(way: str) -> None:
+    work = Turns("Mailed.")
+    first: dict[str, Any] = {"escalate_to": "bo"} if way == "escalation" else {}
+    team = [
+        AgentSpec(name="ada", role="generalist", tools=[mailer([], sensitive=True)], **first),
+        agent(work, "bo", "other", skills={"kinds": {"general": 0.9}}),
+    ]
+    async with opened(*team, model=ScriptedModel([ValueError("broke")]), max_attempts=1, max_iterations=0) as sup:
+        waiting = await sup.start("Q", plan=plan({"id": "a", "action": "send mail out"}))
+        before = list(work.tasks)
+        run = await answered(sup, waiting, True)
+
+    assert [(q.agent, q.reason) for q in waiting.approvals] == [
+        ("bo", "sensitive operation requires approval: send mail out")
+    ]
+    assert (before, work.tasks, run.tasks[0].result) == ([], ["a"], "Mailed.")
+
+
+async def test_what_was_allowed_at_the_start_is_not_asked_again_of_a_substitute() -> None:
+    team = [agent(Turns(RuntimeError("broke"))), agent(name="bo", role="other", skills={"kinds": {"general": 0.9}})]
+    async with opened(*team, max_attempts=1) as sup:
+        waiting = await sup.start("Q", plan=plan({"id": "a", "action": "publish"}))
+        run = await answered(sup, waiting, True)
+
+    assert (run.status, run.tasks[0].agent) == ("complete", "bo")

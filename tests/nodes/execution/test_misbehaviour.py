@@ -205,11 +205,11 @@ async def beside(case: Case) -> tuple[Run, list[Event]]:
 
 
 LARGE = ("50 MB", "a million things")
-"""What takes seconds: `make test` tries one of them, a worker's."""
+"""What takes seconds: `make test` tries one of them, a function's."""
 
 
 def _marked(name: str) -> Any:
-    is_long = name.endswith(LARGE) and name != "a worker that returns 50 MB"
+    is_long = name.endswith(LARGE) and name != "a function that returns 50 MB"
     return pytest.param(name, marks=pytest.mark.campaign) if is_long else name
 
 

@@ -217,6 +217,16 @@ def test_a_file_swapped_for_a_link_or_gone_since_it_was_found_is_unreadable(tmp_
             next(read_documents(Found(name, str(tmp_path / name), 6, 0), 1000))
 
 
+def test_what_no_reader_takes_is_refused_with_all_that_are_there(tmp_path: Path) -> None:
+    fill(tmp_path, {"letter.odt": b"PK\x03\x04\x00\xff\x00"})
+    for given in (tmp_path, tmp_path / "letter.odt"):
+        with pytest.raises(
+            SourcesInvalid, match=r"\.odt.*is not read; convert it to text, Markdown, .*, pictures or"
+        ) as told:
+            open_sources([str(given)])
+        assert str(told.value).count("EPUB") == 1
+
+
 def test_nothing_to_read_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(SourcesInvalid, match=r"nothing can be read in .*; give text, Markdown"):
         open_sources([str(tmp_path)])

@@ -172,7 +172,7 @@ def _text(words: list[str]) -> str:
     return " ".join(words).replace("newline", "\n")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=25).map(_text), st.sampled_from(["", LISTING]))
 def test_whatever_is_asked_the_plan_is_a_valid_dag_and_the_same_each_time(request_: str, sources: str) -> None:
     draft = planned(request_, sources)
