@@ -24,6 +24,8 @@ COLORS = {
 GREY = "#757575"
 WIDTH, HEIGHT, GAP_X, GAP_Y = 168, 44, 44, 14
 """Pixels of a box, and between boxes."""
+SHORT = 16
+"""Characters up to which a cell stays on one line."""
 MOST_BOXES = 60
 """Boxes that are drawn; a longer plan has its table."""
 LABEL = 24
@@ -82,7 +84,9 @@ def as_html(sight: Sight) -> str:
     if 1 < len(sight.boxes) <= MOST_BOXES:
         parts.append(f'<div style="overflow-x:auto">{as_svg(sight.boxes)}</div>')
     if sight.rows:
-        head = "".join(f'<th style="text-align:left">{escape(column)}</th>' for column in sight.columns)
+        head = "".join(
+            f'<th style="text-align:left;padding:2px 12px 2px 0">{escape(column)}</th>' for column in sight.columns
+        )
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in sight.rows)
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
     parts += _text(sight.text, sight.pictures)
@@ -140,7 +144,12 @@ def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
         path = f"M{x1} {y1}C{x1} {bend} {x2} {bend} {x2} {y2}"
     else:
         x1, y1, x2, y2 = start[0] + WIDTH, start[1] + half, end[0], end[1] + half
-        path = f"M{x1} {y1}C{x1 + GAP_X // 2} {y1} {x2 - GAP_X // 2} {y2} {x2} {y2}"
+        path = f"M{x1} {y1}"
+        if x2 - x1 > GAP_X:  # past other boxes: between their rows
+            x1, lane, turn = x1 + GAP_X, start[1] + HEIGHT + GAP_Y // 2, x1 + GAP_X // 2
+            path += f"C{turn} {y1} {turn} {lane} {x1} {lane}H{x2 - GAP_X}"
+            x1, y1 = x2 - GAP_X, lane
+        path += f"C{x1 + GAP_X // 2} {y1} {x2 - GAP_X // 2} {y2} {x2} {y2}"
     return f'<path d="{path}" fill="none" stroke="{GREY}" marker-end="url(#to)"/>'
 
 
@@ -177,7 +186,8 @@ def _written(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return f'<td style="text-align:left">{escape(text)}</td>'
+    wrap = ";white-space:nowrap" if len(text) < SHORT else ""
+    return f'<td style="text-align:left;vertical-align:top;padding:2px 12px 2px 0{wrap}">{escape(text)}</td>'
 
 
 def _color(status: str) -> str:

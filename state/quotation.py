@@ -1,8 +1,9 @@
 """The wording of texts, made comparable: is a quotation in a source, and where exactly.
 
-Taken as equal: case, white space and line breaks, hyphenation, soft hyphens, typographic marks, composed and decomposed
-accents, ligatures, Markdown's emphasis and links, superscripts (`2<sup>16</sup>`, `2¹⁶` and `2^16`). Never taken as
-equal: words, figures and signs. A match begins and ends at the edge of a word or of a whole figure with its sign.
+Taken as equal: case, white space and line breaks, hyphenation, a hyphen in a word and a blank in its place, soft
+hyphens, typographic marks, composed and decomposed accents, ligatures, Markdown's emphasis and links, superscripts
+(`2<sup>16</sup>`, `2¹⁶` and `2^16`). Never taken as equal: words, figures and signs. A match begins and ends at the
+edge of a word or of a whole figure with its sign.
 """
 
 import html
@@ -10,7 +11,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -29,7 +30,7 @@ _ACCENTS = "\u0300-\u036f\u3099\u309a"
 _LEAD = r"(?:(?<=[\r\n\t])[^\S\r\n]*(?:(?:>[ \t]?)+|\#{1,6}[ \t]+|[-*+•][ \t]+)\s*)*"
 """The marks of a quotation, heading or list at the beginning of a line."""
 _PATTERN = rf"""
-    (?P<hyphen>[-‐‑\u00ad](?<=[^\W\d_].)\s*(?=[^\W\d_]))
+    (?P<hyphen>[-‐‑\u00ad](?<=[^\W\d_].)(?:\s*\n[ \t]*(?:>[ \t]?)+|\s*)(?=[^\W\d_]))
     |(?P<dash>[—―]\s*|\s+[—―]\s*|[ \u00a0]+(?<=\S.)(?:–|--?-?)\s+|---?)
     |(?P<space>[^\S ]\s*{_LEAD}|[ ](?:\s+{_LEAD}|(?=[,;:!?%)\]}}»”]|\.(?!\d))|(?<=[(\[{{«„“][ ])
         |(?<=[{_CJK}][ ])(?=[{_CJK}])))
@@ -56,6 +57,9 @@ _GAP = re.compile(
     r"(?P<far>[\[(]\s*(?:…|\.{2,}|\.(?:\s\.){2})\s*[\])]|…|\.{3,}|\.(?:\s\.){2})|(?P<near>[^\W\d_]{0,40}\[[^\[\]\d\n]{1,60}\][^\W\d_]{0,40})"
 )
 _WORD = re.compile(r"[a-z0-9]+")
+_HYPHENS = re.compile(r"(?<=[^\W\d_])[-‐‑](?=[^\W\d_])")
+COMPOUND = 6
+"""Words of one that is written with hyphens, at most."""
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|nobody|nothing|cannot|without|hardly|\w+n't|nicht|kein\w*|nie|niemals|ohne|"
     r"pas|jamais|sans|nunca|ningun\w*|sin)\b"
@@ -69,6 +73,8 @@ class Part:
     text: str
     apart: int = 0
     """How far from the end of the piece before it, at most, in characters."""
+    open: str = ""
+    """The text with its hyphenated words as several, where it has any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Wording:
     """One text, made comparable once, so that many quotations can be looked for in it."""
 
     def __init__(self, raw: str) -> None:
+        self._given = raw
         pieces: list[str] = []
         self._at: list[int] = []
         self._lengths: list[int] = []
@@ -120,6 +127,28 @@ class Wording:
 
         Takes time in proportion to the text.
         """
+        if found := self._find(parts, start, end):
+            return found
+        several = [replace(part, text=part.open or part.text) for part in parts]
+        if several != list(parts) and (found := self._find(several, start, end)):
+            return found
+        one = [replace(part, text=self._closed(part.text)) for part in several]
+        joints = sum(part.text.count(" ") for part in several) - sum(part.text.count(" ") for part in one)
+        found = self._find(one, start, end) if joints else None
+        return found if found and len(_HYPHENS.findall(self._given, found.start, found.end)) >= joints else None
+
+    def _closed(self, text: str) -> str:
+        """A quotation with words as one that are one here: `state of the art` where `state-of-the-art` stands."""
+        pieces = text.split(" ")
+        made: list[str] = []
+        while pieces:
+            most = min(len(pieces), COMPOUND)
+            taken = next((n for n in range(most, 1, -1) if "".join(pieces[:n]).strip(",.;:!?'") in self.words), 1)
+            made.append("".join(pieces[:taken]))
+            pieces = pieces[taken:]
+        return " ".join(made)
+
+    def _find(self, parts: Sequence[Part], start: int, end: int | None) -> Match | None:
         if not parts or not all(word in self.words for part in parts for word in _WORD.findall(part.text)):
             return None
         low = self._comparable(start)
@@ -213,18 +242,19 @@ class Wording:
 def parts_of(quotation: str) -> list[list[Part]]:
     """The ways to read a quotation, most literal first: as it stands, then with its ellipses and brackets as gaps."""
     whole = _comparable(quotation)
-    readings = [[Part(whole)]] if whole else []
+    readings = [[Part(whole, open=_open(quotation))]] if whole else []
     plain = _INITIAL.sub(r"\1", _SIC.sub("", quotation))
     pieces: list[Part] = []
     apart = end = 0
     for gap in [*_GAP.finditer(plain), None]:
-        if text := _comparable(plain[end : gap.start() if gap else None]):
-            pieces.append(Part(text, apart if pieces else 0))
+        piece = plain[end : gap.start() if gap else None]
+        if text := _comparable(piece):
+            pieces.append(Part(text, apart if pieces else 0, _open(piece)))
             apart = 0
         if gap:
             apart = max(apart, APART if gap["far"] else REPLACED)
             end = gap.end()
-    if pieces and pieces != [Part(whole)]:
+    if pieces and (len(pieces) > 1 or pieces[0].text != whole):
         readings.append(pieces)
     return readings
 
@@ -243,6 +273,12 @@ def _comparable(text: str) -> str:
         if re.match(rf"[{_DASHES}-](?!\d)", bare):
             bare = bare[1:]
     return Wording(bare).text.strip()
+
+
+def _open(text: str) -> str:
+    """The comparable form with a blank for each hyphen in a word; empty where there is none."""
+    several = _HYPHENS.sub(" ", text)
+    return _comparable(several) if several != text else ""
 
 
 def _form(match: re.Match[str]) -> str:

@@ -291,7 +291,7 @@ class _Checker:
             yield from (Evidence([text], rounded=True) for text in texts)
             return
         with suppress(ToolRefused):
-            yield Evidence([f"{name}\n{sources.trail_at(name, place)}\n{sources.text_at(name, place)}"])
+            yield Evidence([f"{name}\n{sources.trail_at(name, place)}\n{sources.shown_at(name, place)}"])
 
 
 def _labelled(

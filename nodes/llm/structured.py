@@ -25,6 +25,7 @@ from nodes.llm.openai import is_chat_openai
 from nodes.llm.sections import Section, render
 from nodes.llm.streaming import reply_of
 from nodes.llm.tokens import capped, current_cap, prompt_tokens
+from nodes.policy.schemas import words_of
 from state.errors import ReplyUnusable, StillAnswering
 from state.record import Usage
 from state.text import Json
@@ -89,8 +90,9 @@ async def ask_for(
         if value is not None and not complaints:
             return value, spent
         asked += _objection(raw, complaints)
+    wanted = words_of((schema.__name__,)).lower()
     raise ReplyUnusable(
-        f"{name_of(model)} gave no usable {schema.__name__} in {reasks + 1} replies, use a stronger model; "
+        f"{name_of(model)} gave no usable {wanted} in {reasks + 1} replies, use a stronger model; "
         f"the last one: {_line('; '.join(complaints))}"
     )
 

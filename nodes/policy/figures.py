@@ -20,7 +20,7 @@ _SCALES = {
 }  # fmt: skip
 _FIGURE = re.compile(
     rf"""
-    (?P<sign>(?<![\w)\]%.,])[-−–])?
+    (?P<sign>(?<![\w)\]%.,])[-−–]|(?<!\w)(?<!\d\ )minus\s+)?
     (?P<number>\d{{1,3}}(?:(?P<group>{_GROUP})\d{{3}})(?:(?P=group)\d{{3}})*(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)?|(?<!\w)[.,]\d+)
     (?P<power>(?:\^|\*\*|<sup>)-?\d+|[{_SUPER}]+)?
     (?:[ \u00a0]?(?:(?P<percent>%|per\ ?cent\b|percent\b|prozent\b)|(?P<scale>(?i:{"|".join(_SCALES)})\b)))?

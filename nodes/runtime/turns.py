@@ -17,6 +17,8 @@ LOOK_EVERY_S = 0.25
 """Seconds between two looks, while waiting, at whether the run is to stop."""
 ROOM_EVERY_S = 0.02
 """Seconds between two looks at whether calls that go first have ended: of any event loop, so that no event tells."""
+REFUSALS = 8
+"""In a row, after which a server that asks for less time than it needs is given up: in 30 to 95 s."""
 SafePoint = Callable[[], Awaitable[None]]
 """Raises where the run is to stop."""
 
@@ -32,6 +34,8 @@ class Turn:
     is_answered: bool = False
     pause: tuple[float, float] | None = None
     """When the server has asked to be left alone, and for how many seconds."""
+    is_hurried: bool = False
+    """Whether it was refused with a wait so short that it was waited longer."""
 
     def answered(self, headers: Mapping[str, str]) -> None:
         """Take note of an answer, which may be the last one for a while."""
@@ -46,6 +50,7 @@ class Turn:
             return False
         least = retry_delay(number, self.run.services.clock.jitter())
         self._pause(max(wait, least))
+        self.is_hurried = wait < least
         return True
 
     def _pause(self, seconds: float) -> None:
@@ -113,9 +118,9 @@ async def in_turn(
     `seconds`: how long may be waited in all; less, where the run has less time.
 
     Raises:
-        ServerUnusable: the server asks for a longer wait.
+        ServerUnusable: the server asks for a longer wait, or refuses again and again whatever was waited.
     """
-    last, number = patience(run, seconds), 0
+    last, number, in_vain = patience(run, seconds), 0, 0
     while True:
         number += 1
         async with turn(run, address, last, safe_point) as own:
@@ -124,6 +129,12 @@ async def in_turn(
             except ModelUnavailable as error:
                 if not own.refused(error.headers, number):
                     raise
+                in_vain += own.is_hurried
+                if in_vain == REFUSALS:
+                    raise ServerUnusable(
+                        f"{address} has refused {number} calls in a row, though it was waited longer each time than it "
+                        "asks for; look at the limits of its key, or take another model"
+                    ) from error
 
 
 def _words(seconds: float) -> str:

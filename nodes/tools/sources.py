@@ -132,6 +132,18 @@ class Sources:
             raise ToolRefused(f"{document.file} has no place {place!r}; it has {document.size}, such as {example}")
         return text
 
+    def shown_at(self, file: str, place: str) -> str:
+        """What stands at a place as people read it: of rows, each cell with the name of its column.
+
+        Raises:
+            ToolRefused: no such file or place.
+        """
+        text, document = self.text_at(file, place), self._document(file)
+        if not isinstance(document, TableDocument) or place == "table":
+            return text
+        begin, _, end = place.partition("-")
+        return "\n".join(row.text for row in document.chunks(int(begin[1:]), int((end or begin)[1:])))
+
     def holds(self, file: str, quote: str) -> bool:
         """Whether the file has `quote`, to the letter or else with white space taken as equal."""
         name = self.resolve(file)

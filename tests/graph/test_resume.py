@@ -97,7 +97,7 @@ async def test_a_model_that_never_makes_a_plan_fails_the_run_in_order() -> None:
         run = await sup.start("Q")
 
     assert (run.status, len(model.calls)) == ("failed", 3)
-    assert "no usable PlanDraft in 3 replies" in (run.error or "")
+    assert "no usable plan draft in 3 replies" in (run.error or "")
 
 
 async def finished(sup: Supervisor, thread: str) -> list[str]:

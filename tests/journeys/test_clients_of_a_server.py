@@ -7,14 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from graph.database import open_database
 from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.rows import OURS
 from tests.runs import plan
-from tests.servers.dev import Server, serving_the_checkout
+from tests.servers.dev import Server, client_of, serving_the_checkout
 
 THREAD = "0b0ec1b5-6a2f-4d0b-9a53-3f3a3f1c5d11"
 PUBLISHING = plan(
@@ -39,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 async def client(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as client:
+    async with client_of(server.url) as client:
         yield client
 
 

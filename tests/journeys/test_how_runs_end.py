@@ -174,7 +174,7 @@ STORIES = {
         None,
         "failed",
         1,
-        error="no usable PlanDraft in 3 replies",
+        error="no usable plan draft in 3 replies",
         report="0 of 0 tasks",
         script={PLANS: "Hello!"},
         is_over=False,

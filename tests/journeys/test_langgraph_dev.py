@@ -9,13 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from graph.cli import main
 from tests.journeys.talks import TALKS, Say, check, written
 from tests.journeys.turns import LENGTH, chosen
-from tests.servers.dev import Server, serving_the_checkout
+from tests.servers.dev import Server, client_of, serving_the_checkout
 
 QUESTION = "When was the lighthouse of Cape Morrow lit?"
 NOTES = "The lighthouse of Cape Morrow was lit in 1887. It has 214 steps. Its lamp reaches 19 nautical miles.\n"
@@ -32,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 async def client(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as client:
+    async with client_of(server.url) as client:
         yield client
 
 

@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from tests.conftest import ROOT
 from tests.runs import plan
-from tests.servers.dev import Server, serving_the_checkout
+from tests.servers.dev import Server, client_of, serving_the_checkout
 from tests.servers.openai_stub import Behaviour, OpenAIStub, Request, Say
 
 ARGS = {"a": 19, "b": 23}
@@ -50,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 async def client(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as client:
+    async with client_of(server.url) as client:
         yield client
 
 

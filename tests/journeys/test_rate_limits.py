@@ -170,6 +170,21 @@ async def test_a_retry_after_that_makes_no_sense_is_no_reason_to_give_up_or_to_h
     assert clock.now() >= START + 0.5
 
 
+@pytest.mark.parametrize("said", ["0", "0.1"])
+async def test_a_server_that_refuses_for_ever_and_asks_for_no_wait_is_given_up_in_words(said: str) -> None:
+    clock = HeldClock(START)
+    with OpenAIStub(Failure(429, "slow down", headers={"retry-after": said})) as server:
+        model = model_at(server.url)
+        team = [AgentSpec(name=name, role="generalist", model=model) for name in ("ada", "bob")]
+        async with opened(*team, model=model, clock=clock, max_iterations=0) as sup:
+            run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+
+    assert (run.status, len(server.requests)) == ("failed", 8), "no other agent of this server tries it again"
+    assert "has refused 8 calls in a row" in str(run.tasks[0].error)
+    assert "take another model" in str(run.tasks[0].error)
+    assert START + 30 < clock.now() < START + 120
+
+
 async def test_the_supervisors_own_calls_wait_too() -> None:
     clock = HeldClock(START)
     busy = Busy(clock)
@@ -179,7 +194,7 @@ async def test_the_supervisors_own_calls_wait_too() -> None:
             run = await sup.start("Q", thread_id=THREAD)
             pauses = await happened(sup, "server_paused")
 
-    assert "no usable PlanDraft" in str(run.error), "it was asked for a plan, after the wait"
+    assert "no usable plan draft" in str(run.error), "it was asked for a plan, after the wait"
     assert (busy.early, len(pauses)) == (1, 1)
 
 

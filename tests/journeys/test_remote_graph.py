@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 from langgraph.pregel.remote import RemoteGraph
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
 from graph.testing import HeldClock
@@ -17,7 +16,7 @@ from state.event import Event
 from state.run import Run
 from state.signal import Cancel
 from tests.runs import agent, opened, plan, statuses
-from tests.servers.dev import Server, free_port, serving
+from tests.servers.dev import Server, client_of, free_port, serving
 
 GRAPHS = """
 import asyncio
@@ -79,7 +78,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 async def client(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as client:
+    async with client_of(server.url) as client:
         yield client
 
 

@@ -5,14 +5,12 @@ import json
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
@@ -24,7 +22,7 @@ from nodes.runtime.rows import read_all, space
 from state.approval import Entry
 from tests.journeys.doom import notes
 from tests.runs import plan
-from tests.servers.dev import Server, serving_the_checkout
+from tests.servers.dev import Server, client_of, serving_the_checkout
 
 PATIENCE_S = 120
 TEAM = """
@@ -72,12 +70,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     files = {"BATON_TEAM": str(folder / "team.yaml"), "BATON_POLICY": str(folder / "policy.yaml")}
     with serving_the_checkout(folder, **files, BATON_WATCH_EVERY_S="0.2") as server:
         yield server
-
-
-@asynccontextmanager
-async def client_of(server: Server) -> AsyncIterator[LangGraphClient]:
-    async with get_client(url=server.url) as client:
-        yield client
 
 
 async def started(client: LangGraphClient, given: dict[str, Any]) -> str:
@@ -138,7 +130,7 @@ async def told_once(server: Server, thread_id: str) -> None:
 async def test_a_question_that_nobody_answers_is_decided_and_the_run_completes_with_nobody_calling(
     server: Server,
 ) -> None:
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         thread_id = await started(client, asking(timeout_s=1))
         await until(in_the_log(server, thread_id), "the end of the run")
         thread = await until_status(client, thread_id, "idle")
@@ -162,7 +154,7 @@ async def test_a_run_that_the_command_line_started_gets_its_decision_and_is_left
 
     await until(is_decided, "the deadline")
     await asyncio.sleep(1)  # some looks later the server still knows nothing of it
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         with pytest.raises(NotFoundError):
             await client.threads.get(thread_id)
     monkeypatch.setenv("BATON_TEAM", str(team))
@@ -173,14 +165,14 @@ async def test_a_run_that_the_command_line_started_gets_its_decision_and_is_left
 
 
 async def test_a_deadline_that_passes_while_the_server_is_down_is_applied_when_it_is_up_again(server: Server) -> None:
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         thread_id = await started(client, asking(timeout_s=600))
         await until_status(client, thread_id, "interrupted")
     code = await asyncio.to_thread(server.stop, signal.SIGTERM)
     assert await answers(server, thread_id) == []
     await ten_minutes_later(server, thread_id)
     await asyncio.to_thread(server.start)
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         thread = await until_status(client, thread_id, "idle")
 
     assert (code, thread["values"]["phase"]) == (-signal.SIGTERM, "complete")
@@ -188,7 +180,7 @@ async def test_a_deadline_that_passes_while_the_server_is_down_is_applied_when_i
 
 
 async def test_the_runs_of_a_server_that_was_killed_go_on_by_themselves_after_its_restart(server: Server) -> None:
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         thread_id = await started(client, {"query": "Work.", "plan": GATED})
         await until(at_the_gate(server.folder), "the gate")
         waiting = await started(client, asking(timeout_s=600))
@@ -198,7 +190,7 @@ async def test_the_runs_of_a_server_that_was_killed_go_on_by_themselves_after_it
     (server.folder / "open").touch()
     await ten_minutes_later(server, waiting)
     await asyncio.to_thread(server.start)
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         await until(in_the_log(server, thread_id), "the end of the run")
         thread = await until_status(client, thread_id, "idle")
         await until(in_the_log(server, waiting), "the end of the other run")
@@ -213,14 +205,14 @@ async def test_the_runs_of_a_server_that_was_killed_go_on_by_themselves_after_it
 async def test_a_question_that_was_answered_elsewhere_after_a_kill_is_shown_nowhere_any_more(
     server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
         thread_id = await started(client, asking(timeout_s=600))
         asked = await until_status(client, thread_id, "interrupted")
     assert asked["values"]["phase"] == "waiting"
     await asyncio.to_thread(server.stop, signal.SIGKILL)
     await asyncio.to_thread(shutil.rmtree, server.folder / ".langgraph_api")
     await asyncio.to_thread(server.start)
-    async with client_of(server) as client:
+    async with client_of(server.url) as client:
 
         async def is_listed() -> bool:
             return thread_id in [one["thread_id"] for one in await client.threads.search(status="interrupted")]

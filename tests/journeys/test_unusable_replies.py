@@ -56,14 +56,14 @@ async def test_a_run_without_a_usable_plan_has_a_report_of_what_was_done_before(
 
     assert (failed.status, failed.waits_for) == ("failed", "model")
     assert "Found it." in (failed.report or "")
-    assert "**Stopped early:** scripted gave no usable PlanDraft in 3 replies" in (failed.report or "")
+    assert "**Stopped early:** scripted gave no usable plan draft in 3 replies" in (failed.report or "")
     assert seen.report == failed.report
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        ("Looks good to me!", "no usable Review in 3 replies"),
+        ("Looks good to me!", "no usable review in 3 replies"),
         (ModelRejected("the key is refused"), "the key is refused"),
     ],
 )

@@ -14,10 +14,19 @@ from pathlib import Path
 
 import httpx
 import pytest
+from langgraph_sdk.client import LangGraphClient
 
 ROOT = Path(__file__).resolve().parents[2]
 UP_WITHIN_S = 150
+IDLE_S = 1.0
+"""How long a client keeps a connection that it does not use; the server hangs up after five seconds."""
 DOWN_WITHIN_S = 90
+
+
+def client_of(url: str) -> LangGraphClient:
+    """As `langgraph_sdk.get_client`, which keeps connections as long as the server, and may ask as it hangs up."""
+    transport = httpx.AsyncHTTPTransport(retries=5, limits=httpx.Limits(keepalive_expiry=IDLE_S))
+    return LangGraphClient(httpx.AsyncClient(base_url=url, transport=transport, timeout=httpx.Timeout(300, connect=5)))
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """Statements are checked, not labels: what is quoted and which figures are given is looked for in the sources."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -258,3 +259,27 @@ def test_a_quotation_that_stands_elsewhere_gets_the_place_where_it_stands(
     assert verdict(found) == "verified"
     assert label in found.text
     assert found.text.count("#") == 1
+
+
+ALIKE = [
+    ("> A state-of-the-art har-\n> bour never sleeps.", '"A state of the art harbour never sleeps"', True),
+    ("The plan is long term and well known.", '"The plan is long-term and well-known"', True),
+    ("The harbour is notable for gulls.", '"The harbour is not able for gulls"', False),
+    ("The record is minus 4 degrees.", "The record is \u22124 degrees", True),
+    ("The record is minus 4 degrees.", '"The record is 4 degrees"', False),
+    ("The sum of 9 minus 4 is 5.", "From 9 one takes 4", True),
+]
+
+
+@pytest.mark.parametrize(("there", "said", "holds"), ALIKE)
+def test_hyphens_and_signs_are_read_as_people_write_them(there: str, said: str, holds: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(f"{there}\n")
+    claims = check(f"{said} [a.md#L1-L{there.count(chr(10)) + 1}].", "t1", open_sources([str(tmp_path)])).claims
+    assert [not claim.unverified for claim in claims] == [holds]
+
+
+@pytest.mark.parametrize(("said", "holds"), [("Olga is 31 m long", True), ("Olga is 1998 m long and of 2031", False)])
+def test_figures_of_a_row_are_read_cell_by_cell(said: str, holds: bool, tmp_path: Path) -> None:
+    (tmp_path / "ships.csv").write_text("ship,length,built\nOlga,31,1998\nSvea,12,2019\n")
+    claims = check(f"{said} [ships.csv#r1].", "t1", open_sources([str(tmp_path)])).claims
+    assert [not claim.unverified for claim in claims] == [holds]

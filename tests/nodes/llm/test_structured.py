@@ -61,7 +61,7 @@ async def test_after_the_last_reask_it_fails_clearly() -> None:
         await ask_for(model, Colour, QUESTION)
 
     assert len(model.calls) == 3
-    assert "scripted gave no usable Colour in 3 replies" in str(raised.value)
+    assert "scripted gave no usable colour in 3 replies" in str(raised.value)
     assert "name, depth" in str(raised.value)
     assert "\n" not in str(raised.value)
 
