@@ -12,6 +12,7 @@ from nodes.execution.task import TaskRunner, show_waiting
 from nodes.policy.approvals import NOBODY_ANSWERS, objection_to, open_questions_of, to_replan
 from nodes.policy.gates import is_escalated
 from nodes.policy.growth import followed
+from nodes.policy.judging import opinion_in
 from nodes.policy.phases import is_executed
 from nodes.policy.quality import fingerprint, is_to_review
 from nodes.policy.readiness import goes_on
@@ -43,10 +44,12 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
             await show_waiting(execution)
         else:
             run.journal.writer = live(state, execution.records, run.journal.writer)
+        mode = Mode.model_validate(state["mode"])
         tasks = TaskRunner(
             execution,
-            AttemptRunner(execution, worker, Mode.model_validate(state["mode"]).name),
+            AttemptRunner(execution, worker, mode.name),
             query=state["goal"],
+            mode=mode,
             iteration=state.get("iteration", 0),
             sources=await _files(run),
             earlier=[Turn.model_validate(turn) for turn in state.get("earlier") or []],
@@ -107,7 +110,7 @@ def _after_the_last(records: Sequence[TaskRecord], run: RunContext, state: Super
     mode = followed(before, records, run.policy.max_iterations)
     update: Update = {"mode": mode.model_dump(mode="json")} if mode != before else {}
     has_reviewer = bool(run.policy.reviewer)
-    is_plain = iteration == 0 and not any(
+    is_plain = (iteration == 0 and opinion_in(records, iteration) is None) and not any(
         is_to_review(one, by_model=has_reviewer or is_by_model(one, run)) for one in records
     )
     if not mode.review_rounds or is_plain or tasks == state.get("accepted", ""):

@@ -10,7 +10,7 @@ from nodes.policy.phases import ending
 from nodes.policy.quality import unaccepted
 from nodes.policy.schemas import lacking
 from nodes.runtime.context import Node, RunContext, open_context
-from nodes.runtime.episodes import episode_row
+from nodes.runtime.episodes import episode_row, forget_oldest
 from nodes.runtime.journal import read_events
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.observing import EndedRun, NoObserver, harmless
@@ -52,13 +52,15 @@ def make_finish(services: Services) -> Node:
         rows = [
             run.journal.row("run", {"phase": phase.value, "at": now}),
             *await ended_rows(run, outcomes, state.get("started_at", now), now),
-            *_remembered(run, state, records, phase, used, now),
+            *(remembered := _remembered(run, state, records, phase, used, now)),
         ]
         for doubt in map(Doubt.model_validate, state.get("doubts", [])):
             await run.emit("result_doubted", task_id=doubt.task_id or None, doubt=doubt.kind, said=doubt.said)
         await run.emit(
             "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
         )
+        if remembered:
+            await forget_oldest(run.store)
         with harmless():
             await run.services.observer.ended(await _ended(run, state, phase, error, used, now))
         artifacts = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]

@@ -17,6 +17,7 @@ from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for, shape_text
 from nodes.llm.tokens import prompt_tokens
 from nodes.policy.growth import Grown, followed, grown
+from nodes.policy.judging import opinion_in
 from nodes.policy.phases import is_reviewed
 from nodes.policy.plans import parse_plan
 from nodes.policy.quality import broken_citations, computed_labels, faults_of, fingerprint, is_decided, unsure_of
@@ -83,10 +84,10 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
     if is_last:
         update |= {"failing": found.faults, "gaps": [gap.description for gap in found.gaps]}
         return {**update, "accepted": fingerprint(state["tasks"]), "phase": Phase.assembling.value}
-    made = await _grown(state, execution, records, found.gaps)
+    made = await _grown(state, execution, records, found)
     if is_reviewed(feedback, iteration, mode.review_rounds) and not made:
         return {**update, "accepted": fingerprint(state["tasks"]), "phase": Phase.assembling.value}
-    back = sent_back(made.records if made else records, feedback)
+    back = sent_back(made.records if made else records, feedback, beside=found.beside)
     update |= {"tasks": dumped(back), "iteration": iteration + 1, "phase": Phase.executing.value}
     if made:
         now = followed(mode, back, execution.run.policy.max_iterations, made.added)
@@ -96,12 +97,13 @@ async def _reviewed(state: SupervisorState, execution: ExecutionContext) -> Upda
 
 
 async def _grown(
-    state: SupervisorState, execution: ExecutionContext, records: Sequence[TaskRecord], gaps: Sequence[Gap]
+    state: SupervisorState, execution: ExecutionContext, records: Sequence[TaskRecord], found: "_Found"
 ) -> Grown | None:
     """The plan with what the reviewer found left out of it, where the limits of the run leave room for that."""
-    if not gaps or not state.get("draft") or await execution.budget.exhausted_by():
+    if not found.gaps or not state.get("draft") or await execution.budget.exhausted_by():
         return None
-    made = grown(parse_plan(state["draft"]), records, gaps, roles_of(execution.run.services.team))
+    roles = roles_of(execution.run.services.team)
+    made = grown(parse_plan(state["draft"]), records, found.gaps, roles, beside=found.beside)
     if made:
         for task_id in made.added:
             await execution.run.emit("task_added", task_id=task_id, description=made.plan.task(task_id).description)
@@ -117,6 +119,8 @@ class _Found:
     refused: dict[str, str] = field(default_factory=dict)
     """What a model does not accept of the rest, but for what functions did; empty where it does not say why."""
     gaps: list[Gap] = field(default_factory=list)
+    beside: bool = False
+    """Whether all of that may stand below the answer, which then is not written again."""
     unreviewed: str = ""
     """Why there is no such opinion, of all or of some."""
 
@@ -139,6 +143,8 @@ async def _found(
             found.refused |= {key: why for key, why in state.get("refused", {}).items() if key == record.id and not why}
         else:
             shown.append(record)
+    if opinion := opinion_in(records, iteration):
+        return _heard(found, opinion)
     if not shown:
         return found
     reviewer = run.services.team.agent(run.policy.reviewer) if run.policy.reviewer else None
@@ -161,10 +167,17 @@ async def _found(
         found.unreviewed = f"the results were not reviewed: {error}"
         return found
     ids = [record.id for record in shown]
-    found.refused |= {v.task_id: v.feedback.strip() for v in opinion.verdicts if not v.accept and v.task_id in ids}
-    found.gaps = [gap for gap in opinion.gaps if gap.description.strip()]
+    opinion = opinion.model_copy(update={"verdicts": [one for one in opinion.verdicts if one.task_id in ids]})
     if passed_over := [one for one in ids if one not in {verdict.task_id for verdict in opinion.verdicts}]:
         found.unreviewed = f"the reviewer gave no verdict on {', '.join(passed_over)}"
+    return _heard(found, opinion)
+
+
+def _heard(found: _Found, opinion: Review) -> _Found:
+    """What was found, with what whoever has read the results said of them."""
+    found.refused |= {one.task_id: one.feedback.strip() for one in opinion.verdicts if not one.accept}
+    found.gaps = [gap for gap in opinion.gaps if gap.description.strip()]
+    found.beside = opinion.beside
     return found
 
 

@@ -287,5 +287,8 @@ class Brief(BaseModel):
     """How many artifacts the run has so far."""
     sources: list[str] = []
     """Names of the files the user gave."""
+    reviews: dict[str, str] = {}
+    """What the inputs were to be, by task id, where its agent is to say what they lack (`review`): nobody else looks at
+    them before the answer counts."""
     then: dict[str, str] = {}
     """Tasks that build on this one alone, by id: whoever answers one of them too says so (`also_answers`)."""

@@ -22,10 +22,10 @@ class EpisodeTask(BaseModel):
 
     task: Task
     agent: str = ""
-    scores: list[Score] = []
+    scores: list[Score] = Field(default_factory=list)
     """Who could have done it, with the parts of each score, best first."""
     status: str = ""
-    tried: list[str] = []
+    tried: list[str] = Field(default_factory=list)
     """Agents that tried, in order."""
     attempts: int = 0
     failure: FailureClass | None = None
@@ -94,6 +94,8 @@ class Episode(BaseModel):
     """Seconds since the epoch."""
     request: str
     """Its beginning, where it is long."""
+    asks: str = ""
+    """What is to be done, by which alike requests are found; empty where that was not kept."""
     is_whole: bool = True
     """Whether that is all of the request, and the tasks all of the plan, each with its whole description."""
     is_follow_up: bool = False
@@ -102,12 +104,12 @@ class Episode(BaseModel):
     mode: str = ""
     iterations: int = Field(default=0, ge=0)
     """Review rounds made."""
-    tasks: list[EpisodeTask] = []
+    tasks: list[EpisodeTask] = Field(default_factory=list)
     complexity: float | None = None
     dynamic: bool = False
     communicates: bool = False
     """As the plan said."""
-    corrections: list[Correction] = []
+    corrections: list[Correction] = Field(default_factory=list)
     advice: Advice | None = None
     """What it was advised."""
     tokens: int = 0

@@ -49,7 +49,7 @@ class Policy(BaseModel):
     """Rounds in which review may send work back, or add what was left out; after the last it looks once more."""
     reviewer: str = Field(default="", max_length=64)
     """The agent of the team that reviews, by name: with its model and instructions, and whoever did the work. Empty:
-    the model that plans reviews what chat models did."""
+    who writes the answer says what the results lack; else the model that plans reviews what chat models did."""
     approval_timeout_s: float | dict[str, float] = 1800.0
     """Seconds a human has to answer (15.12.5: thirty minutes), also by risk: `{"default": 1800, "high": 300}`."""
     on_timeout: dict[str, Timeout] = {"low": "approve", "default": "reject"}

@@ -9,6 +9,7 @@ from state.approval import Approval, FiredTrigger
 from state.citation import Claim
 from state.errors import FailureClass
 from state.plan import Task
+from state.replies import Review
 from state.text import as_text
 
 TaskStatus = Literal["pending", "running", "parked", "done", "failed", "skipped", "cancelled"]
@@ -199,6 +200,8 @@ class Outcome(BaseModel):
     """What is known to be in doubt of it: an answer without an end, what a nested supervisor doubts."""
     also_answers: list[str] = []
     """Ids of tasks building on it that its agent says it answers too."""
+    review: Review | None = None
+    """What its agent thinks of the results that it built on, where it was asked to say so."""
     answered_by: str = ""
     """The task whose result this is, where nobody had to do this one: its result had answered it."""
     handed_to: str = ""

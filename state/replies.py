@@ -94,3 +94,7 @@ class Review(BaseModel):
         description="What the request asks for and no task was given; usually none",
         json_schema_extra=FINITE,
     )
+    beside: bool = Field(
+        default=False,
+        description="True if all of that can stand below the answer in sections of its own; else it is written again",
+    )

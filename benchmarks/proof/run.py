@@ -1,4 +1,4 @@
-"""Measures what supervising is worth: the same requests, agents and seeds through seven systems.
+"""Measures what supervising is worth: the same requests, agents and seeds through eight systems.
 
     python benchmarks/proof/run.py            prints the table
     python benchmarks/proof/run.py --write    keeps it in results.json too, and table and plot in README.md
@@ -90,6 +90,7 @@ def systems(folder: Path) -> dict[str, System]:
         "langgraph-supervisor": peer_supervisor,
         "Baton dag": lambda world: baton(world, database(), max_iterations=0),
         "Baton supervisor": lambda world: baton(world, database()),
+        "Baton supervisor with a reviewer": lambda world: baton(world, database(), reviewer="critic"),
         "Baton supervisor, learned": lambda world: baton(world, database(folder / "learned.db"), learning="apply"),
     }
 

@@ -6,7 +6,7 @@ One agent, a plain DAG and langgraph-supervisor are written as LangGraph's docum
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from operator import or_
 from pathlib import Path
@@ -174,8 +174,11 @@ async def baton(world: World, database: Path, thread: str = "t", **policy: Any) 
     async def researches(brief: Brief, _: object) -> str:
         return await world.work(world.part_in(brief.task.description), _prompt(brief))
 
-    async def writes(brief: Brief, _: object) -> str:
-        return await world.write([str(result) for result in brief.inputs.values()], _prompt(brief))
+    async def writes(brief: Brief, _: object) -> dict[str, Any]:
+        inputs = {other: str(result) for other, result in brief.inputs.items()}
+        text = await world.write([*inputs.values()], _prompt(brief))
+        judged = {other: inputs[other] for other in brief.reviews}
+        return {"result": text, "review": _opinion(world, brief.reviews, judged).model_dump()}
 
     def reviews(messages: list[BaseMessage], _: list[str]) -> Delay:
         return _review(world, " ".join(str(message.text) for message in messages))
@@ -186,7 +189,7 @@ async def baton(world: World, database: Path, thread: str = "t", **policy: Any) 
         AgentSpec(name="writer", role="writer", run=writes),
         AgentSpec(name="critic", role="critic", model=model),
     ]
-    given = {"reviewer": "critic", "learning": "off", **policy}
+    given = {"learning": "off", **policy}
     async with open_supervisor(database, team, given, model, clock=WorldClock(world.second)) as sup:
         run = await sup.start(world.request.text, thread_id=thread)
         questions = 0
@@ -201,22 +204,26 @@ def _wanted(world: World, name: str) -> str:
 
 
 def _prompt(brief: Brief) -> str:
-    return " ".join([brief.query, brief.task.description, *map(str, brief.inputs.values()), brief.feedback])
+    inputs = map(str, brief.inputs.values())
+    return " ".join([brief.query, brief.task.description, *inputs, *brief.reviews.values(), brief.feedback])
 
 
 _SECTION = re.compile(r'<(task|result|other)\s[^>]*?(?:id|task)="([^"]+)"[^>]*>\n(.*?)\n</\1>', re.DOTALL)
 
 
 def _review(world: World, prompt: str) -> Delay:
-    """A verdict on each result, and the parts that no task is about."""
+    """What a reviewer says of what it is shown."""
     _, seconds = world.begin("review", prompt)
-    about: dict[str, str] = {}
+    tasks: dict[str, str] = {}
     results: dict[str, str] = {}
     for kind, task_id, body in _SECTION.findall(prompt):
-        if kind == "result":
-            results[task_id] = body
-        else:
-            about[task_id] = world.part_in(body)
+        (results if kind == "result" else tasks)[task_id] = body
+    return Delay(seconds, _opinion(world, tasks, results))
+
+
+def _opinion(world: World, tasks: Mapping[str, str], results: Mapping[str, str]) -> Review:
+    """A verdict on each result, and the parts that no task is about: each is a section of the answer."""
+    about = {task_id: world.part_in(said) for task_id, said in tasks.items()}
     faults = world.faults({about[task_id]: text for task_id, text in results.items()})
     verdicts = [
         Verdict(task_id=task_id, accept=about[task_id] not in faults, feedback=faults.get(about[task_id], ""))
@@ -229,4 +236,4 @@ def _review(world: World, prompt: str) -> Delay:
         if world.notices(f"gap {name}")
     ]
     world.said("x" * 60 * len(verdicts))
-    return Delay(seconds, Review(verdicts=verdicts, gaps=gaps))
+    return Review(verdicts=verdicts, gaps=gaps, beside=True)

@@ -29,6 +29,7 @@ def agent_input(invocation: Invocation) -> dict[str, Any]:
         "feedback": brief.feedback,
         "iteration": brief.iteration,
         "artifacts": brief.artifacts,
+        "reviews": brief.reviews,
         "then": brief.then,
         "earlier": [turn.model_dump(mode="json") for turn in brief.earlier],
     }
@@ -95,6 +96,13 @@ ALSO = """
 Sections `next` hold tasks that others are to do with your result. If it answers one of them too, fully, add a line
 `Also answers: ` and its id: then nobody does it."""
 
+JUDGES = """
+You write the answer, and nobody else looks at the inputs before it counts. Sections `given` hold what each input was
+to be: hold it against that. Does it do what was asked, is each statement borne out by a source, a figure or an input,
+is what is uncertain said to be? Below your answer, before the confidence, put a line for each input: `Input ID: good`
+or `Input ID: ` and in a sentence what is missing or wrong; then it is done again, and you write again. What the request
+asks for and none of the tasks was given gets a line `Missing: ` and a task that would find it out; mostly none is."""
+
 
 def system_prompt(spec: AgentSpec, brief: Brief) -> str:
     """Who the agent is: name, role, the one its task asks for, specialty, tendency, instructions (chapter 15.6)."""
@@ -108,7 +116,7 @@ def system_prompt(spec: AgentSpec, brief: Brief) -> str:
         lines.append(f"Your way of working: {spec.tendency}.")
     if spec.instructions:
         lines.append(spec.instructions.strip())
-    return " ".join(lines) + "\n\n" + RULES + (ALSO if brief.then else "")
+    return " ".join(lines) + "\n\n" + RULES + (ALSO if brief.then else "") + (JUDGES if brief.reviews else "")
 
 
 def earlier_section(turn: Turn) -> Section:
@@ -127,6 +135,7 @@ def task_prompt(brief: Brief) -> str:
     sections = [earlier_section(turn) for turn in brief.earlier]
     sections += [Section("request", brief.query), Section("task", task.description, attrs)]
     sections += [Section("input", as_text(result), {"task": other}) for other, result in brief.inputs.items()]
+    sections += [Section("given", said, {"task": other}) for other, said in brief.reviews.items()]
     sections += [Section("next", said, {"task": other}) for other, said in brief.then.items()]
     sections += [Section("mail", mail.text, {"from": mail.sender}) for mail in brief.mail]
     rest = {

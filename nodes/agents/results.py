@@ -57,6 +57,7 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
             artifacts=fields.get("artifacts") or [],
             usage=used,
             also_answers=also_answered(fields.get("also_answers"), brief),
+            review=fields.get("review") if brief.reviews else None,
             iteration=brief.iteration,
         )
     except ValidationError as error:
@@ -78,7 +79,7 @@ def result_as_json(value: object) -> object:
         stored = {
             key: item
             for key, item in value.items()
-            if key in ("result", "confidence", "artifacts", "cost", "also_answers")
+            if key in ("result", "confidence", "artifacts", "cost", "also_answers", "review")
         }
         return {**stored, "failed": value["failed"]} if value.get("failed") else stored
     made = to_json(value, longest=sys.maxsize, most=sys.maxsize)

@@ -28,6 +28,7 @@ from nodes.policy.gates import (
     with_returns,
 )
 from nodes.policy.growth import answered_before, spared
+from nodes.policy.judging import judged_by
 from nodes.policy.oversight import Response, fired
 from nodes.policy.readiness import assemble_brief, readiness
 from nodes.runtime.execution import ExecutionContext
@@ -36,6 +37,7 @@ from state.agent import AgentSpec, Brief, Mail
 from state.approval import Approval, Decision, TriggerInput
 from state.conversation import Turn
 from state.record import FINAL, Failure, Outcome, OutcomeStatus, TaskRecord
+from state.run import Mode
 from state.text import Json
 
 
@@ -46,6 +48,7 @@ class TaskRunner:
     execution: ExecutionContext
     attempts: AttemptRunner
     query: str
+    mode: Mode
     iteration: int
     sources: Sequence[str] = ()
     earlier: Sequence[Turn] = ()
@@ -145,6 +148,7 @@ class TaskRunner:
             sources=self.sources,
             earlier=self.earlier,
             then=spared(record.id, [records[other] for other in records.dependents_of(record.id)]),
+            reviews=judged_by(record, records, records.dependents_of, mode=self.mode, policy=self.execution.run.policy),
         )
         made = await self._unless_stopped(self._through_gates(record, brief, segment), record)
         return await self._finish(record, made)

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from nodes.policy.request_shape import shape_of
 from nodes.policy.routing import MOST_LEARNED
 from nodes.policy.trust import EXCUSED
 from state.approval import POLICY
@@ -21,6 +22,9 @@ QUOTED_FROM = 6
 """Words of a passage in a row that make a description a quotation of it."""
 KEPT_EPISODES = 1_000
 """Episodes of a database; the oldest go first."""
+LOOKED_AT = 100
+"""The newest of them that are looked at, of those that ask for the same deed or for what agents have done: by the
+fading of `nodes.policy.advice` the hundredth weighs nothing any more."""
 PRIOR_TASKS = 8.0
 """Tasks of one kind that an agent is taken to have done before any is known, half of them well."""
 
@@ -43,6 +47,7 @@ def episode_of(
             "started_at": state.get("started_at", at),
             "finished_at": at,
             "request": goal[:LONGEST_REQUEST],
+            "asks": shape_of(goal[:LONGEST_REQUEST]).asks,
             "is_whole": not cut,
             "is_follow_up": is_follow_up,
             "status": status,

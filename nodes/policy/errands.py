@@ -120,7 +120,7 @@ software: software
 bug: bug bugs error errors crash issue issues fehler
 database: database databases
 query: query queries
-contract: contract contracts agreement vertrag contrat contrato contratto 合同 契約
+contract: contract contracts agreement lease leases vertrag contrat contrato contratto 合同 契約
 invoice: invoice invoices receipt receipts bill bills rechnung facture factura
 policy: policy policies regulation regulations law laws
 license: license licence
@@ -133,9 +133,9 @@ menu: menu menus
 recipe: recipe recipes
 trip: trip trips journey itinerary vacation holiday travel reise voyage viaje
 party: party wedding event
-meeting: meeting meetings
+meeting: meeting meetings sitzung sitzungen besprechung réunion réunions reunión reuniones riunione
 agenda: agenda minutes
-note: notes
+note: notes notizen notas
 budget: budget budgets
 strategy: strategy strategies roadmap
 plan: plan plans schedule
@@ -253,6 +253,11 @@ PHRASES = {
     r"\b(?:(?:take|have) a )?(?:close |quick )?look(?:ing)? (?:into|at)\b": "investigate",
     r"\bfind out\b": "find",
     r"\bwrite up\b": "write",
+    r"\bdraw(?:ing)? up\b": "write",
+    r"\bput(?:ting)? (.{1,40}?\b)?together\b": r"write \1",
+    r"\b(?:work(?:ing)? (it |this |that |them )?out|add(?:ing)? (?:it |this |that |them )?up)\b": "calculate",
+    r"\bset(?:ting)? up\b": "install",
+    r"\bpress releases?\b": "article",
     r"\bget rid of\b": "delete",
     r"\bfigure out\b": "find",
     r"\bmarket (?:research|study)\b": "market analysis",

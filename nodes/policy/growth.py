@@ -71,11 +71,13 @@ class Grown:
     """Ids of the new tasks."""
 
 
-def grown(plan: Plan, records: Sequence[TaskRecord], gaps: Iterable[Gap], roles: Iterable[str]) -> Grown | None:
+def grown(
+    plan: Plan, records: Sequence[TaskRecord], gaps: Iterable[Gap], roles: Iterable[str], *, beside: bool = False
+) -> Grown | None:
     """The plan with a task for each gap; None where nothing was left out that a task can do.
 
-    Whoever puts results together builds on the new tasks too, and does it again; what a human has decided stands.
-    `roles`: the team's roles and names.
+    Whoever puts results together builds on the new tasks too, and does it again, unless they are to stand `beside` what
+    is there; what a human has decided stands. `roles`: the team's roles and names.
     """
     joins = {record.id for record in records if _joins(record, records)}
     given = [record.task.description for record in records if record.id not in joins]
@@ -101,11 +103,16 @@ def grown(plan: Plan, records: Sequence[TaskRecord], gaps: Iterable[Gap], roles:
         new = Plan(**{**dict(plan), "tasks": [*(longer.get(task.id, task) for task in plan.tasks), *tasks]})
     except ValidationError:
         return None
-    stale = joins | downstream([record.task for record in records], joins)
+    stale = set() if beside else joins | downstream([record.task for record in records], joins)
     again = [
-        record.model_copy(update={"task": longer.get(record.id, record.task), "status": "pending"})
-        if record.id in stale and not is_decided(record) and not record.is_by_human
-        else record
+        record.model_copy(
+            update={
+                "task": longer.get(record.id, record.task),
+                "status": "pending"
+                if record.id in stale and not is_decided(record) and not record.is_by_human
+                else record.status,
+            }
+        )
         for record in records
     ]
     return Grown(new, [*again, *(TaskRecord(task=task) for task in tasks)], ids)

@@ -89,13 +89,13 @@ def downstream(tasks: Iterable[Task], changed: Iterable[str]) -> set[str]:
     return found
 
 
-def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str]) -> list[TaskRecord]:
+def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str], *, beside: bool = False) -> list[TaskRecord]:
     """`records` with the tasks in `feedback` to be done again, and all that was built on them stale (row M21).
 
-    What a human gave stands.
+    What a human gave stands; so does all that was built on them where their new results are to stand `beside` it.
     """
     records = list(records)
-    stale = downstream([record.task for record in records], feedback)
+    stale = set() if beside else downstream([record.task for record in records], feedback)
     result = []
     for record in records:
         if record.id in feedback:
@@ -122,6 +122,7 @@ def assemble_brief(
     sources: Sequence[str] = (),
     earlier: Sequence[Turn] = (),
     then: Mapping[str, str] | None = None,
+    reviews: Mapping[str, str] | None = None,
 ) -> Brief:
     """The scoped context for the task of `record`; `inputs` are the outcomes of its dependencies, by task id."""
     delivered: dict[str, JsonValue] = {
@@ -140,4 +141,5 @@ def assemble_brief(
         sources=list(sources),
         earlier=list(earlier),
         then=dict(then or {}),
+        reviews={other: said for other, said in (reviews or {}).items() if other in delivered},
     )

@@ -68,9 +68,18 @@ def write_report(
 
 
 def sinks(records: Sequence[TaskRecord]) -> list[TaskRecord]:
-    """The delivered tasks that no other delivered task builds on: together they hold the answer."""
+    """The delivered tasks whose result no other delivered task has used: together they hold the answer.
+
+    Used is what a task builds on, unless it was made again in a later round and the task was not.
+    """
     done = [record for record in records if record.status == "done"]
-    used = {other for record in done for other in record.task.depends_on}
+    rounds = {record.id: record.outcome.iteration if record.outcome else 0 for record in done}
+    used = {
+        other
+        for record in done
+        for other in record.task.depends_on
+        if record.is_by_human or rounds.get(other, 0) <= rounds[record.id]
+    }
     return [record for record in done if record.id not in used]
 
 

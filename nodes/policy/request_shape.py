@@ -54,6 +54,11 @@ class RequestShape:
     """Whether something in it is not to be done."""
 
     @property
+    def asks(self) -> str:
+        """What is to be done, in one line: only requests with the same are alike at all."""
+        return " ".join(["not"] * self.is_denied + sorted(self.acts)) or "-"
+
+    @property
     def subject_words(self) -> int:
         """Words of the subject."""
         return sum(len(slot.split()) for slot in self.slots)
@@ -210,12 +215,12 @@ class _Reader:
         elif word in _KINDS and not self._is_topic(at):
             self._cut()
             self.kinds.add(_KINDS[word])
-        elif word in _SMALL or word in _MANNER:
+        elif (word in _SMALL or word in _MANNER) and not self._is_month(at):
             self._cut()
             self.is_about = self.is_about or (word in _ABOUT and bool(self.kinds))
         elif self._next(at) in _OF and word.islower() and token.text.islower() and not self.text[token.start].isdigit():
             self._cut()
-            self.kinds.add(_singular(word))
+            self.kinds.add(_KINDS.get(word, _singular(word)))
         else:
             self._subject(token)
         return 1
@@ -286,6 +291,10 @@ class _Reader:
         known = _SMALL | _MANNER | _ENDS | _DENIALS | _NOUNS.keys() | _KINDS.keys() | _ABOUT
         is_part = _KINDS[token.word] in errands.DOCUMENTS and following.isalpha() and following not in known
         return self.is_about or (is_part and self.tokens[at + 1].text.islower())
+
+    def _is_month(self, at: int) -> bool:
+        """Whether `May` stands there, and not the verb: `the notes of May`, `in May 2025`."""
+        return self.tokens[at].text == "May" and at > 0 and self.tokens[at - 1].word in _SMALL
 
     def _has_noun(self, at: int) -> bool:
         """Whether the clause has a noun that says what is to be done."""

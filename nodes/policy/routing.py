@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from nodes.policy import errands
 from nodes.policy.oversight import fired, is_sensitive
 from nodes.policy.request_shape import shape_of
 from state.agent import AgentSpec
@@ -40,15 +41,31 @@ _SMALL = frozenset(
 
 
 _BY_ACT: Mapping[str, Kind] = {
-    **dict.fromkeys(("find", "look", "collect", "gather"), "research"),
-    **dict.fromkeys(("analyze", "compare", "calculate", "count", "estimate", "forecast", "rank"), "analysis"),
-    **dict.fromkeys(("recommend", "decide"), "strategy"),
-    **dict.fromkeys(("build", "fix", "test"), "implementation"),
-    **dict.fromkeys(("write", "edit", "summarize", "translate"), "writing"),
-    **dict.fromkeys(("publish", "send"), "action"),
+    **dict.fromkeys(
+        ("find", "look", "collect", "gather", "read", "extract", "who?", "which?", "where?", "when?"), "research"
+    ),
+    **dict.fromkeys(
+        ("analyze", "compare", "calculate", "count", "estimate", "forecast", "rank", "draw", "measure", "quantify"),
+        "analysis",
+    ),
+    **dict.fromkeys(("recommend", "decide", "plan", "weigh", "choose", "brainstorm", "position"), "strategy"),
+    **dict.fromkeys(
+        ("build", "fix", "test", "refactor", "install", "convert", "automate", "migrate", "simulate"), "implementation"
+    ),
+    **dict.fromkeys(
+        ("write", "edit", "summarize", "translate", "explain", "outline", "formulate", "phrase", "rephrase", "shorten"),
+        "writing",
+    ),
+    **dict.fromkeys(
+        ("publish", "send", "email", "upload", "submit", "notify", "invite", "book", "pay", "order"), "action"
+    ),
 }
 """The kind of work that a verb (`nodes.policy.errands`) asks for, where it asks for one and no other."""
-_PROGRAMS = frozenset({"code", "software"})
+_LOOKS_UP = re.compile(r"\W*(?:investigate|research|explore|look(?:ing)?|study)\b", re.IGNORECASE)
+"""Beginnings of what is to be found out, though it may be called an analysis, too."""
+_WHAT_TO_DO = re.compile(r"\bhow (?:should|shall|ought) (?:we|i|our|the)\b", re.IGNORECASE)
+_PROGRAMS = frozenset({"code", "software", "query"})
+_PLANS = frozenset({"swot", "strategy"})
 
 
 def kind_of(task: Task) -> str:
@@ -56,10 +73,24 @@ def kind_of(task: Task) -> str:
     if task.kind != "general":
         return task.kind
     shape = shape_of(task.description)
-    kinds = {_BY_ACT[act] for act in shape.acts if act in _BY_ACT}
+    kinds: set[Kind] = {_BY_ACT[act] for act in shape.acts if act in _BY_ACT}
+    if not kinds and _WHAT_TO_DO.search(task.description):
+        kinds = {"strategy"}
     if len(kinds) != 1 or shape.is_denied:
         return task.kind
-    return "implementation" if kinds == {"writing"} and shape.kinds & _PROGRAMS else kinds.pop()
+    (kind,) = kinds
+    if kind == "analysis" and _LOOKS_UP.match(task.description):
+        return "research"
+    return _of_what_is_made(shape.kinds, kind) if kind in ("writing", "implementation") else kind
+
+
+def _of_what_is_made(things: Collection[str], kind: Kind) -> Kind:
+    """Writing a program is no writing, and making a report no programming."""
+    if not _PROGRAMS.isdisjoint(things):
+        return "implementation"
+    if things and _PLANS.issuperset(things):
+        return "strategy"
+    return kind if errands.DOCUMENTS.isdisjoint(things) else "writing"
 
 
 def self_assessment(task: Task, agent: AgentSpec) -> float:
@@ -97,15 +128,18 @@ def score(task: Task, agent: AgentSpec, learned: float = 0.0) -> Score:
 def route(task: Task, team: Sequence[AgentSpec], record: Record = NO_RECORD) -> Route:
     """The agent for `task`: the one it is for, the suggested role, else the best score. `team` is not empty.
 
-    A suggestion stands if it scores at least one half, or nobody else does either.
+    A suggestion stands if it scores at least one half, or nobody else does either. Whoever suggests `ANYBODY` has said
+    that it is nobody's in particular, so that the best score decides; of equals it is theirs.
     """
     scored = (score(task, agent, record.get((agent.name, task.kind), 0.0)) for agent in team)
-    scores = sorted(scored, key=lambda s: -s.total)
+    suggested = {agent.name for agent in team if _suggested(task, agent)}
+    scores = sorted(scored, key=lambda s: (-s.total, s.agent not in suggested))
     if task.to in {agent.name for agent in team}:
         return Route(agent=task.to, reason=f"it is for {task.to}", scores=scores)
-    suggested = {agent.name for agent in team if _suggested(task, agent)}
     best = next((s for s in scores if s.agent in suggested), None)
     top = scores[0]
+    if task.role.lower() == ANYBODY and best and top.total >= STANDS_FROM:
+        return Route(agent=top.agent, reason=f"best score {top.total:.2f}; it is for anybody", scores=scores)
     if best and (best.total >= STANDS_FROM or top.total < STANDS_FROM):
         alone = "" if best.total >= STANDS_FROM else f"; nobody reaches {STANDS_FROM:.2f}"
         reason = f"suggested as {task.role}, scores {best.total:.2f}{alone}"

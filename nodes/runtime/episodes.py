@@ -4,12 +4,15 @@ Episodes outlive their threads: `baton prune` leaves them alone, `baton history 
 """
 
 import asyncio
+from collections.abc import Iterable
+from typing import cast
 
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
 from pydantic import ValidationError
 
 from nodes.policy.advice import Proposal, advise
-from nodes.policy.episodes import KEPT_EPISODES, record_of
+from nodes.policy.episodes import KEPT_EPISODES, LOOKED_AT, record_of
+from nodes.policy.request_shape import shape_of
 from nodes.policy.routing import NO_RECORD, Record
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
@@ -25,10 +28,14 @@ def episode_row(episode: Episode) -> PutOp:
     return PutOp(space(_KIND, episode.thread_id), repr(episode.started_at), value)
 
 
-async def read_episodes(store: BaseStore) -> list[Episode]:
-    """All that is remembered, newest first; what cannot be read is left out."""
+async def read_episodes(store: BaseStore, limit: int = MOST) -> list[Episode]:
+    """The last that are remembered, newest first; what cannot be read is left out."""
+    return _read(await store.asearch((_KIND,), limit=limit))
+
+
+def _read(items: Iterable[Item]) -> list[Episode]:
     found = []
-    for item in await store.asearch((_KIND,), limit=MOST):
+    for item in items:
         try:
             found.append(Episode.model_validate(item.value))
         except ValidationError:
@@ -36,11 +43,11 @@ async def read_episodes(store: BaseStore) -> list[Episode]:
     return sorted(found, key=lambda episode: (-episode.finished_at, episode.thread_id))
 
 
-async def forget_oldest(store: BaseStore, episodes: list[Episode]) -> None:
+async def forget_oldest(store: BaseStore) -> None:
     """Keep the newest; writes nothing while there are no more than are kept."""
-    gone = episodes[KEPT_EPISODES:]
+    gone = await store.asearch((_KIND,), offset=KEPT_EPISODES, limit=MOST)
     if gone:
-        await store.abatch([PutOp(space(_KIND, one.thread_id), repr(one.started_at), None) for one in gone])
+        await store.abatch([PutOp(row.namespace, row.key, None) for row in gone])
 
 
 async def forget_episodes(store: BaseStore, thread_id: str) -> int:
@@ -52,18 +59,20 @@ async def forget_episodes(store: BaseStore, thread_id: str) -> int:
 
 
 async def advised(store: BaseStore, request: str) -> Proposal | None:
-    """What earlier runs say of how the request is to be done; what is more than is kept goes on the way."""
-    episodes = await read_episodes(store)
-    if not episodes:
-        return None
-    await forget_oldest(store, episodes)
-    return await asyncio.to_thread(_advised, request, episodes[:KEPT_EPISODES])
+    """What earlier runs say of how the request is to be done.
+
+    Read are those that ask for the same deed, as the Store finds them, and those of earlier versions, which do not say.
+    """
+    wanted = [shape_of(request).asks, None]
+    found = await store.abatch([SearchOp((_KIND,), filter={"asks": asks}, limit=LOOKED_AT) for asks in wanted])
+    items = cast(list[Item], [item for items in found for item in cast(list[Item], items)])
+    return await asyncio.to_thread(_advised, request, items) if items else None
 
 
-def _advised(request: str, episodes: list[Episode]) -> Proposal | None:
+def _advised(request: str, items: list[Item]) -> Proposal | None:
     vectors = word_vectors()
     near = (lambda one, other: vectors.likeness(one, [other])) if vectors else None
-    return advise(request, episodes, near)
+    return advise(request, _read(items), near)
 
 
 async def earned(run: RunContext) -> Record:
@@ -71,4 +80,4 @@ async def earned(run: RunContext) -> Record:
     is_apart = run.outer or run.by_hand
     if run.policy.learning != "apply" or is_apart or len(run.services.team.specs) < 2:
         return NO_RECORD
-    return record_of(await read_episodes(run.store))
+    return record_of(await read_episodes(run.store, LOOKED_AT))

@@ -1,17 +1,21 @@
 """Every run is remembered at its end: what was asked, planned, done and corrected; nothing of what sources say."""
 
+import cProfile
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import PutOp
 
 from graph.database import open_database
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.policy import episodes as keeping
-from nodes.runtime.episodes import forget_oldest, read_episodes
+from nodes.runtime.episodes import advised, forget_oldest, read_episodes
 from state.agent import Brief
 from state.episode import Episode
 from state.errors import AgentFailed
@@ -94,6 +98,31 @@ async def test_with_learning_off_a_run_leaves_one_row_less_and_no_trace() -> Non
     assert (with_it - without, [one.thread_id for one in await remembered()]) == (1, ["a"])
 
 
+async def test_with_learning_off_nothing_is_asked_of_what_is_remembered() -> None:
+    asked: dict[str, list[str]] = {"off": [], "apply": []}
+    async with opened(agent(), agent(name="bo"), db=DB) as sup:
+        saver = sup.graph.checkpointer
+        assert isinstance(saver, SqliteSaver)
+        for learning, statements in asked.items():
+            saver.conn.set_trace_callback(statements.append)
+            await sup.start("Q", thread_id=learning, plan=plan("a"), policy={"learning": learning})
+        saver.conn.set_trace_callback(None)
+
+    assert [any("episodes" in one for one in statements) for statements in asked.values()] == [False, True]
+
+
+async def test_advice_reads_only_runs_that_ask_for_the_same_and_those_of_before_which_do_not_say() -> None:
+    async with open_database(Path(DB), "normal") as database:
+        for n in range(60):
+            asks = {"asks": "write"} if n < 50 else {"asks": "analyze"} if n < 56 else {}
+            one = Episode(thread_id=f"t{n}", started_at=n, finished_at=n, request="Analyze it", status="complete")
+            value = {**json.loads(one.model_dump_json(exclude={"asks"})), **asks}
+            await database.store.abatch([PutOp(("episodes", f"t{n}"), repr(float(n)), value)])
+        with cProfile.Profile() as profile:
+            await advised(database.store, "Analyze the tea market")
+    assert sum(entry.callcount for entry in profile.getstats() if "validate_python" in str(entry.code)) <= 10 + 10
+
+
 async def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodes.runtime.episodes.KEPT_EPISODES", 2)
     assert keeping.KEPT_EPISODES > 100
@@ -103,5 +132,8 @@ async def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None
             await database.store.abatch(
                 [PutOp(("episodes", f"t{n}"), repr(float(n)), json.loads(one.model_dump_json()))]
             )
-        await forget_oldest(database.store, await read_episodes(database.store))
+    with closing(sqlite3.connect(DB)) as file, file:  # the Store keeps the second in which a row was written
+        file.execute("UPDATE store SET updated_at = datetime(json_extract(value, '$.finished_at'), 'unixepoch')")
+    async with open_database(Path(DB), "normal") as database:
+        await forget_oldest(database.store)
         assert [one.thread_id for one in await read_episodes(database.store)] == ["t3", "t2"]

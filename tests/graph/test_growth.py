@@ -55,6 +55,79 @@ async def test_what_review_finds_missing_becomes_a_task_and_only_what_builds_on_
     assert [event.task_id for event in events if event.kind == "task_added"] == ["gap1"]
 
 
+def asked(model: ScriptedModel, name: str) -> int:
+    """How often a worker was asked to do a task."""
+    return sum(f'<task id="{name}"' in text for text in prompts(model, "<task id=") if "<result" not in text)
+
+
+async def test_who_writes_the_answer_says_what_its_inputs_lack_and_no_reviewer_is_asked() -> None:
+    said = "Five billion; Acme leads.\nInput size: Which year?\nInput who: good\nMissing: Find the risks of the market."
+    model = market_model(
+        **{
+            '<task id="size"': ["Five billion.", "Five billion in 2024."],
+            '<task id="text"': [
+                said,
+                "All of it.\n- **Input size**: good.\n- Input `who`: OK\n- Input gap1: fine\nMissing: -",
+            ],
+            '<task id="gap1"': "It may burst.",
+        }
+    )
+    async with opened(thinker(), model=model) as sup:
+        run = await sup.start(GOAL, plan=market())
+    first = next(text for text in prompts(model, '<task id="text"'))
+
+    assert (run.status, run.iteration, run.warnings) == ("complete", 1, [])
+    assert [asked(model, name) for name in ("size", "who", "gap1", "text")] == [2, 1, 1, 2]
+    assert prompts(model, "<result") == []
+    assert [task.result for task in run.tasks][:3] == ["Five billion in 2024.", "Acme leads it.", "All of it."]
+    assert '<given task="who">\nDo who.\n</given>' in first
+
+
+@pytest.mark.parametrize("said", ["So.", "So.\nInput size: good", "So.\nMissing: a sword"])
+async def test_who_says_nothing_of_an_input_leaves_it_to_the_reviewer(said: str) -> None:
+    model = market_model(finds(), **{'<task id="text"': said})
+    async with opened(thinker(), model=model) as sup:
+        await sup.start(GOAL, plan=market())
+
+    assert len(prompts(model, "<result")) == 1
+
+
+async def test_what_may_stand_below_the_answer_is_added_to_it_and_nobody_writes_it_again() -> None:
+    review = Review(verdicts=[Verdict(task_id="size", accept=False, feedback="Which year?")], gaps=[RISKS], beside=True)
+    work = Turns(
+        "Five billion.", "Acme leads.", {"result": "All.", "review": review.model_dump()}, "In 2024.", "It may burst."
+    )
+    async with opened(agent(work)) as sup:
+        run = await sup.start(GOAL, plan=market(complexity=0.9))
+
+    assert (run.status, work.tasks) == ("complete", ["size", "who", "text", "size", "gap1"])
+    assert work.briefs[2].reviews == {"size": "Do size.", "who": "Do who."}
+    assert [said in (run.report or "") for said in ("All.", "In 2024.", "It may burst.", "Acme leads.")] == [
+        True
+    ] * 3 + [False]
+    assert run.tasks[2].depends_on == ["size", "who", "gap1"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "how"),
+    [
+        (market(), {"reviewer": "critic"}),
+        (market(), {"max_iterations": 0}),
+        (plan("a", "b <- a", "c <- a"), {}),
+        (plan("a"), {}),
+    ],
+)
+async def test_who_is_not_the_one_that_ends_it_or_is_reviewed_by_another_is_not_asked(
+    tasks: dict[str, Any], how: dict[str, Any]
+) -> None:
+    work = Turns("So.")
+    critic = AgentSpec(name="critic", role="critic", model=ScriptedModel({REVIEWS: finds()}))
+    async with opened(agent(work), critic, **how) as sup:
+        await sup.start(GOAL, plan=tasks)
+
+    assert [brief.reviews for brief in work.briefs] == [{} for _ in work.briefs]
+
+
 async def test_the_mode_that_is_shown_follows_a_run_that_grows() -> None:
     model = market_model(finds(RISKS), finds(), **{'<task id="gap1"': "It may burst."})
     async with opened(thinker(), model=model) as sup:

@@ -6,7 +6,7 @@ import { QuestionBody, QuestionFoot } from "./question";
 import { Cancel, HandBack, Start, Team } from "./steer";
 import * as store from "./store";
 import type { Panel } from "./store";
-import type { Event, Short } from "./types";
+import type { Advice, Event, Short } from "./types";
 
 function RunLine({ run, asks }: { run: Short; asks: boolean }) {
   const [status, word] = standing(run.questions.length ? "waiting" : run.status);
@@ -615,6 +615,31 @@ function TaskBody() {
   );
 }
 
+/** What the plan rests on, with a way to each of those runs. */
+function Learned({ advice }: { advice: Advice }) {
+  const how = advice.is_rejected ? "A human has rejected the plan of" : advice.is_applied ? "The plan was taken from" : "A plan was suggested by";
+  return (
+    <p class="note">
+      {how} earlier runs ({advice.successes} of {advice.runs} went well, confidence {advice.confidence.toFixed(2)}):
+      {advice.threads.slice(0, MOST_LINKED).map((thread) => (
+        <span key={thread}>
+          {" "}
+          {store.offline ? (
+            thread
+          ) : (
+            <button class="cite" onClick={() => void open(thread)}>
+              {thread}
+            </button>
+          )}
+        </span>
+      ))}
+      {advice.threads.length > MOST_LINKED && " …"}
+    </p>
+  );
+}
+
+const MOST_LINKED = 5;
+
 /** Who holds a run that stands still, why, and what sets it going again. */
 function Held() {
   const run = store.view.value?.run;
@@ -660,6 +685,7 @@ function ReportBody() {
       </p>
       <Held />
       {run.error && <p class="fail">{run.error}</p>}
+      {run.advice && <Learned advice={run.advice} />}
       {run.warnings.map((warning, i) => (
         <p key={i} class="note">
           {warning}

@@ -80,6 +80,15 @@ export interface Approval {
   asked_at: number;
   expires_at: number | null;
 }
+/** What earlier runs say of how a request is to be done. */
+export interface Advice {
+  threads: string[];
+  runs: number;
+  successes: number;
+  confidence: number;
+  is_applied: boolean;
+  is_rejected: boolean;
+}
 export interface Run {
   thread_id: string;
   status: string;
@@ -94,6 +103,7 @@ export interface Run {
   model: string;
   error: string | null;
   warnings: string[];
+  advice: Advice | null;
   hint: string[];
   started_at: number | null;
   finished_at: number | null;

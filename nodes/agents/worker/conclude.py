@@ -18,6 +18,7 @@ from nodes.llm.ask import name_of
 from nodes.llm.cut_off import doubt_of_end
 from nodes.policy.confidence import split_confidence
 from nodes.policy.headings import without_thoughts
+from nodes.policy.judging import split_review
 from nodes.tools.thread import in_thread
 from state.approval import Approval
 from state.record import Artifact, Failure, Outcome, Usage
@@ -83,6 +84,7 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
     named = [name for line in _ANSWERS.finditer(text) for name in re.split(r"[\s,;`*]+", line["ids"])]
     if also := also_answered(named, context.invocation.brief):
         text = _ANSWERS.sub("", text).strip()
+    text, review = split_review(text, context.invocation.brief.reviews)
     cut_off = state.get("cut_off")
     if declared := _FAILED.match(text):
         return {"status": "failed", "failure": Failure(kind="declared", message=declared["why"].strip()[:2000])}
@@ -106,7 +108,7 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
     limited = state.get("limited") or ""
     return {"result": text, "claims": claims, "confidence": confidence, "limited": limited, "doubts": doubts} | (
-        {"also_answers": also} if also else {}
+        {"also_answers": also, "review": review}
     )
 
 

@@ -1,5 +1,6 @@
 """What the model is shown, read into its parts. Where it stands in its work is found anew from this each time."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -100,6 +101,10 @@ def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation
         failed = answer is None or answer.status == "error"
         done.append(Done(call["name"], call["args"], answer.text if answer else "", failed))
     return Conversation(tuple(sections), {tool.name: tool for tool in tools}, tuple(done))
+
+
+CONFIDENCE = re.compile(r"\n*Confidence:[^\n]*\Z", re.IGNORECASE)
+"""The line that a result ends on."""
 
 
 def concluded(talk: Conversation, text: str, confidence: float | None) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from nodes.llm.offline.answering import answer, points
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Reply, Tool, concluded
 from nodes.llm.offline.requests import expression_in
+from nodes.llm.offline.reviewing import judged
 from nodes.llm.offline.shapes import reshape, shape_in
 from nodes.llm.offline.strategy import strategise
 from nodes.llm.offline.words import subject_of, title_of
@@ -33,7 +34,12 @@ _CODE = re.compile(
 
 
 def work(talk: Conversation) -> Reply:
-    """Call tools, or deliver the result of the task."""
+    """Call tools, or deliver the result of the task, with a verdict on each input where that is asked for."""
+    reply = _work(talk)
+    return judged(talk, reply) if isinstance(reply, str) else reply
+
+
+def _work(talk: Conversation) -> Reply:
     if talk.all("earlier") and (shape := shape_in(talk.task)):
         return reshape(talk, shape)
     if talk.attr("kind") == "action" or (talk.attr("action") and tool_for(talk)):

@@ -3,15 +3,11 @@
 What lacks is looked up where a reviewer asked for it; without inputs the writer does the research itself.
 """
 
-import re
-
 from nodes.llm.offline.answering import answer, lookups, points
-from nodes.llm.offline.conversation import Conversation, Reply, concluded
+from nodes.llm.offline.conversation import CONFIDENCE, Conversation, Reply, concluded
 from nodes.llm.offline.words import title_of
 from nodes.policy.synthesis import without_repeats
 from state.citation import LABEL
-
-_CONFIDENCE = re.compile(r"\n*Confidence:[^\n]*\Z", re.IGNORECASE)
 
 
 def write(talk: Conversation) -> Reply:
@@ -29,14 +25,14 @@ def write(talk: Conversation) -> Reply:
 
 def inputs_of(talk: Conversation) -> list[str]:
     """The results of the tasks that this one builds on, without what they say about themselves."""
-    return [text for part in talk.all("input") if (text := _CONFIDENCE.sub("", part.body).strip())]
+    return [text for part in talk.all("input") if (text := CONFIDENCE.sub("", part.body).strip())]
 
 
 def assemble(talk: Conversation) -> str:
     """One answer from several findings, each under its title."""
     texts = []
     for part in talk.all("finding"):
-        title, body = part.attrs.get("title") or part.attrs.get("description"), _CONFIDENCE.sub("", part.body).strip()
+        title, body = part.attrs.get("title") or part.attrs.get("description"), CONFIDENCE.sub("", part.body).strip()
         texts += [f"## {title_of(title)}\n\n{body}" if title and not body.startswith("#") else body] if body else []
     nothing = "The findings are empty: no task delivered anything that answers the request."
     return "\n\n".join(without_repeats(texts)) or nothing

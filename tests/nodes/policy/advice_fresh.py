@@ -1,6 +1,6 @@
-"""120 cases that were written after the advisor and changed nothing in it: see `advice_cases` for their form."""
+"""180 cases that were written after the advisor: see `advice_cases` for their form."""
 
-from tests.nodes.policy.advice_cases import Case
+from tests.nodes.policy.advice_cases import AGENTS, Case
 
 COFFEE = "Analyze the coffee market"
 MEMO = "Write a memo about remote work"
@@ -137,7 +137,81 @@ RUNS = [
     Case("recovered", MEMO, "Write a memo about parental leave", True, "-+++++++++"),
     Case("steady", WHO, "Which universities teach astronomy?", True, "++++++++"),
 ]
-FRESH = [*(Case(*one, True) for one in SAME), *(Case(*one, False) for one in OTHERWISE), *RUNS]
+REPORT = "Write a report about solar panels"
+DATABASES = "Compare Postgres and MySQL"
+NOTES = "Summarize the meeting notes of March"
+DEMAND = "Forecast the demand for electric cars in 2026"
+PORTS = "List the 10 largest ports of Europe"
+SUPPLIERS = "Who are the main suppliers of lithium?"
+BRIEFING = "Prepare a briefing on the new data protection law"
+OFFERS = "Evaluate three offers for office furniture"
+GUIDE = "Translate the user guide into Italian"
+LOGO = "Design a logo for a bakery"
+DATES = "Extract all dates from the contract"
+LATER = [
+    Case("other subject", AGENTS, "Analyze the quantum computing market", True),
+    Case("other subject", AGENTS, "Analyze the pet food market", True),
+    Case("other subject", REPORT, "Write a report about coral reefs", True),
+    Case("other subject", DATABASES, "Compare Terraform and Pulumi", True),
+    Case("other subject", NOTES, "Summarize the meeting notes of the finance committee", True),
+    Case("other subject", DEMAND, "Forecast the demand for heat pumps in 2027", True),
+    Case("other subject", PORTS, "List the 10 largest airports of Asia", True),
+    Case("other subject", SUPPLIERS, "Who are the main suppliers of cobalt?", True),
+    Case("other subject", BRIEFING, "Prepare a briefing on the new packaging law", True),
+    Case("other subject", OFFERS, "Evaluate three offers for company cars", True),
+    Case("other subject", GUIDE, "Translate the user guide into Japanese", True),
+    Case("other subject", LOGO, "Design a logo for a bookshop", True),
+    Case("other subject", DATES, "Extract all dates from the lease", True),
+    Case("paraphrase", AGENTS, "Could you please analyze the market for humanoid robots?", True),
+    Case("paraphrase", AGENTS, "I need a thorough market analysis of cloud gaming", True),
+    Case("paraphrase", AGENTS, "Perform a market analysis on vertical farming", True),
+    Case("paraphrase", AGENTS, "Look into the market for smart glasses", True),
+    Case("paraphrase", REPORT, "Please draft a report on wind farms", True),
+    Case("paraphrase", REPORT, "I'd like you to write a detailed report on tidal power", True),
+    Case("paraphrase", DATABASES, "What's the difference between Terraform and Pulumi? Compare them.", True),
+    Case("paraphrase", DATABASES, "Give me a comparison between Rust and Go", True),
+    Case("paraphrase", NOTES, "Sum up the meeting notes of May", True),
+    Case("paraphrase", NOTES, "Give a short summary of the meeting notes from May", True),
+    Case("paraphrase", DEMAND, "Predict the demand for e-bikes in 2028", True),
+    Case("numbers", PORTS, "List the 25 largest ports of Africa", True),
+    Case("numbers", OFFERS, "Evaluate five offers for office chairs", True),
+    Case("language", AGENTS, "Analysiere den Markt für Wärmepumpen", True),
+    Case("language", AGENTS, "Analyse le marché des vélos électriques", True),
+    Case("language", REPORT, "Schreibe einen Bericht über Gezeitenkraft", True),
+    Case("language", NOTES, "Resume las notas de la reunión de mayo", True),
+    Case("other task", AGENTS, "Write a haiku about the AI Agent market", False),
+    Case("other task", AGENTS, "Send the AI Agent market analysis to Bob", False),
+    Case("other task", AGENTS, "Publish the AI Agent market analysis", False),
+    Case("other task", AGENTS, "Archive the analysis of the AI Agent market", False),
+    Case("other task", AGENTS, "Who wrote the analysis of the AI Agent market?", False),
+    Case("other task", REPORT, "Proofread the report about solar panels", False),
+    Case("other task", REPORT, "Shorten the report about solar panels", False),
+    Case("other task", REPORT, "Install solar panels", False),
+    Case("other task", DATABASES, "Migrate from Postgres to MySQL", False),
+    Case("other task", DATABASES, "Back up Postgres and MySQL", False),
+    Case("other task", NOTES, "Delete the meeting notes of March", False),
+    Case("other task", DEMAND, "Calculate the tax on electric cars in 2026", False),
+    Case("other task", PORTS, "Book a ship from the largest port of Europe", False),
+    Case("other task", GUIDE, "Print the user guide in Italian", False),
+    Case("other task", DATES, "Extend the contract by two years", False),
+    Case("negation", AGENTS, "Don't analyze the AI Agent market", False),
+    Case("negation", AGENTS, "Analyze anything but not the AI Agent market", False),
+    Case("negation", REPORT, "Stop writing the report about solar panels", False),
+    Case("negation", DATABASES, "Never compare Postgres and MySQL again", False),
+    Case("substring", AGENTS, "Psychoanalyze the AI agent", False),
+    Case("substring", AGENTS, "Supermarket opening hours", False),
+    Case("substring", DATABASES, "Find a comparator for SQL types", False),
+    Case("substring", REPORT, "Reporters without borders: who are they?", False),
+    Case("substring", PORTS, "Listen to the 10 largest choirs", False),
+    Case("unrelated", AGENTS, "Plan a breakfast menu", False),
+    Case("unrelated", REPORT, "What time is it in Lima?", False),
+    Case("failed", AGENTS, "Analyze the RPA market", False, "---"),
+    Case("failed", AGENTS, "Analyze the RPA market", False, "+++--"),
+    Case("lucky", AGENTS, "Analyze the RPA market", False, "+"),
+    Case("lucky", REPORT, "Write a report about coral reefs", False, "-+"),
+]
+"""Sixty more, of every kind."""
+FRESH = [*(Case(*one, True) for one in SAME), *(Case(*one, False) for one in OTHERWISE), *RUNS, *LATER]
 UNRELATED = """\
 Plan a breakfast menu
 What is the capital of Mongolia?
