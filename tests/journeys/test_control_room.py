@@ -294,6 +294,26 @@ def test_a_file_that_is_dropped_on_the_start_form_becomes_a_source(url: str, pag
     expect(page.get_by_role("textbox", name="Sources")).to_have_value(re.compile(r"uploads.*/market\.md$"))
 
 
+HIDE = """hidden => {
+    Object.defineProperty(document, "hidden", {get: () => hidden, configurable: true});
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def test_tabs_that_nobody_sees_leave_the_browsers_few_connections_to_others_and_catch_up(url: str, page: Page) -> None:
+    thread = start(url, "ask")
+    pages = [page, *(page.context.new_page() for _ in range(6))]
+    for one in pages:
+        one.goto(f"{url}/#{thread}")
+        expect(one.get_by_text("Live")).to_be_visible()
+        if one is not pages[-1]:
+            one.evaluate(HIDE, arg=True)
+    pages[-1].locator(".bs").get_by_role("button", name="Approve").click()
+    expect(pages[-1].locator(".facts")).to_contain_text("Complete")
+    page.evaluate(HIDE, arg=False)
+    expect(page.locator(".dbody")).to_contain_text("run ended")
+
+
 def test_a_long_wait_is_a_break_in_the_time_axis(url: str, page: Page, tmp_path: Path) -> None:
     thread = start(url, "ask", "after <- ask")
     does(url, thread, "answer", answers={shown(url, thread)["run"]["approvals"][0]["id"]: {"type": "approve"}})

@@ -118,7 +118,7 @@ function reload(withRuns: boolean): void {
     const both = runsToo;
     runsToo = late = false;
     await Promise.all([loadRun(), both ? loadRuns() : null]);
-    const wait = Math.min(10_000, 3 * (performance.now() - began));
+    const wait = Math.min(10_000, Math.max(700, 3 * (performance.now() - began)));
     soon = 0;
     if (late) window.setTimeout(() => reload(false), wait);
   }, 250);
@@ -142,10 +142,13 @@ export async function open(thread: string): Promise<void> {
   listen();
 }
 
-/** Events that have come since the page was drawn last. */
+/** Events that have come since the page was drawn last, and when that was: it is drawn five times a second at most. */
 let waiting: Event[] = [];
+let drawn = 0;
+const DRAWN_EVERY = 200;
 
 function take(): void {
+  drawn = performance.now();
   const events = waiting;
   waiting = [];
   const fresh = store.takeEvents(events);
@@ -179,7 +182,8 @@ function listen(): void {
   };
   made.onmessage = (message) => {
     if (made !== source) return;
-    if (waiting.push(JSON.parse(message.data as string) as Event) === 1) requestAnimationFrame(take);
+    if (waiting.push(JSON.parse(message.data as string) as Event) > 1) return;
+    window.setTimeout(() => requestAnimationFrame(take), Math.max(0, drawn + DRAWN_EVERY - performance.now()));
   };
 }
 

@@ -79,7 +79,7 @@ export function marksOf(axis: Axis, from: number, when: number, most: number): {
   let at = 0;
   for (const [start, end] of [...axis.cuts.map((cut) => [cut.start - from, cut.end - from] as const), [Infinity, Infinity] as const]) {
     for (; at < start && axis.place(from + at) <= 1; at += step) put(at);
-    at = Math.ceil(end / step) * step;
+    at = end + step; // behind a break, marks count from its end
   }
   return { step, marks };
 }

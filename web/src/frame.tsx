@@ -274,7 +274,7 @@ export function Middle() {
           <span class="r m">
             {/* a chain shorter than a second says nothing */}
             makespan <b>{store.took(length)}</b> / <u>critical path</u> <b>{store.took(chain)}</b>
-            {chain >= 1 && ` = ${(length / chain).toFixed(2)}`}
+            {chain >= 1 && length < 100 * chain && ` = ${(length / chain).toFixed(2)}`}
           </span>
         </div>
         <Gantt />
@@ -391,7 +391,7 @@ function Log() {
         <div class="dbody" tabIndex={0} role="region" aria-label={opened}>
           {opened === "events" && sought && !events.length && <p class="m">No event has “{store.sought.value}”.</p>}
           {opened === "events" &&
-            events.slice(-400).reverse().map((event) => (
+            events.slice(-store.mostEvents.value).reverse().map((event) => (
               <div key={event.seq} class={`ev${store.hover.value && store.hover.value === event.task_id ? " hot" : ""}`}>
                 <span>{store.mmss(event.ts - from)}</span>
                 <span>{event.seq}</span>
@@ -401,6 +401,11 @@ function Log() {
                 </span>
               </div>
             ))}
+          {events.length > store.mostEvents.value && (
+            <button class="lnk" onClick={() => (store.mostEvents.value += 1000)}>
+              {(events.length - store.mostEvents.value).toLocaleString("en")} earlier
+            </button>
+          )}
           {opened === "approvals" && (
             <>
               {broken && <p class="fail">{broken}</p>}

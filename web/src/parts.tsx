@@ -1,6 +1,6 @@
 // Small things that are drawn everywhere: a status, the words of a text that nobody may take for markup.
 import type { ComponentChildren, JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { showPassage } from "./api";
 import { isPicture, Picture } from "./picture";
 import type { Status } from "./types";
@@ -80,6 +80,7 @@ function inline(text: string, places: Places): ComponentChildren[] {
 }
 
 const MOST = 100_000;
+const MANY = 100;
 
 /** A text of any length: what is more than a person reads at once is drawn when it is wanted. */
 export function Long({ text, draws, most = MOST }: { text: string; draws: (text: string) => ComponentChildren; most?: number }) {
@@ -104,7 +105,14 @@ export const Markdown = ({ text }: { text: string }) => {
 };
 
 function Blocks({ text, places }: { text: string; places: Places }) {
-  return useMemo(() => <div class="res">{blocksOf(text, places)}</div>, [text, places]);
+  const blocks = useMemo(() => blocksOf(text, places), [text, places]);
+  const [isBegun, setBegun] = useState(false);
+  // what is in sight first; the rest of a long text once that is drawn
+  useEffect(() => {
+    const soon = setTimeout(() => setBegun(true), 100);
+    return () => clearTimeout(soon);
+  }, []);
+  return <div class={blocks.length > MANY ? "res many" : "res"}>{isBegun ? blocks : blocks.slice(0, MANY)}</div>;
 }
 
 function blocksOf(text: string, places: Places): JSX.Element[] {

@@ -276,7 +276,11 @@ export function Gantt() {
   const when = store.at.value;
   const from = line.start ?? when;
   const axis = axisOf(line, from, line.end ?? when, line.end !== null ? 0.04 : 0.16);
-  const { step, marks } = marksOf(axis, from, when, innerWidth < 800 ? 4 : 8);
+  const { step, marks } = marksOf(axis, from, when, (innerWidth < 800 ? 4 : 8) * (axis.span < 3600 ? 1 : 0.7));
+  const behind = (mark: number) => {
+    const cut = axis.cuts.findLast((one) => from + mark >= one.end);
+    return cut ? `+${told(from + mark - cut.end)}` : told(mark);
+  };
   const told = (second: number) => (step < 1 ? `${second.toFixed(1)} s` : store.mmss(second));
   const known = store.tasks.value.filter((task) => store.stateOf(task.id, when).known);
   const layers = store.layer.value === null || known.length <= MOST_CARDS ? null : layersOf(known);
@@ -302,7 +306,7 @@ export function Gantt() {
       <div class="axis" aria-hidden="true">
         {marks.map((mark) => (
           <span key={mark} style={{ left: percent(axis.place(from + mark)) }}>
-            {told(mark)}
+            {behind(mark)}
           </span>
         ))}
         {axis.cuts.map((cut) => (

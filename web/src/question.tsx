@@ -90,6 +90,13 @@ export function questionKeys(): Record<string, () => unknown> {
 
 /** What happens to a question that nobody answers. */
 const THEN: Record<string, string> = { approve: "then it is approved", reject: "then it is rejected", escalate: "then somebody else is asked" };
+/** What is asked, where it is not about one action. */
+const ABOUT: Record<string, string> = {
+  plan: "May the run go ahead as planned?",
+  task: "May this task begin?",
+  result: "Does this result count?",
+  escalation: "What becomes of this task?",
+};
 const RISKS = ["low", "medium", "high", "critical"];
 
 function Diff({ before, after }: { before: string; after: string }) {
@@ -182,8 +189,8 @@ export function QuestionBody() {
         )}
       </p>
       <h2>
-        {asked.subject === "plan" ? (
-          "May the run go ahead as planned?"
+        {asked.subject !== "action" ? (
+          ABOUT[asked.subject]
         ) : (
           <>
             May <span class="mono">{asked.action}</span> be done?

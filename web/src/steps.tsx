@@ -99,7 +99,7 @@ export function Steps({ steps, changes, stands, results, gives }: Given) {
               <p class="sh">
                 {isOver(step) ? <Icon status="done" /> : <span class="m n">{i + 1}</span>}
                 <b class="mono">{step.id || "new"}</b>
-                <span class="m cut">
+                <span class="m">
                   {isOpen ? (stands ? (STOOD[stands(step.id)] ?? stands(step.id)) : "") : `${step.role}${after.length ? `, after ${after.join(", ")}` : ""}`}
                 </span>
                 {canChange && (

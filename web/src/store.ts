@@ -26,6 +26,8 @@ export const layer = signal<number | null>(null);
 /** The question that is looked at. */
 export const wanted = signal("");
 export const filter = signal("");
+/** Events of the log that are drawn at most. */
+export const mostEvents = signal(150);
 /** What the events of the log are searched for. */
 export const sought = signal("");
 export const connected = signal<"live" | "gone" | "out" | "still">("still");
