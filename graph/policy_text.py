@@ -15,8 +15,8 @@ from state.text import Json
 
 _TIME = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 _SECONDS = (86_400.0, 3_600.0, 60.0, 1.0)
-IN_SECONDS = frozenset({"approval_timeout_s", "decision_timeout_s", "call_timeout_s", "max_seconds"})
-"""Fields that are times; `1h30m` may be written for them."""
+IN_SECONDS = frozenset(name for name in Policy.model_fields if name.endswith(("_s", "_seconds")))
+"""Fields that are times, as their names say; `1h30m` may be written for them."""
 
 
 @dataclass(frozen=True)

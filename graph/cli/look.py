@@ -1,4 +1,4 @@
-"""Commands that look and run nothing: `baton status`, `runs`, `inbox`, `log`."""
+"""Commands that look and run nothing."""
 
 import asyncio
 import json

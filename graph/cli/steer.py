@@ -1,4 +1,4 @@
-"""Commands that change a run: `pause`, `takeover`, `cancel`, `recruit`, `retire`, `mail`, `answer`, `hand-back`.
+"""Commands that change a run.
 
 Each sends a typed signal, whichever process runs the run. Where nobody runs it, the command takes it up itself, so that
 the signal takes effect now.

@@ -136,7 +136,11 @@ def broken_calls(messages: Sequence[AnyMessage]) -> list[ToolMessage]:
     reply = last_reply(messages)
     answered = answered_ids(messages)
     return [
-        ToolMessage(f"the arguments are no JSON object: {call.get('args')}; call again", tool_call_id=str(call["id"]))
+        ToolMessage(
+            f"the arguments are no JSON object: {call.get('args')}; call again",
+            tool_call_id=str(call["id"]),
+            status="error",
+        )
         for call in (reply.invalid_tool_calls if reply else [])
         if call["id"] not in answered
     ]

@@ -18,7 +18,9 @@ def exceeded(policy: Policy, used: Usage, reserved: Usage) -> str:
     if total.calls > policy.max_agent_iterations:
         return f"the run's limit of {policy.max_agent_iterations} model calls (max_agent_iterations) is reached"
     if policy.token_budget is not None and total.total_tokens > policy.token_budget:
-        return f"the token_budget of {policy.token_budget} is used up ({used.total_tokens} spent)"
+        left = policy.token_budget - used.total_tokens
+        more = f"; one more call may take {reserved.total_tokens}" if left >= LEAST_REPLY else ""
+        return f"the token_budget of {policy.token_budget} is used up ({used.total_tokens} spent{more})"
     if policy.cost_budget is not None and total.cost > policy.cost_budget:
         return f"the cost_budget of ${policy.cost_budget:.2f} is used up (${used.cost:.2f} spent)"
     return ""

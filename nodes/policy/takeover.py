@@ -18,6 +18,8 @@ _DRIVES: dict[type[Signal], Driving] = {
     Cancel: "cancelled",
     Resume: "running",
 }
+STOPS = frozenset(kind.model_fields["kind"].default for kind, driving in _DRIVES.items() if driving != "running")
+"""The kinds of signals after which the run does not go on by itself."""
 
 
 def control_by(signal: Pause | Resume | Takeover | Cancel) -> Control:

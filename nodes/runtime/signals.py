@@ -16,6 +16,7 @@ from weakref import WeakSet
 from langgraph.store.base import BaseStore, PutOp
 
 from nodes.policy.mail import Mailbox
+from nodes.policy.takeover import STOPS
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import read_all, read_each, space
 from state.agent import Mail
@@ -52,9 +53,6 @@ async def waiting(store: BaseStore, thread_id: str) -> list[Waiting]:
 async def is_stop_waiting(store: BaseStore, thread_id: str) -> bool:
     """Whether somebody has asked the run to stop, and nobody has handled it yet."""
     return any(raw.get("kind") in STOPS for _, raw in await waiting(store, thread_id))
-
-
-STOPS = ("pause", "takeover", "cancel")
 
 
 @dataclass(frozen=True)

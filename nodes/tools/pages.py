@@ -254,9 +254,18 @@ def is_public(number: str) -> bool:
             return False
         if inner is not None and address.ipv4_mapped:
             return True
+    if any(address in net for net in SPECIAL):
+        return False
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
+SPECIAL = [
+    ipaddress.ip_network(net)
+    for net in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20", "5f00::/16")
+]
+"""Networks inside that not every Python knows: of IANA's registries of special-purpose addresses (192.0.0.192 serves
+the metadata of Oracle's cloud), site-local addresses (RFC 3879), and the host in Azure.
+"""
 TRANSLATED = [ipaddress.IPv6Network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "::/96")]
 """Networks whose last 32 bits are an IPv4 address: NAT64 (RFC 6052, 8215) and the old IPv4-compatible form."""
 
@@ -310,7 +319,7 @@ async def _body(response: httpx.Response, most: int, *, is_cut: bool = False) ->
         if len(data) > most:
             if is_cut:
                 break
-            raise ToolRefused(f"the page is larger than {most // 1_048_576} MB; give another")
+            raise ToolRefused(f"{_shown(str(response.url))} is larger than {most // 1_048_576} MB; give another page")
     return bytes(data[:most])
 
 

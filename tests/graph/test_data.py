@@ -132,6 +132,21 @@ async def test_the_offline_model_fills_what_tables_and_labels_hold(
     assert (again.data, again.fields) == (run.data, run.fields)
 
 
+async def test_rows_of_tables_of_one_kind_are_taken_together(tmp_path: Path) -> None:
+    for city, beds in (("Oslo", 12), ("Bergen", 30)):
+        (tmp_path / f"{city}.html").write_text(
+            f"<table><tr><th>City<th>Beds</tr><tr><td>{city}<td>{beds}</tr></table><p>Beds in {city}.</p>"
+        )
+    form_ = obj(cities={"type": "array", "items": obj(city=TEXT, beds=WHOLE)})
+    async with opened(model=OfflineModel(), db=tmp_path / "runs.db", oversight="on_the_loop") as sup:
+        run = await sup.start("How many beds are in Oslo and in Bergen?", [str(tmp_path)], answer=form_)
+
+    assert run.data in (
+        {"cities": [{"city": "Bergen", "beds": 30}, {"city": "Oslo", "beds": 12}]},
+        {"cities": [{"city": "Oslo", "beds": 12}, {"city": "Bergen", "beds": 30}]},
+    )
+
+
 UNCLEAR = {
     "two values": ("Who leads it?", obj(ceo=TEXT), "the sources say different things"),
     "a limit": ("Which plans cost less than 50?", PRICES, "cannot tell which of the rows"),

@@ -12,6 +12,7 @@ import pytest
 import graph
 from graph.cli import main
 from graph.cli.main import COMMANDS
+from nodes.tools.readers.table import READERS
 from tests.house.tracked import ROOT, shown
 from tests.pages import PAGES, blocks, typed
 
@@ -52,6 +53,12 @@ def test_every_baton_command_and_its_options_exist(
 def test_every_command_is_told_of() -> None:
     told = (ROOT / "docs" / "command-line.md").read_text("utf-8")
     assert [name for name in COMMANDS if not re.search(rf"`?baton {name}\b", told)] == []
+
+
+def test_every_reader_of_a_file_format_is_told_of() -> None:
+    page = (ROOT / "docs" / "agents.md").read_text("utf-8")
+    told = {reader.__name__ for suffix, reader in READERS.items() if f"`{suffix}`" in page}
+    assert {reader.__name__ for reader in READERS.values()} - told == set()
 
 
 @each_page

@@ -311,13 +311,11 @@ function Legend() {
   );
 }
 
+/** What a kind of event is called where its own name does not say it. */
 const SAID: Record<string, string> = {
   phase_entered: "phase",
-  task_started: "task started",
   task_retried: "tried again",
   task_finished: "task ended",
-  task_parked: "task parked",
-  task_added: "task added",
   plan_advised: "advice of earlier runs",
   agent_recruited: "recruit",
   agent_retired: "retired",
@@ -337,11 +335,15 @@ const SAID: Record<string, string> = {
 
 const DRIVEN: Record<string, string> = { paused: "paused", handed_over: "a human drives", running: "goes on by itself", cancelled: "is cancelled", cancelling: "is cancelled" };
 
+const words = (name: string) => name.replaceAll("_", " ");
+
 function told(event: Event): string {
   const data = event.data;
   if (event.kind === "mail_delivered") return `${String(data.sender)} to ${String(data.to)}`;
   const parts = event.kind === "phase_entered" ? [event.phase] : [event.agent, data.status, data.action, data.decision, DRIVEN[String(data.driving)], data.by && `by ${String(data.by)}`, data.reason, data.said];
-  return parts.filter(Boolean).map((one) => String(one).slice(0, 300)).join(", ");
+  const found = parts.filter(Boolean);
+  if (found.length === (event.agent ? 1 : 0)) found.push(...Object.entries(data).filter(([, one]) => one && typeof one !== "object").map(([name, one]) => `${words(name)} ${typeof one === "number" ? Number(one.toFixed(2)) : String(one)}`));
+  return found.map((one) => String(one).slice(0, 300)).join(", ");
 }
 
 const LOGS = ["events", "approvals", "replay", "raw"] as const;
@@ -356,7 +358,7 @@ function Log() {
     if (store.drawer.value !== "replay") store.past.value = null;
   };
   const sought = store.sought.value.toLowerCase();
-  const isSought = (event: Event) => !sought || `${SAID[event.kind] ?? ""} ${event.kind} ${event.task_id ?? ""} ${told(event)}`.toLowerCase().includes(sought);
+  const isSought = (event: Event) => !sought || `${SAID[event.kind] ?? words(event.kind)} ${event.kind} ${event.task_id ?? ""} ${told(event)}`.toLowerCase().includes(sought);
   const events = opened === "events" ? store.events.value.filter((event) => event.ts <= store.at.value + 0.001 && isSought(event)) : [];
   return (
     <section class={`drawer${opened ? "" : " shut"}`} aria-label="Log">
@@ -393,7 +395,7 @@ function Log() {
               <div key={event.seq} class={`ev${store.hover.value && store.hover.value === event.task_id ? " hot" : ""}`}>
                 <span>{store.mmss(event.ts - from)}</span>
                 <span>{event.seq}</span>
-                <span class={`cut${event.kind === "approval_requested" ? " park" : ""}`}>{SAID[event.kind] ?? event.kind}</span>
+                <span class={`cut${event.kind === "approval_requested" ? " park" : ""}`}>{SAID[event.kind] ?? words(event.kind)}</span>
                 <span class="cut">
                   {event.task_id} <span class="m" dir="auto">{told(event)}</span>
                 </span>

@@ -237,7 +237,10 @@ class _Form:
         return whole if len(whole) > 1 else []
 
     def _rows(self, names: Sequence[str], least: int) -> list[Record]:
-        """The rows of the table with most of the fields, if it has enough; of several the one that is asked of."""
+        """The rows of the table with most of the fields, if it has enough; of several the one that is asked of.
+
+        Of tables with the same columns that fit as well, all, unless they speak of the same things.
+        """
 
         def score(rows: Sequence[Record]) -> tuple[int, int]:
             file = rows[0].table.file if rows[0].table else ""
@@ -245,7 +248,11 @@ class _Form:
             return held, len(self._asked & set(_words(file)))
 
         best = max(self._tables, key=score, default=[])
-        return best if best and score(best)[0] >= least else []
+        if not best or score(best)[0] < least:
+            return []
+        like = [rows for rows in self._tables if score(rows) == score(best) and _names(rows) == _names(best)]
+        about = [row.values[0].value for rows in like for row in rows if row.values]
+        return [row for rows in like for row in rows] if len(set(about)) == len(about) else best
 
     def _reading(self, rows: Sequence[Record], question: str) -> Asked | None:
         """What a question asks of a table."""
@@ -284,6 +291,11 @@ class _Form:
 
 def _properties(schema: Any) -> Mapping[str, Any]:
     return {name: one for part in parts_at(schema, ()) for name, one in part.get("properties", {}).items()}
+
+
+def _names(rows: Sequence[Record]) -> set[str]:
+    """What the columns of a table are called."""
+    return {said.name for row in rows for said in row.values}
 
 
 def _is_ranking(reading: Asked) -> bool:

@@ -7,13 +7,14 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from importlib import import_module
 from typing import get_args
 
 import pytest
 
 from graph.cli.main import ABOUT, COMMANDS, function_of, load, main
+from graph.web.verbs import VERBS
 from state.signal import Signal
 from tests.graph.cli.conftest import Baton
 from tests.house.tracked import modules, parsed, shown
@@ -46,10 +47,11 @@ def test_every_command_that_is_written_is_in_the_table_and_no_other() -> None:
     assert commands_written() == {(module, function_of(name)) for name, module in COMMANDS.items()}
 
 
-def test_every_signal_has_its_command() -> None:
+@pytest.mark.parametrize("names", [COMMANDS.keys(), VERBS.keys()], ids=["command", "verb over HTTP"])
+def test_every_signal_has_its_command_and_its_verb(names: Set[str]) -> None:
     kinds = {signal.model_fields["kind"].default for signal in get_args(get_args(Signal)[0])}
     answered = {"decide": "answer"}
-    assert {answered.get(kind, kind.replace("_", "-")) for kind in kinds} - COMMANDS.keys() == set()
+    assert {answered.get(kind, kind.replace("_", "-")) for kind in kinds} - names == set()
 
 
 @pytest.mark.parametrize("words", [[], ["-h"], ["--help"]])

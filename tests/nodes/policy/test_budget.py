@@ -27,6 +27,11 @@ def test_a_call_has_room_up_to_the_limit_and_not_beyond(
     assert named in said
 
 
+def test_what_is_left_and_too_little_is_said_with_what_it_is_too_little_for() -> None:
+    said = exceeded(Policy(token_budget=10_000), Usage(output_tokens=5_796), Usage(output_tokens=4_900))
+    assert said == "the token_budget of 10000 is used up (5796 spent; one more call may take 4900)"
+
+
 def test_work_of_unknown_price_needs_some_money_left() -> None:
     policy = Policy(cost_budget=1.0)
     assert used_up(policy, Usage(cost=0.99)) == ""

@@ -1,5 +1,6 @@
 """Events are numbered without gaps, and stand in the Store with what they change."""
 
+import ast
 import asyncio
 import re
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from nodes.runtime.journal import PAGE, Journal, event_key, read_board, read_eve
 from nodes.runtime.rows import read_all, space
 from state.event import FIELDS, EventKind
 from state.text import Json
+from tests.house.tracked import modules, parsed
 
 
 async def test_numbers_go_on_where_another_process_left_off() -> None:
@@ -139,6 +141,13 @@ async def test_an_event_that_does_not_tell_what_its_kind_tells_is_refused(kind: 
 
 def test_every_kind_of_event_lists_what_it_tells() -> None:
     assert set(FIELDS) == set(get_args(EventKind))
+
+
+def test_every_kind_of_event_is_told_by_somebody() -> None:
+    calls = (node for path in modules() for node in ast.walk(parsed(path)) if isinstance(node, ast.Call))
+    told = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in ("emit", "_emit")]
+    named = {str(call.args[0].value) for call in told if call.args and isinstance(call.args[0], ast.Constant)}
+    assert named == set(get_args(EventKind))
 
 
 async def test_rows_are_read_in_the_order_of_their_keys_and_only_those_asked_for() -> None:

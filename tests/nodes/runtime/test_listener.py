@@ -64,6 +64,10 @@ async def test_every_signal_has_somebody_who_applies_it() -> None:
     assert {type(signal) for signal in EVERY_SIGNAL} == set(get_args(get_args(Signal)[0]))
     said = await handle(execution, *EVERY_SIGNAL)
     assert said == [APPLIED] * len(EVERY_SIGNAL)
+    on_record = [row.value for row in await read_all(execution.run.store, space("audit", THREAD))]
+    assert [line["action"] for line in on_record if line["kind"] == "steered"] == [
+        signal.kind for signal in EVERY_SIGNAL if not isinstance(signal, Decide)
+    ]
 
 
 async def test_signals_are_applied_in_their_order() -> None:

@@ -1,11 +1,12 @@
 """The pages that are made from models say what the models say now."""
 
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+from tests.house.tracked import ROOT
+
+DOCS = ROOT / "docs"
 
 
 @pytest.mark.parametrize("name", ["policy.md", "events.md"])
