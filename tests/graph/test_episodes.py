@@ -1,6 +1,5 @@
 """Every run is remembered at its end: what was asked, planned, done and corrected; nothing of what sources say."""
 
-import cProfile
 import json
 import sqlite3
 from contextlib import closing
@@ -15,10 +14,12 @@ from graph.database import open_database
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.policy import episodes as keeping
+from nodes.policy.episodes import LOOKED_AT
 from nodes.runtime.episodes import advised, forget_oldest, read_episodes
 from state.agent import Brief
-from state.episode import Episode
+from state.episode import Episode, EpisodeTask
 from state.errors import AgentFailed
+from state.plan import Task
 from state.signal import HandBack, Takeover
 from tests.runs import Turns, agent, all_approved, opened, plan
 
@@ -111,16 +112,40 @@ async def test_with_learning_off_nothing_is_asked_of_what_is_remembered() -> Non
     assert [any("episodes" in one for one in statements) for statements in asked.values()] == [False, True]
 
 
-async def test_advice_reads_only_runs_that_ask_for_the_same_and_those_of_before_which_do_not_say() -> None:
+async def test_any_number_of_runs_that_ask_for_something_else_hide_none_that_ask_for_the_same() -> None:
+    names = {"write": "a", "analyze": "b", "": "c"}
+    asked = {"analyze": "Analyze the tea market", "": "Compare tea and cocoa", "write": "Write a poem about tea"}
+    rows = [
+        (asks, request, n) for asks, request in asked.items() for n in range(LOOKED_AT + 5 if asks == "write" else 3)
+    ]
+    task = EpisodeTask(task=Task(id="a", description="Look at tea"), status="done")
     async with open_database(Path(DB), "normal") as database:
-        for n in range(60):
-            asks = {"asks": "write"} if n < 50 else {"asks": "analyze"} if n < 56 else {}
-            one = Episode(thread_id=f"t{n}", started_at=n, finished_at=n, request="Analyze it", status="complete")
-            value = {**json.loads(one.model_dump_json(exclude={"asks"})), **asks}
-            await database.store.abatch([PutOp(("episodes", f"t{n}"), repr(float(n)), value)])
-        with cProfile.Profile() as profile:
-            await advised(database.store, "Analyze the tea market")
-    assert sum(entry.callcount for entry in profile.getstats() if "validate_python" in str(entry.code)) <= 10 + 10
+        await database.store.abatch(
+            PutOp(
+                ("episodes", f"{names[asks]} {n}"),
+                "0.0",
+                {
+                    **Episode(
+                        thread_id=f"{names[asks]} {n}",
+                        started_at=0,
+                        finished_at=n,
+                        request=request,
+                        status="complete",
+                        tasks=[task],
+                    ).model_dump(mode="json", exclude={"asks"}),
+                    **({"asks": asks} if asks else {}),
+                },
+            )
+            for asks, request, n in rows
+        )
+        found = [
+            await advised(database.store, request) for request in ("Analyze the rum market", "Compare rum and gin")
+        ]
+
+    assert [one and sorted(one.advice.threads) for one in found] == [
+        ["b 0", "b 1", "b 2"],
+        ["c 0", "c 1", "c 2"],
+    ]
 
 
 async def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
