@@ -114,14 +114,14 @@ class AttemptRunner:
                 continue
             if outcome and totals.tries:
                 await self._announce_substitute(outcome, agent, totals.tries + 1)
-                if question := await self._question_first(record, agent, brief.iteration, len(totals.tried)):
+                if question := await self._question_first(record, outcome, agent, brief.iteration, len(totals.tried)):
                     return totals.on(waiting_substitute(outcome, question))
             outcome = await self._attempts_by(agent, segment, brief, self._opening(agent, start), totals)
             if outcome.status == "parked" or (outcome.status == "done" and not outcome.limited):
                 break
             if outcome.failure and outcome.failure.kind == "denied":
                 break  # a human said no: it is not for somebody else to try
-            target = outcome.handed_to or self.run.services.team.agent(agent).escalate_to
+            target = self._named_by(outcome)
             if target == HUMAN:
                 outcome = escalated(outcome, brief, self.execution.signals.decisions)
             elif target and target not in totals.tried:
@@ -216,13 +216,23 @@ class AttemptRunner:
         )
         await clock.sleep(left)
 
-    async def _question_first(self, record: TaskRecord, agent: str, iteration: int, number: int) -> Approval | None:
-        """What a human is asked before a substitute begins, if anything; what needs no answer is put on record."""
-        assigned = cast(Route, record.route).model_copy(update={"agent": agent})
+    def _named_by(self, outcome: Outcome) -> str | None:
+        """Who is to go on with it: whom its agent handed it to, or escalates to."""
+        return outcome.handed_to or self.run.services.team.agent(outcome.agent).escalate_to
+
+    async def _question_first(
+        self, record: TaskRecord, failed: Outcome, agent: str, iteration: int, number: int
+    ) -> Approval | None:
+        """What a human is asked before a substitute begins, if anything; what needs no answer is put on record.
+
+        How well it fits is no question where the agent before it, or the team, has named it.
+        """
+        route = cast(Route, record.route).model_copy(update={"agent": agent})
+        task = record.task.model_copy(update={"to": agent}) if self._named_by(failed) == agent else record.task
         key = question_id("start", record.id, iteration, number)
         what, question = entry_question(
             key,
-            record.model_copy(update={"route": assigned}),
+            record.model_copy(update={"task": task, "route": route}),
             self.run.services.team.agent(agent),
             self.run.policy,
             await mode_of(self.run, agent),

@@ -4,10 +4,9 @@ Episodes outlive their threads: `baton prune` leaves them alone, `baton history 
 """
 
 import asyncio
-from collections.abc import Iterable
-from typing import cast
+from collections.abc import Iterable, Sequence
 
-from langgraph.store.base import BaseStore, Item, PutOp, SearchOp
+from langgraph.store.base import BaseStore, Item, PutOp
 from pydantic import ValidationError
 
 from nodes.policy.advice import Proposal, advise
@@ -64,12 +63,12 @@ async def advised(store: BaseStore, request: str) -> Proposal | None:
     Read are those that ask for the same deed, as the Store finds them, and those of earlier versions, which do not say.
     """
     wanted = [shape_of(request).asks, None]
-    found = await store.abatch([SearchOp((_KIND,), filter={"asks": asks}, limit=LOOKED_AT) for asks in wanted])
-    items = cast(list[Item], [item for items in found for item in cast(list[Item], items)])
+    found = [await store.asearch((_KIND,), filter={"asks": asks}, limit=LOOKED_AT) for asks in wanted]
+    items = [item for items in found for item in items]
     return await asyncio.to_thread(_advised, request, items) if items else None
 
 
-def _advised(request: str, items: list[Item]) -> Proposal | None:
+def _advised(request: str, items: Sequence[Item]) -> Proposal | None:
     vectors = word_vectors()
     near = (lambda one, other: vectors.likeness(one, [other])) if vectors else None
     return advise(request, _read(items), near)

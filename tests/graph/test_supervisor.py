@@ -28,7 +28,7 @@ async def test_a_request_with_a_plan_runs_to_its_report() -> None:
     assert (run.thread_id, run.status, run.phase, run.query) == ("news", "complete", "complete", "What is new?")
     assert statuses(run) == {"a": "done", "b": "done"}
     assert (run.report or "").startswith("# What is new?\n\nb is done\n")
-    assert [task.route_reason for task in run.tasks] == ["suggested as generalist, scores 0.60"] * 2
+    assert [task.route_reason for task in run.tasks] == ["best score 0.60; it is for anybody"] * 2
 
 
 async def test_without_a_plan_the_model_makes_one() -> None:
