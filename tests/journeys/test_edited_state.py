@@ -24,6 +24,7 @@ from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
 from state.signal import Cancel, Pause
 from tests.journeys.doom import THREAD
+from tests.journeys.turns import thinned
 from tests.runs import agent, all_approved, opened, plan, statuses
 
 PLAN = plan("a", {"id": "b", "role": "helper", "depends_on": ["a"]}, complexity=0.4)
@@ -109,7 +110,7 @@ async def test_an_edit_before_the_input_was_taken_replaces_it_and_lacks_a_reques
             await sup.resume(THREAD)
 
 
-@pytest.mark.parametrize("node", ["intake", "route", "execute", "finish"])
+@pytest.mark.parametrize("node", thinned(["intake", "route", "execute", "finish"], every=2))
 async def test_an_edit_in_the_name_of_any_node_goes_on_by_the_phase(node: str) -> None:
     async with a_run_and_its_checkpoints() as (sup, places):
         for place in one_for_each_node(places):
@@ -120,12 +121,15 @@ async def test_an_edit_in_the_name_of_any_node_goes_on_by_the_phase(node: str) -
 
 @pytest.mark.parametrize(
     ("phase", "ends"),
-    [
-        ("decomposing", {"complete"}),
-        ("assembling", {"complete"}),
-        ("handed_over", {"complete"}),
-        ("cancelled", {"cancelled"}),
-    ],
+    thinned(
+        [
+            ("decomposing", {"complete"}),
+            ("assembling", {"complete"}),
+            ("handed_over", {"complete"}),
+            ("cancelled", {"cancelled"}),
+        ],
+        every=2,
+    ),
 )
 async def test_an_edit_of_the_phase_leads_the_run_there(phase: str, ends: set[str]) -> None:
     async with a_run_and_its_checkpoints() as (sup, places):

@@ -17,7 +17,7 @@ from state.signal import Decide
 from tests.journeys import nested_stories as stories
 from tests.journeys.below import once, recorded, until_asked
 from tests.journeys.doom import THREAD, Doom, Moment, Telling, die, live, notes, opened
-from tests.journeys.turns import in_turns
+from tests.journeys.turns import in_turns, thinned
 
 SIGNED = "a letter, signed: True"
 
@@ -76,7 +76,7 @@ async def answer_when_asked(folder: Path) -> None:
         await sup._runs.signal(THREAD, Decide(approval=stories.ASKED, decision=decision))
 
 
-@pytest.mark.parametrize(("moment", "first"), [("before a write", 50), ("after a write", 46)])
+@pytest.mark.parametrize(("moment", "first"), thinned([("before a write", 50), ("after a write", 46)]))
 async def test_killed_while_it_is_asked_and_answered_two_levels_down(
     tmp_path: Path, moment: Moment, first: int
 ) -> None:

@@ -25,7 +25,7 @@ from tests.journeys.doom import opened as story_opened
 from tests.journeys.nested_stories import ASKED, asks_below_beside_work
 from tests.journeys.processes import answer_by_command, answer_it, run_it, until_it_asks
 from tests.journeys.steered import happened, logged, under_way
-from tests.journeys.turns import in_turns
+from tests.journeys.turns import in_turns, thinned
 from tests.runs import agent, opened, plan
 
 AT_MOST_S = 5.0
@@ -99,7 +99,7 @@ async def test_the_command_line_shows_answers_and_verifies_it(
 
 
 @pytest.mark.parametrize("early", [0, 1, 2, 3])
-@pytest.mark.parametrize("order", list(permutations(IDS)))
+@pytest.mark.parametrize("order", thinned((order,) for order in permutations(IDS)))
 async def test_questions_of_all_levels_are_answered_in_any_order_before_and_after_the_run_waits(
     order: tuple[str, ...], early: int
 ) -> None:

@@ -18,6 +18,7 @@ from state.replies import PlanDraft, TaskDraft
 from state.run import Run
 from state.signal import APPLIED, Cancel, Decide, Pause, Signal, Takeover, refused
 from tests.journeys.doom import THREAD
+from tests.journeys.turns import thinned
 from tests.runs import agent, all_approved, opened, plan, statuses
 
 OTHER = plan("x", "y <- x")
@@ -74,7 +75,7 @@ async def test_a_decision_that_comes_as_a_signal_counts_like_an_answer(said: dic
 
 @pytest.mark.parametrize(("said", "tasks"), DECISIONS, ids=TYPES)
 @pytest.mark.parametrize("stop", [Pause(by="bob"), Takeover(by="bob")], ids=["paused", "taken"])
-@pytest.mark.parametrize("by_signal", [True, False], ids=["signal", "answer"])
+@pytest.mark.parametrize("by_signal", thinned([True, False]), ids=["signal", "answer"])
 async def test_a_plan_may_be_decided_while_the_run_is_stopped_and_counts_when_it_goes_on(
     stop: Pause | Takeover, said: dict[str, Any], tasks: list[str], by_signal: bool
 ) -> None:

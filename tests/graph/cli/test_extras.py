@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, distribution, packages_dist
 from pathlib import Path
 from typing import Any
 
+import pytest
 from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
@@ -67,6 +68,7 @@ def beyond_the_core() -> set[str]:
     return {module for module, names in owners.items() if not {*map(normal, names)} & core} - mine
 
 
+@pytest.mark.campaign
 def test_a_word_file_without_its_extra_is_left_out_by_the_name_of_the_extra(tea: str) -> None:
     (Path(tea) / "a.docx").write_bytes(office.word())
 
@@ -85,6 +87,7 @@ def test_the_core_answers_a_question_without_any_extra(tea: str) -> None:
     assert "30 mg" in Path(done.stdout.strip()).read_text(encoding="utf-8")
 
 
+@pytest.mark.campaign
 def test_messages_to_people_without_their_extra_are_refused_before_the_run_starts(tea: str) -> None:
     done = without({"apprise"}, BATON, "run", "Q", "--sources", tea, BATON_NOTIFY="json://127.0.0.1")
 
@@ -93,6 +96,7 @@ def test_messages_to_people_without_their_extra_are_refused_before_the_run_start
     assert done.stderr == f"baton: {needed}\n"
 
 
+@pytest.mark.campaign
 def test_an_agent_with_mcp_tools_fails_by_the_name_of_the_extra(tmp_path: Path) -> None:
     team, plan = tmp_path / "team.yaml", tmp_path / "plan.yaml"
     team.write_text("agents:\n- {name: ada, role: generalist, mcp: {notes: {command: notes-server}}}\n")
