@@ -237,8 +237,9 @@ class Prompt:
 async def test_who_decides_about_a_plan_before_the_run_has_come_to_wait_is_heard() -> None:
     somebody = Prompt(decide({"type": "edit", "args": OTHER}))
     async with in_command(notifier=somebody) as somebody.sup:
-        run = await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a", "b <- a"))
-        await asyncio.gather(*somebody.said)
+        await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a", "b <- a"))
+        await asyncio.gather(*somebody.said)  # who was heard drives the run on
+        run = await somebody.sup.view(THREAD)
         assert (run.status, statuses(run)) == ("waiting", {"x": "parked", "y": "pending"})
         assert [question.subject for question in run.approvals] == ["task"]
 
@@ -249,8 +250,9 @@ async def test_who_answers_an_agent_before_the_run_has_come_to_wait_is_heard() -
 
     somebody = Prompt(Decide(approval="a.0.q1", decision=Decision(type="approve", by="ana"), by="ana"))
     async with opened(agent(asks), notifier=somebody) as somebody.sup:
-        run = await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a"))
-        await asyncio.gather(*somebody.said)
+        await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await asyncio.gather(*somebody.said)  # who was heard drives the run on
+        run = await somebody.sup.view(THREAD)
 
     assert (run.status, run.tasks[0].result) == ("complete", "ana")
 
@@ -258,7 +260,8 @@ async def test_who_answers_an_agent_before_the_run_has_come_to_wait_is_heard() -
 async def test_who_cancels_a_run_before_it_has_come_to_wait_is_heard() -> None:
     somebody = Prompt(Cancel(by="ana"))
     async with in_command(notifier=somebody) as somebody.sup:
-        run = await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a"))
-        await asyncio.gather(*somebody.said)
+        await somebody.sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        await asyncio.gather(*somebody.said)  # who was heard drives the run on
+        run = await somebody.sup.view(THREAD)
 
     assert run.status == "cancelled"
