@@ -1,5 +1,7 @@
 """How a run may grow or pass work on (chapter 15.4, 15.10, rows M24, M25): each refusal with its reason."""
 
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -98,7 +100,9 @@ def _depth(recruiter: str | None, records: Sequence[TaskRecord]) -> int:
 
 
 def _new_id(asked: Recruit, records: Sequence[TaskRecord]) -> str:
-    stem = f"{(asked.recruiter or asked.by)[:50]}.r".replace(" ", "-")
+    """Says who asked, as far as an id can: people have names in all letters."""
+    plain = unicodedata.normalize("NFKD", asked.recruiter or asked.by).encode("ascii", "ignore").decode()
+    stem = re.sub(r"[^A-Za-z0-9_.'-]+", "-", plain)[:50] + ".r"
     stem = stem if stem[0].isalnum() else f"x{stem}"
     taken = {record.id for record in records}
     return next(name for n in range(1, len(taken) + 2) if (name := f"{stem}{n}") not in taken)

@@ -89,7 +89,7 @@ def serving(
 
     middleware = [Middleware(Gate)] if gate else []
     app = Starlette(routes=ROUTES, exception_handlers=HANDLERS, middleware=middleware)
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="critical", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1))
 
     async def serve() -> None:
         made = sup() if sup else opened(*team(), clock=SystemClock())

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from nodes.policy.recruiting import Grant, Refusal, recruit
@@ -23,6 +25,19 @@ def asked(records: list[TaskRecord], recruiter: str | None = "a", **more: Any) -
     return recruit(
         wanted, records, team, fields["retired"], Policy.model_validate(policy), budget_left=fields["budget_left"]
     )
+
+
+@given(by=st.text(min_size=1, max_size=200))
+@example(by="José Müller")
+@example(by="王")
+@example(by="Q\x81É.r1")
+def test_whatever_somebody_is_called_they_can_recruit(by: str) -> None:
+    wanted = Recruit(role="helper", task="Help.", by=by)
+    first = granted(recruit(wanted, [], TEAM, [], Policy(), budget_left=True))
+    again = Recruit(role="helper", task="Help with that, too.", by=by)
+    second = granted(recruit(again, [first], TEAM, [], Policy(), budget_left=True))
+    assert first.id != second.id
+    assert first.recruited_by == second.recruited_by == by
 
 
 def granted(found: Grant | Refusal) -> TaskRecord:
