@@ -29,7 +29,7 @@ from nodes.policy.routing import too_many
 from nodes.policy.schemas import schema_of
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
-from nodes.runtime.services import Choice, Services
+from nodes.runtime.services import OWN, Choice, Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from nodes.tools.pages import GivenSources
@@ -84,7 +84,7 @@ class Supervisor:
         policy: Json | None = None,
         answer: object = None,
         to: str = "",
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice = OWN,
         on_event: OnEvent | None = None,
     ) -> Run:
         """Run a request until it is complete or a human is needed.
@@ -114,7 +114,7 @@ class Supervisor:
     ) -> AsyncIterator[Json]:
         """The events of a run, as they happen; takes what `start` takes."""
         async with aclosing(
-            await self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to)
+            await self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, OWN)
         ) as items:
             async for item in items:
                 if not isinstance(item, Run):
@@ -145,7 +145,7 @@ class Supervisor:
         """
         thread = checked_thread(thread_id or new_thread())
         asked = Request(
-            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to),
+            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to, OWN),
             model=model,
             queue=queue_of(self.services.team.names),
             priority=checked_priority(priority),
@@ -342,7 +342,7 @@ class Supervisor:
         policy: Json | None,
         answer: object,
         to: str,
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice,
     ) -> AsyncGenerator[Json | Run, None]:
         given_sources = GivenSources.of(sources)
         named = await asyncio.to_thread(given_sources.placed, lambda path: str(Path(path).absolute()))
@@ -357,7 +357,7 @@ class Supervisor:
         policy: Json | None,
         answer: object,
         to: str,
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice,
     ) -> Json:
         """The input of the graph, refused where it cannot be used."""
         services = self.services.chosen(chosen)

@@ -37,7 +37,7 @@ function onKey(event: KeyboardEvent): void {
   if (event.key === "Escape") {
     if (!target.matches("input,textarea,select") || target.closest(".right")) {
       if (store.panel.value === "question") leave();
-      if (store.panel.value === "cancel") store.panel.value = "report";
+      store.close("cancel");
     }
     target.blur();
     return;
