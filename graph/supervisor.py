@@ -41,7 +41,7 @@ from state.plan import Plan
 from state.policy import merged_policy
 from state.record import TaskRecord
 from state.run import Run
-from state.signal import Resume, Signal
+from state.signal import Held, Resume, Signal
 from state.text import Json
 from state.trust import Incident, Severity, Trust
 
@@ -169,13 +169,21 @@ class Supervisor:
         await Worker(self._runs, on_run, complain).work(runs, drain_s)
 
     async def resume(
-        self, thread_id: str, by: str = "human", *, door: str = PYTHON, on_event: OnEvent | None = None
+        self,
+        thread_id: str,
+        by: str = "human",
+        *,
+        of: Held | None = None,
+        door: str = PYTHON,
+        on_event: OnEvent | None = None,
     ) -> Run:
         """Go on after a crash, a pause or a failure; one that has ended or waits for an answer is returned as it is.
 
-        `by` and `door`: who lets a paused run go on, and which way it came, for the record.
+        `by` and `door`: who lets a paused run go on, and which way it came, for the record. `of`: how the run stood for
+        them, if not as it stands now; what somebody has taken over since stays in their hands.
 
         Raises:
+            BadInput: somebody has taken it over since.
             ThreadUnknown: no such thread.
             ThreadBusy: another process runs it.
         """
@@ -183,7 +191,10 @@ class Supervisor:
         if run.has_ended or run.waits_for == "answers":
             return run
         if run.waits_for == "release":
-            return await self.signal(thread_id, Resume(by=by, door=door), on_event=on_event)
+            now: Held = "paused" if run.status == "paused" else "handed_over"
+            if of not in (None, now):
+                raise BadInput(f"thread {thread_id} is not {of} any more, but {now}; look at it again")
+            return await self.signal(thread_id, Resume(by=by, door=door, of=now), on_event=on_event)
         return await steering.take_up(self._runs, thread_id, on_event)
 
     async def answer(
