@@ -29,7 +29,7 @@ from nodes.policy.readiness import goes_on
 from nodes.review import make_review
 from nodes.route import make_route
 from nodes.runtime.context import Node
-from nodes.runtime.services import Choice, Services, SupervisorGraph
+from nodes.runtime.services import OWN, Choice, Services, SupervisorGraph
 from nodes.runtime.story import told
 from state.channels import control_of, is_over, phase_of, records_of
 from state.record import FINAL
@@ -104,7 +104,7 @@ class _Chosen:
         async def fitting(state: SupervisorState, runtime: Runtime[None]) -> Any:
             terms = state.get("terms") or {}
             choice = Choice(str(terms.get("chosen_model") or ""), str(terms.get("chosen_team") or ""))
-            if choice == Choice() or name == "intake":
+            if choice == OWN or name == "intake":
                 return await node(state, runtime)
             if choice not in self._made:
                 self._made[choice] = _nodes(self._services.chosen(choice), self._worker)

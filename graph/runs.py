@@ -25,7 +25,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import list_run, places_of_steps
-from nodes.runtime.services import Choice, Services
+from nodes.runtime.services import OWN, Choice, Services
 from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
@@ -61,7 +61,7 @@ class Runs(Reading):
         thread_id: str,
         given: Json | Command[Any] | None,
         check: Callable[[], Awaitable[None]] | None = None,
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice = OWN,
     ) -> AsyncGenerator[Json | Run, None]:
         """Run the graph under the thread's lease: its events, and at the end the run.
 
@@ -94,7 +94,7 @@ class Runs(Reading):
         thread_id: str,
         given: Json | Command[Any] | None,
         check: Callable[[], Awaitable[None]] | None = None,
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice = OWN,
     ) -> AsyncGenerator[Json, None]:
         """The events of the graph, until it ends or waits."""
         async with self.leases.hold(thread_id) as fence:

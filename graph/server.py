@@ -47,6 +47,7 @@ try:
     from starlette.middleware import Middleware
 
     from graph.access import Gate
+    from graph.web.agent_card import CARD_ROUTES, GRAPH
     from graph.web.routes import HANDLERS, ROUTES, opened_room
 except ModuleNotFoundError as missing:
     raise ExtraMissing("served runs", "server") from missing
@@ -154,8 +155,6 @@ async def store() -> AsyncIterator[Store]:
         yield database.store
 
 
-GRAPH = "supervisor"
-"""What langgraph.json calls the served graph."""
 MOST_REGISTERED = 1000
 """Threads that are looked at when the server starts, newest first, and of those that ask in each look."""
 AGAIN_S = 60.0
@@ -355,4 +354,9 @@ async def _while_up(app: Starlette) -> AsyncIterator[None]:
             yield
 
 
-app = Starlette(routes=ROUTES, exception_handlers=HANDLERS, lifespan=_while_up, middleware=[Middleware(Gate)])
+app = Starlette(
+    routes=[*CARD_ROUTES, *ROUTES],
+    exception_handlers=HANDLERS,
+    lifespan=_while_up,
+    middleware=[Middleware(Gate)],
+)

@@ -102,12 +102,16 @@ def read_settings() -> Settings:
 
 def artifacts_of(settings: Settings, db: Address) -> Path:
     """Where agents write and reports go: in the folder that workers share where there is one."""
-    return settings.files.absolute() / settings.artifacts if settings.files else beside(db, settings.artifacts)
+    return _shared(settings, db, settings.artifacts)
 
 
 def uploads_of(settings: Settings, db: Address) -> Path:
     """Where files go that people give the server: in the folder that workers share where there is one."""
-    return settings.files.absolute() / UPLOADS if settings.files else beside(db, UPLOADS)
+    return _shared(settings, db, UPLOADS)
+
+
+def _shared(settings: Settings, db: Address, folder: Path) -> Path:
+    return settings.files.absolute() / folder if settings.files else beside(db, folder)
 
 
 def beside(db: Address, folder: Path) -> Path:

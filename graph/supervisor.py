@@ -1,5 +1,6 @@
 """The facade: everything a program or a person does with the runs of one database, as a handful of verbs."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ from nodes.policy.routing import too_many
 from nodes.policy.schemas import schema_of
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
-from nodes.runtime.services import Choice, Services
+from nodes.runtime.services import OWN, Choice, Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from nodes.tools.pages import GivenSources
@@ -40,7 +41,7 @@ from state.plan import Plan
 from state.policy import merged_policy
 from state.record import TaskRecord
 from state.run import Run
-from state.signal import Resume, Signal
+from state.signal import Held, Resume, Signal
 from state.text import Json
 from state.trust import Incident, Severity, Trust
 
@@ -83,7 +84,7 @@ class Supervisor:
         policy: Json | None = None,
         answer: object = None,
         to: str = "",
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice = OWN,
         on_event: OnEvent | None = None,
     ) -> Run:
         """Run a request until it is complete or a human is needed.
@@ -97,7 +98,7 @@ class Supervisor:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        starting = self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, chosen)
+        starting = await self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, chosen)
         return await last(starting, on_event)
 
     async def stream(
@@ -113,7 +114,7 @@ class Supervisor:
     ) -> AsyncIterator[Json]:
         """The events of a run, as they happen; takes what `start` takes."""
         async with aclosing(
-            self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to)
+            await self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, OWN)
         ) as items:
             async for item in items:
                 if not isinstance(item, Run):
@@ -144,7 +145,7 @@ class Supervisor:
         """
         thread = checked_thread(thread_id or new_thread())
         asked = Request(
-            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to),
+            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to, OWN),
             model=model,
             queue=queue_of(self.services.team.names),
             priority=checked_priority(priority),
@@ -168,13 +169,21 @@ class Supervisor:
         await Worker(self._runs, on_run, complain).work(runs, drain_s)
 
     async def resume(
-        self, thread_id: str, by: str = "human", *, door: str = PYTHON, on_event: OnEvent | None = None
+        self,
+        thread_id: str,
+        by: str = "human",
+        *,
+        of: Held | None = None,
+        door: str = PYTHON,
+        on_event: OnEvent | None = None,
     ) -> Run:
         """Go on after a crash, a pause or a failure; one that has ended or waits for an answer is returned as it is.
 
-        `by` and `door`: who lets a paused run go on, and which way it came, for the record.
+        `by` and `door`: who lets a paused run go on, and which way it came, for the record. `of`: how the run stood for
+        them, if not as it stands now; what somebody has taken over since stays in their hands.
 
         Raises:
+            BadInput: somebody has taken it over since.
             ThreadUnknown: no such thread.
             ThreadBusy: another process runs it.
         """
@@ -182,7 +191,10 @@ class Supervisor:
         if run.has_ended or run.waits_for == "answers":
             return run
         if run.waits_for == "release":
-            return await self.signal(thread_id, Resume(by=by, door=door), on_event=on_event)
+            now: Held = "paused" if run.status == "paused" else "handed_over"
+            if of not in (None, now):
+                raise BadInput(f"thread {thread_id} is not {of} any more, but {now}; look at it again")
+            return await self.signal(thread_id, Resume(by=by, door=door, of=now), on_event=on_event)
         return await steering.take_up(self._runs, thread_id, on_event)
 
     async def answer(
@@ -332,7 +344,7 @@ class Supervisor:
         its_own = {row.thread_id for row in await self._runs.open_rows() if row.door == SERVER}
         return [thread_id for thread_id in due if thread_id not in its_own]
 
-    def _starting(
+    async def _starting(
         self,
         query: str,
         sources: Sequence[str | Path],
@@ -341,9 +353,10 @@ class Supervisor:
         policy: Json | None,
         answer: object,
         to: str,
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice,
     ) -> AsyncGenerator[Json | Run, None]:
-        named = GivenSources.of(sources).placed(lambda path: str(Path(path).absolute()))
+        given_sources = GivenSources.of(sources)
+        named = await asyncio.to_thread(given_sources.placed, lambda path: str(Path(path).absolute()))
         given = self._given(query, named, plan, policy, answer, to, chosen)
         return self._runs.drive(checked_thread(thread_id), given, chosen=chosen)
 
@@ -355,7 +368,7 @@ class Supervisor:
         policy: Json | None,
         answer: object,
         to: str,
-        chosen: Choice = Choice(),  # noqa: B008 # a tuple
+        chosen: Choice,
     ) -> Json:
         """The input of the graph, refused where it cannot be used."""
         services = self.services.chosen(chosen)

@@ -79,12 +79,7 @@ def make_finish(services: Services) -> Node:
 
 def _came_late(state: SupervisorState) -> Update:
     """What clears a plan and a schema that came while the run was in flight: they are none of the next run's."""
-    late: Update = {}
-    if state.get("plan") is not None:
-        late["plan"] = None
-    if state.get("schema") is not None:
-        late["schema"] = None
-    return late
+    return dict.fromkeys(name for name in ("plan", "schema") if state.get(name) is not None)
 
 
 async def _ended(

@@ -14,6 +14,10 @@ EVERYBODY = "all"
 """The address of a broadcast."""
 
 
+Held = Literal["paused", "handed_over"]
+"""How a run stands that somebody has stopped."""
+
+
 class _Signal(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -31,9 +35,11 @@ class Pause(_Signal):
 
 
 class Resume(_Signal):
-    """Go on after a pause."""
+    """Go on after a pause, or take a run that is in a human's hands from them as it is."""
 
     kind: Literal["resume"] = "resume"
+    of: Held | None = None
+    """How the run stood when it was asked for: it does not let go what somebody has taken over since. None: any."""
 
 
 class Takeover(_Signal):

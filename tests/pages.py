@@ -9,8 +9,12 @@ import asyncio
 import inspect
 import re
 import shlex
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.house.tracked import ROOT
 
@@ -45,6 +49,13 @@ def typed(page: Path, name: str) -> list[list[str]]:
     """The lines of a page that run a command of this name, as words; comments left out."""
     lines = [line for block in blocks(page, "sh", "console") for line in block.lines]
     return [shlex.split(line, comments=True) for line in lines if line.split()[:1] == [name]]
+
+
+def marked(paths: Iterable[Path], at_once: Container[str]) -> list[Any]:
+    """Each path as a case: those named in `at_once` for `make test`, the others for a campaign."""
+    return [
+        pytest.param(path, id=path.stem, marks=() if path.stem in at_once else pytest.mark.campaign) for path in paths
+    ]
 
 
 def run_block(body: str) -> None:

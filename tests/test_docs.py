@@ -12,7 +12,7 @@ import pytest
 
 from graph.cli import main
 from tests.house.tracked import ROOT, shown
-from tests.pages import ENDS, PAGES, Block, blocks, run_block
+from tests.pages import ENDS, PAGES, Block, blocks, marked, run_block
 from tests.servers import forks
 
 STORIES = [page for page in PAGES if any("def test_" not in one.body for one in blocks(page, "sh", "python"))]
@@ -44,10 +44,7 @@ def test_what_a_page_shows_holds(page: str, name: str, test: Any, tmp_path: Path
     asyncio.run(test(**given))
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, id=page.stem, marks=() if page.stem in AT_ONCE else pytest.mark.campaign) for page in STORIES],
-)
+@pytest.mark.parametrize("page", marked(STORIES, AT_ONCE))
 def test_a_page_can_be_followed_from_its_top_to_its_end(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for block in blocks(page):

@@ -6,6 +6,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.pages import marked
+
 FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
 NOTEBOOKS = sorted(FOLDER.rglob("*.ipynb"))
 AT_ONCE = ("01_first_run", "03_your_own_agents")
@@ -41,13 +43,7 @@ async def execute(path: Path, cwd: Path) -> None:
     await client.async_execute()
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem in AT_ONCE else pytest.mark.campaign)
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.parametrize("path", marked(NOTEBOOKS, AT_ONCE))
 async def test_a_notebook_runs_and_leaves_nothing_behind(path: Path) -> None:
     before = contents(FOLDER)
     await execute(path, cwd=FOLDER)

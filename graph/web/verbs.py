@@ -21,7 +21,7 @@ from nodes.runtime.services import Choice
 from state.errors import BadInput
 from state.record import HUMAN
 from state.run import Run
-from state.signal import Cancel, Pause, Recruit, Retire, SendMail, Signal, Takeover
+from state.signal import Cancel, Held, Pause, Recruit, Retire, SendMail, Signal, Takeover
 
 _log = logging.getLogger("baton")
 
@@ -73,6 +73,12 @@ class ReasonBody(Said):
     """Why; it is kept in the log."""
 
     reason: str = Field(default="", max_length=20_000)
+
+
+class ResumeBody(Said):
+    """How the run stood for whoever says so: what somebody has taken over since stays in their hands."""
+
+    of: Held | None = None
 
 
 class CancelBody(ReasonBody):
@@ -132,8 +138,8 @@ async def _answer(sup: Supervisor, thread_id: str, body: AnswerBody, on_event: O
     return await sup.answer(thread_id, body.answers, body.by, door=SERVER, on_event=on_event)
 
 
-async def _resume(sup: Supervisor, thread_id: str, body: Said, on_event: OnEvent) -> Run:
-    return await sup.resume(thread_id, body.by, door=SERVER, on_event=on_event)
+async def _resume(sup: Supervisor, thread_id: str, body: ResumeBody, on_event: OnEvent) -> Run:
+    return await sup.resume(thread_id, body.by, of=body.of, door=SERVER, on_event=on_event)
 
 
 async def _hand_back(sup: Supervisor, thread_id: str, body: HandBackBody, on_event: OnEvent) -> Run:
@@ -142,7 +148,7 @@ async def _hand_back(sup: Supervisor, thread_id: str, body: HandBackBody, on_eve
 
 VERBS: Mapping[str, Verb] = {
     "answer": Verb("Answer open questions, all or some", AnswerBody, _answer),
-    "resume": Verb("Go on after a pause, a crash or a failure", Said, _resume),
+    "resume": Verb("Go on after a pause, a crash or a failure", ResumeBody, _resume),
     "pause": Verb("Let nothing new start, and stop what runs at its next safe point", ReasonBody, _sends(Pause)),
     "takeover": Verb("Stop the run and put it into a human's hands", ReasonBody, _sends(Takeover)),
     "hand-back": Verb("Give it back, with results and a changed plan", HandBackBody, _hand_back),

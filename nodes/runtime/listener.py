@@ -174,7 +174,8 @@ class Listener:
             await self._drive(signal, item)
 
     async def _drive(self, signal: Pause | Resume | Takeover | Cancel, item: Waiting) -> None:
-        if self.signals.control.driving == "handed_over" and isinstance(signal, Pause):
+        is_late = isinstance(signal, Resume) and signal.of == "paused"  # meant for what was there before
+        if self.signals.control.driving == "handed_over" and (is_late or isinstance(signal, Pause)):
             await self._refuse(item, "the run is in a human's hands")
             return
         control = control_by(signal)

@@ -57,6 +57,10 @@ class Choice(NamedTuple):
     team: str = ""
 
 
+OWN = Choice()
+"""The server's own model and team."""
+
+
 @dataclass(frozen=True)
 class Services:
     """Everything from outside that nodes need."""
@@ -104,7 +108,7 @@ class Services:
         Raises:
             BadInput: there is no such offer; names those there are.
         """
-        if choice == Choice():
+        if choice == OWN:
             return self
         if found := self.offers.get(choice):
             return found

@@ -207,10 +207,21 @@ export async function showPassage(file: string, place: string): Promise<void> {
   }
 }
 
-/** Carry out a verb; whether it was taken. What was refused is shown. */
-export async function act(verb: string, body: Record<string, unknown>): Promise<boolean> {
-  store.trouble.value = "";
+let acting: Promise<unknown> = Promise.resolve();
+
+/** Carry out a verb, after those before it; whether it was taken. What was refused is shown. */
+export function act(verb: string, body: Record<string, unknown>): Promise<boolean> {
   const url = verb === "start" ? "/api/runs" : path(store.thread.value, `/${verb}`);
+  const done = acting.then(() => carryOut(verb, url, body));
+  acting = done;
+  return done;
+}
+
+/** Let a paused run go on; one that somebody has taken over since stays theirs. */
+export const goOn = (): void => void act("resume", { of: store.view.value?.run.status === "paused" ? "paused" : null });
+
+async function carryOut(verb: string, url: string, body: Record<string, unknown>): Promise<boolean> {
+  store.trouble.value = "";
   const named = verb === "start" ? body : { by: store.who.value || "human", ...body };
   try {
     const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(named) };

@@ -1,5 +1,5 @@
 // The page around it all: runs at the left, the wheel at the top, what is selected at the right, the log below.
-import { act, loadMore, open } from "./api";
+import { act, goOn, loadMore, open } from "./api";
 import { Icon, Long, Markdown, standing } from "./parts";
 import { Gantt, Graph } from "./plan";
 import { QuestionBody, QuestionFoot } from "./question";
@@ -132,7 +132,7 @@ export function Top() {
           </button>
         )}
         {can("resume") && (
-          <button class="btn" onClick={() => void act("resume", {})}>
+          <button class="btn" onClick={goOn}>
             Go on<kbd>p</kbd>
           </button>
         )}

@@ -1,7 +1,7 @@
 // The control room: everything on it is a function of a run's events and a time.
 import { render } from "preact";
 import { effect } from "@preact/signals";
-import { act, keepListed, loadRuns, open } from "./api";
+import { act, goOn, keepListed, loadRuns, open } from "./api";
 import { Middle, Right, Runs, Tabs, Top, show, theme } from "./frame";
 import { leave, questionKeys } from "./question";
 import * as store from "./store";
@@ -37,7 +37,7 @@ function onKey(event: KeyboardEvent): void {
   if (event.key === "Escape") {
     if (!target.matches("input,textarea,select") || target.closest(".right")) {
       if (store.panel.value === "question") leave();
-      if (store.panel.value === "cancel") store.panel.value = "report";
+      store.close("cancel");
     }
     target.blur();
     return;
@@ -52,7 +52,7 @@ function onKey(event: KeyboardEvent): void {
     l: () => (store.drawer.value = store.drawer.value ? "" : "events"),
     t: theme,
     ...(!store.offline && run?.hint.includes("pause") ? { p: () => void act("pause", {}) } : {}),
-    ...(!store.offline && run?.hint.includes("resume") ? { p: () => void act("resume", {}) } : {}),
+    ...(!store.offline && run?.hint.includes("resume") ? { p: goOn } : {}),
     ...questionKeys(),
   };
   const does = keys[event.key];

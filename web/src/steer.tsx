@@ -229,7 +229,7 @@ function Effects() {
 
 export function Cancel() {
   const end = async (rollback: boolean) => {
-    if ((await act("cancel", { reason: reason.value, rollback })) && store.panel.value === "cancel") store.panel.value = "report";
+    if (await act("cancel", { reason: reason.value, rollback })) store.close("cancel");
   };
   return (
     <>
@@ -276,7 +276,7 @@ export function HandBack() {
     const given = Object.fromEntries(Object.entries(results).filter(([id, text]) => text.trim() && ids.includes(id)));
     if (!(await act("hand-back", { results: given, plan: { tasks: tasksOf(steps) } }))) return;
     keepBack(thread, null);
-    if (store.panel.value === "back") store.panel.value = "report";
+    store.close("back");
   };
   return (
     <>

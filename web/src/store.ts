@@ -17,6 +17,10 @@ export const passage = signal<Passage | { file: string; place: string; missing: 
 export const view = signal<View | null>(null);
 export const thread = signal("");
 export const panel = signal<Panel>("report");
+/** Back to the report, if this panel is the one that is shown still. */
+export function close(shown: Panel): void {
+  if (panel.value === shown) panel.value = "report";
+}
 export const chosen = signal("");
 export const hover = signal("");
 export const tab = signal("plan");

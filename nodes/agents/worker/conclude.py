@@ -107,9 +107,15 @@ async def _delivered(state: WorkerState, context: WorkerContext, said: str) -> d
         confidence = min(confidence if confidence is not None else 1.0, 0.5)
         text += f"\n\n(The agent stopped early: {state['limited']}.)"
     limited = state.get("limited") or ""
-    return {"result": text, "claims": claims, "confidence": confidence, "limited": limited, "doubts": doubts} | (
-        {"also_answers": also, "review": review}
-    )
+    return {
+        "result": text,
+        "claims": claims,
+        "confidence": confidence,
+        "limited": limited,
+        "doubts": doubts,
+        "also_answers": also,
+        "review": review,
+    }
 
 
 def _artifacts(state: WorkerState, task_id: str) -> list[Artifact]:

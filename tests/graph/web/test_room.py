@@ -137,12 +137,14 @@ async def test_a_run_is_paused_taken_over_handed_back_with_a_result_and_a_plan_a
         await until(client, thread, "paused")
         await does(client, f"runs/{thread}/takeover", by="ana")
         held = await until(client, thread, "handed_over")
+        late = await does(client, f"runs/{thread}/resume", 422, of="paused", by="bea")
         refused = await does(client, f"runs/{thread}/hand-back", 422, results={"nobody": "x"})
         free.set()
         new = plan("a", "b <- a", "c <- b")
         await does(client, f"runs/{thread}/hand-back", results={"a": "By hand."}, plan=new, by="ana")
         done = await until(client, thread, "complete")
 
+    assert late["detail"] == f"thread {thread} is not paused any more, but handed_over; look at it again"
     assert "nobody" in refused["detail"]
     assert held["run"]["hint"] == ["hand-back", "cancel"]
     assert [task["result"] for task in done["run"]["tasks"]] == ["By hand.", "b is done", "c is done"]

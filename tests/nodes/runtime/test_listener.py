@@ -21,6 +21,7 @@ from state.signal import (
     Cancel,
     Decide,
     HandBack,
+    Held,
     Pause,
     Recruit,
     Resume,
@@ -74,6 +75,15 @@ async def test_signals_are_applied_in_their_order() -> None:
     execution = make_floor()
     assert await handle(execution, Pause(), Resume(), Pause(reason="the last word")) == [APPLIED] * 3
     assert (execution.signals.control.driving, execution.signals.control.reason) == ("paused", "the last word")
+
+
+@pytest.mark.parametrize(("of", "driving"), [("paused", "handed_over"), ("handed_over", "running"), (None, "running")])
+async def test_who_lets_a_paused_run_go_on_does_not_take_it_from_whoever_took_it_over_meanwhile(
+    of: Held | None, driving: str
+) -> None:
+    execution = make_floor()
+    await handle(execution, Pause(), Takeover(), Resume(of=of))
+    assert execution.signals.control.driving == driving
 
 
 async def test_a_signal_takes_effect_once_however_often_the_listener_looks() -> None:
