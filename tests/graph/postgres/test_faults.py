@@ -247,4 +247,4 @@ async def test_a_run_whose_server_has_a_full_disk_stops_and_goes_on_when_there_i
                 pass
             run = await sup.resume("t")
     assert statuses(run) == {"a": "done", "gate": "done"}
-    assert work.began == ["a", "gate", "gate"]
+    assert work.began.count("a") == 1
