@@ -1,15 +1,25 @@
-"""A PostgreSQL server for tests: made in a folder of their own, on a socket that nobody else has, a database each."""
+"""A PostgreSQL server for tests: made in a folder of their own, on a socket that nobody else has, a database each.
 
+With `DATABASE=postgres` every file that a test names as its database is one there instead, in its own process and in
+those that it starts: so a story that is told of files is told of PostgreSQL.
+"""
+
+import asyncio
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+from psycopg import errors, sql
+
+from graph import address
 
 QUICK = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=100"
 USER = "baton"
@@ -22,37 +32,138 @@ def programs() -> Path | None:
     return found[-1].parent if found else Path(on_path).parent if on_path else None
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """The address of a server without a database's name. It listens on a Unix socket alone: no port can be taken."""
-    bins = programs()
-    assert bins, "PostgreSQL is missing: apt-get install postgresql"
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has to be short
-    owner = "postgres" if os.getuid() == 0 else None  # initdb refuses root
-    if owner:
-        shutil.chown(folder, owner)
-    data = folder / "data"
+@dataclass(frozen=True)
+class Server:
+    """A server in a folder, which listens on a Unix socket there alone: no port can be taken."""
 
-    def run(program: str, *args: str) -> None:
-        done = subprocess.run(
-            [str(bins / program), *args], cwd=folder, capture_output=True, text=True, check=False, user=owner
-        )
+    folder: Path
+
+    @property
+    def address(self) -> str:
+        """Without a database's name."""
+        return f"postgresql://{USER}@{quote(str(self.folder), safe='')}"
+
+    def make(self) -> None:
+        """Make what it keeps; everybody may come in, but `guarded` needs a password."""
+        self._run("initdb", "-D", self._data, "-A", "trust", "-U", USER, "-E", "UTF8", "--no-sync", "--locale=C")
+        rules = Path(self._data) / "pg_hba.conf"
+        rules.write_text(f"local all guarded scram-sha-256\n{rules.read_text()}")
+
+    def start(self) -> None:
+        """Start it, and wait until it is up."""
+        options = f"-c listen_addresses='' -k {self.folder} {QUICK}"
+        self._run("pg_ctl", "-D", self._data, "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """End it, whoever is connected; `immediate` forgets the last moment, `fast` nothing."""
+        self._run("pg_ctl", "-D", self._data, "-w", "-m", mode, "stop")
+
+    @property
+    def _data(self) -> str:
+        return str(self.folder / "data")
+
+    def _run(self, program: str, *args: str) -> None:
+        bins = programs()
+        assert bins, "PostgreSQL is missing: apt-get install postgresql"
+        command = [str(bins / program), *args]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, user=owner())
         assert done.returncode == 0, done.stderr + done.stdout
 
+
+def owner() -> str | None:
+    """Whose a server has to be, if not this user's: none of its programs does anything for root."""
+    return "postgres" if os.getuid() == 0 else None
+
+
+@contextmanager
+def own_server(folder: Path | None = None) -> Iterator[Server]:
+    """A server for as long as it is needed, in a new folder unless one is given."""
+    folder = folder or Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has to be short
+    if name := owner():
+        shutil.chown(folder, name)
+    made = Server(folder)
     try:
-        run("initdb", "-D", str(data), "-A", "trust", "-U", USER, "-E", "UTF8", "--no-sync", "--locale=C")
-        options = f"-c listen_addresses='' -k {folder} {QUICK}"
-        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
+        made.make()
+        made.start()
         try:
-            yield f"postgresql://{USER}@{quote(str(folder), safe='')}"
+            yield made
         finally:
-            run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+            made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def new_database(address: str, name: str) -> str:
-    """The address of a new, empty database on the server."""
-    with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return f"{address}/{name}"
+@contextmanager
+def server() -> Iterator[str]:
+    """The address of a server without a database's name."""
+    with own_server() as made:
+        yield made.address
+
+
+INSTEAD = "TESTS_POSTGRES"
+"""The variable that says where databases are instead of in files: a server's address, and what their names begin with.
+
+Processes that tests start inherit it.
+"""
+TEMPLATE = "template_of_tests"
+
+
+@contextmanager
+def instead_of_files(server: str, group: str) -> Iterator[None]:
+    """While inside, a file that is named as a database is one on the server; they are gone afterwards."""
+    os.environ[INSTEAD] = f"{server} {group}"
+    os.environ["BATON_DB"] = "baton.db"  # the default, but read like any other
+    try:
+        yield
+    finally:
+        del os.environ[INSTEAD]
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            named = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
+            for (name,) in connection.execute(named, [group]).fetchall():
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def make_template(server: str) -> None:
+    """Make the database that others are copied from."""
+    from graph.database import open_database  # noqa: PLC0415 # what reads addresses is imported after `install`
+
+    made = address.PostgresAddress(new_database(server, TEMPLATE))
+
+    async def migrated() -> None:
+        async with open_database(made):
+            pass
+
+    asyncio.run(migrated())
+
+
+def install() -> None:
+    """Have addresses be read so, in this process. A second call changes nothing."""
+    if getattr(address, "is_read_for_tests", False):
+        return
+    read = address.address_of
+
+    def on_server(given: object) -> address.Address:
+        found = read(given)
+        where = os.environ.get(INSTEAD)
+        return address.PostgresAddress(_made(found, *where.split())) if where and isinstance(found, Path) else found
+
+    setattr(address, "address_of", on_server)  # noqa: B010
+    setattr(address, "is_read_for_tests", True)  # noqa: B010
+
+
+def _made(file: Path, server: str, group: str) -> str:
+    """The address of the database that stands for a file; it is made where it is missing."""
+    name = f"{group}{hashlib.sha256(str(file.absolute()).encode()).hexdigest()[:16]}"
+    with psycopg.connect(f"{server}/postgres") as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
+            with suppress(errors.DuplicateDatabase, errors.UniqueViolation):  # another process of the test was faster
+                new_database(server, name, TEMPLATE)
+    return f"{server}/{name}"
+
+
+def new_database(server: str, name: str, template: str = "template1") -> str:
+    """The address of a new database on the server."""
+    making = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(making)
+    return f"{server}/{name}"

@@ -8,7 +8,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import cast
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from procrastinate.schema import SchemaManager
 from psycopg import Error, errors
 
@@ -17,8 +19,8 @@ from graph.postgres.lease import Leases
 from graph.postgres.notifications import TRIGGER, Notifications
 from graph.postgres.problems import explained
 from graph.postgres.queue import Queue
-from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, Saver
-from graph.postgres.session import Connection, Cursor, Server, connected, open_server
+from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, UNUSED, Saver
+from graph.postgres.session import Connection, Cursor, Server, backend_of, connected, open_server
 from graph.postgres.store import Store
 from graph.serializer import KEY, Serializer
 from graph.settings import read_settings
@@ -33,18 +35,13 @@ OLDEST = 140_000
 MAKING = 7_141_421
 """The advisory lock of whoever makes the tables."""
 RETRY_S = 0.05
+TURN_S = 2.0
+"""Seconds in which a pooler that has a connection for everybody does a statement."""
 
 _STEPS = """
 DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns <> '' OR checkpoint_id < (
     SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
 )))
-"""
-_BLOBS = f"""
-DELETE FROM checkpoint_blobs WHERE {THREADS_BELOW} OR (thread_id = %(thread)s AND NOT EXISTS (
-    SELECT 1 FROM checkpoints kept WHERE kept.thread_id = checkpoint_blobs.thread_id
-        AND kept.checkpoint_ns = checkpoint_blobs.checkpoint_ns
-        AND kept.checkpoint -> 'channel_versions' ->> checkpoint_blobs.channel = checkpoint_blobs.version
-))
 """
 _ROWS = "DELETE FROM store WHERE prefix = %(place)s OR starts_with(prefix, %(place)s || '/')"
 _ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
@@ -78,7 +75,7 @@ class PostgresDatabase:
         async with self.server.cursor(pipeline=True) as cursor:
             for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
                 await cursor.execute(_STEPS.format(table=table, below=THREADS_BELOW), thread)
-            await cursor.execute(_BLOBS, thread)
+            await cursor.execute(UNUSED.format(which=THREADS_OF), thread)
             await _forget_rows(cursor, places)
 
     async def forget_thread(
@@ -110,8 +107,12 @@ async def _forget_rows(cursor: Cursor, places: Sequence[Namespace]) -> None:
 
 
 @asynccontextmanager
-async def open_postgres(address: PostgresAddress, *, read_only: bool = False) -> AsyncIterator[PostgresDatabase]:
+async def open_postgres(
+    address: PostgresAddress, over: type[BaseCheckpointSaver[str]] | None = None, *, read_only: bool = False
+) -> AsyncIterator[PostgresDatabase]:
     """Open the database, and make its tables where they are missing. `read_only`: nothing is made or written.
+
+    `over`: a class that its checkpointer is derived from first, to come before what that does.
 
     Raises:
         DatabaseUnusable: it cannot be reached, lets this user not in, or is of a newer Baton.
@@ -121,7 +122,8 @@ async def open_postgres(address: PostgresAddress, *, read_only: bool = False) ->
         raise SettingsInvalid(f"{KEY} encrypts checkpoints in SQLite files alone; unset it to use {address}")
     async with open_server(address, read_only=read_only) as server, Notifications(address) as notifications:
         store = Store(server, notifications)
-        database = PostgresDatabase(address, server, Saver(server, Serializer()), store, Queue(server, store))
+        saver = cast(type[Saver], type(over.__name__, (over, Saver), {})) if over else Saver
+        database = PostgresDatabase(address, server, saver(server, Serializer()), store, Queue(server, store))
         if not read_only:
             await migrate(database)
         yield database
@@ -139,6 +141,7 @@ async def migrate(database: PostgresDatabase) -> int:
         try:
             if connection.info.server_version < OLDEST:
                 raise DatabaseUnusable(f"database {address} is on a PostgreSQL older than 14; use a newer server")
+            await _refuse_shared(address, connection)
             version = before = await _version(connection)
             if version < VERSION:
                 await _lock(connection)
@@ -161,6 +164,35 @@ async def migrate(database: PostgresDatabase) -> int:
             f"database {address} is of a newer Baton (tables {version}, this one knows {VERSION}); update Baton"
         )
     return before
+
+
+async def _refuse_shared(address: PostgresAddress, connection: Connection) -> None:
+    """Refuse a pooler that hands a connection to somebody else between two transactions, and with it the locks.
+
+    One that does has said so once the same process of the server works for two connections in turn.
+
+    Raises:
+        DatabaseUnusable: there is one.
+    """
+    backend = await backend_of(connection)
+    if backend == connection.info.backend_pid:  # nothing is in between
+        return
+    other = await connected(address)
+    try:
+        async with other.transaction():
+            theirs = await backend_of(other)
+            try:
+                async with asyncio.timeout(TURN_S):
+                    is_shared = theirs == backend or await backend_of(connection) != backend
+            except TimeoutError:  # it waits for the only one there is
+                is_shared = True
+    finally:
+        await other.close()
+    if is_shared:
+        raise DatabaseUnusable(
+            f"database {address} is behind a pooler that shares connections between transactions: leases, which "
+            "connections hold, would be anybody's; connect directly, or set `pool_mode = session`"
+        )
 
 
 async def _version(connection: Connection) -> int:

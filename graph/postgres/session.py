@@ -28,11 +28,13 @@ POOL = 4
 CONNECT_S = 10
 
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
-# A server learns after 11 s that a machine has vanished, as a client does that its server has.
-_OPTIONS = (
-    "-c plan_cache_mode=force_custom_plan "
-    "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
-)
+# A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
+# the connection is there: poolers refuse it as options of one.
+_SETTINGS = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', false), set_config('tcp_keepalives_idle', '5', false),
+    set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false),
+    set_config('default_transaction_read_only', %s, false)
+"""
 _CLIENT: dict[str, Any] = {
     "autocommit": True,
     "prepare_threshold": 0,
@@ -49,11 +51,13 @@ T = TypeVar("T")
 
 
 class SessionFence(Fence):
-    """A lease that a session holds."""
+    """A lease that a session holds; without one it is lost."""
 
-    def __init__(self, thread_id: str, session: "Session") -> None:
+    def __init__(self, thread_id: str, server: "Server", session: "Session | None") -> None:
         super().__init__(thread_id)
+        self.server = server
         self.session = session
+        self.is_lost = session is None
 
     def error(self) -> LeaseLost:
         """Why nothing more is written."""
@@ -66,9 +70,11 @@ class SessionFence(Fence):
 class Session:
     """One connection, the leases that it holds, and who takes turns at it."""
 
-    def __init__(self, server: "Server", connection: Connection) -> None:
+    def __init__(self, server: "Server", connection: Connection, backend: int) -> None:
         self.server = server
         self.fences: list[SessionFence] = []
+        self.backend = backend
+        """The server's number of it; where a pooler stands in between, the connection has another."""
         self._connection = connection
         self._turn = asyncio.Lock()
 
@@ -99,6 +105,31 @@ class Session:
                     await self._connection.execute("SELECT 1")
         self._lose()
 
+    @asynccontextmanager
+    async def beating(self) -> AsyncIterator[None]:
+        """While inside, the server hears of it every few seconds, and so does this of the server."""
+        beat = asyncio.create_task(self.beat())
+        try:
+            yield
+        finally:
+            beat.cancel()
+            with suppress(asyncio.CancelledError):
+                await beat
+
+    async def is_called(self, name: str) -> None:
+        """Have the server know it by another name.
+
+        Raises:
+            LeaseLost: the connection has been ended, and with it the leases.
+        """
+        async with self.cursor() as cursor:
+            await cursor.execute("SELECT set_config('application_name', %s, false)", [name])
+
+    async def end(self) -> None:
+        """End the connection, and with it the leases."""
+        self._lose()
+        await self._connection.close()
+
     def _lose(self) -> None:
         for fence in self.fences:
             fence.lose()
@@ -111,6 +142,7 @@ class Server:
         self.address = address
         self._pool = pool
         self.is_read_only = read_only
+        self._sessions: list[Session] = []
 
     @asynccontextmanager
     async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
@@ -154,7 +186,7 @@ class Server:
                 raise fence.error()
 
     def _fences(self) -> list[SessionFence]:
-        return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.session.server is self]
+        return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.server is self]
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator["Transaction"]:
@@ -165,19 +197,36 @@ class Server:
     @asynccontextmanager
     async def new_session(self, name: str) -> AsyncIterator[Session]:
         """A session of its own, which the server knows by this name."""
+        session = await self.begun_session(name)
+        try:
+            async with session.beating():
+                yield session
+        finally:
+            await self.end_session(session)
+
+    async def begun_session(self, name: str) -> Session:
+        """A session of its own, which does not show that somebody is there, until it is ended or the database closed.
+
+        Raises:
+            DatabaseUnusable: the server is gone, or refuses.
+        """
         try:
             connection = await connected(self.address, name)
+            session = Session(self, connection, await backend_of(connection))
         except Error as error:
             raise explained(self.address, error) from error
-        session = Session(self, connection)
-        beat = asyncio.create_task(session.beat())
-        try:
-            yield session
-        finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
-            await connection.close()
+        self._sessions.append(session)
+        return session
+
+    async def end_session(self, session: Session) -> None:
+        """End a session, and with it its leases."""
+        self._sessions.remove(session)
+        await session.end()
+
+    async def close(self) -> None:
+        """End what is left of its sessions."""
+        for session in [*self._sessions]:
+            await self.end_session(session)
 
 
 @dataclass(frozen=True)
@@ -197,35 +246,51 @@ class Transaction:
         """Whoever began it has."""
 
 
-async def connected(address: PostgresAddress, name: str = "baton", options: str = _OPTIONS) -> Connection:
+async def connected(address: PostgresAddress, name: str = "baton") -> Connection:
     """A connection in autocommit mode."""
-    kwargs = {**_CLIENT, "application_name": name, "options": options}
-    connection: Connection = await AsyncConnection.connect(address.uri, **kwargs)
-    set_json_dumps(as_json, connection)
+    connection: Connection = await AsyncConnection.connect(address.uri, **{**_CLIENT, "application_name": name})
+    try:
+        await _set_up(connection)
+    except BaseException:
+        await connection.close()
+        raise
     return connection
+
+
+async def backend_of(connection: Connection) -> int:
+    """Which of its processes the server does this connection's work with now."""
+    row = await (await connection.execute("SELECT pg_backend_pid() AS pid", prepare=False)).fetchone()
+    return int(row["pid"]) if row else 0
+
+
+async def _set_up(connection: Connection, *, read_only: bool = False) -> None:
+    set_json_dumps(as_json, connection)
+    await connection.execute(_SETTINGS, ["on" if read_only else "off"], prepare=False)
 
 
 @asynccontextmanager
 async def open_server(address: PostgresAddress, *, read_only: bool) -> AsyncIterator[Server]:
     """The database with its pool."""
-    options = _OPTIONS + (" -c default_transaction_read_only=on" if read_only else "")
 
     async def configure(connection: Connection) -> None:
-        set_json_dumps(as_json, connection)
+        await _set_up(connection, read_only=read_only)
 
-    kwargs = {**_CLIENT, "application_name": "baton", "options": options}
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
         address.uri,
         min_size=0,
         max_size=POOL,
-        kwargs=kwargs,
+        kwargs={**_CLIENT, "application_name": "baton"},
         configure=configure,
         check=AsyncConnectionPool.check_connection,
         open=False,
         timeout=CONNECT_S,
     )
     async with pool:
-        yield Server(address, pool, read_only)
+        server = Server(address, pool, read_only)
+        try:
+            yield server
+        finally:
+            await server.close()
 
 
 async def whole(work: Coroutine[Any, Any, T]) -> T:
