@@ -111,11 +111,13 @@ HAND_BACK = "hand-back"
 async def resumed_execution(run: RunContext, state: SupervisorState) -> ExecutionContext:
     """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
     execution = open_execution(run)
-    await asyncio.gather(
-        execution.signals.load(await run.decided(state)),
+    decided, *_ = await asyncio.gather(
+        run.decided(state),
+        execution.signals.load(),
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )
+    execution.signals.know(decided)
     execution.signals.taken_back = state.get("handed_back", 0)
     execution.records.update((record.id, record) for record in records_of(state))
     execution.records.has_changed = False
