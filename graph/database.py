@@ -13,7 +13,6 @@ from graph.address import Address
 from graph.lease import Leases
 from graph.queue import Queue
 from graph.sqlite.database import SqliteDatabase, open_file
-from graph.sqlite.saver import Saver
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import Namespace
 from state.errors import ExtraMissing
@@ -60,20 +59,24 @@ class Database(Protocol):
         """Make it as small as what is in it; false where that can't be done now."""
 
 
+Over = type[BaseCheckpointSaver[str]]
+"""A class that the checkpointer of a database is derived from first, to come before what that does."""
+
+
 @overload
 def open_database(
-    address: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
+    address: Path, synchronous: str = "NORMAL", over: Over | None = None, *, read_only: bool = False
 ) -> AbstractAsyncContextManager[SqliteDatabase]: ...
 @overload
 def open_database(
-    address: Address, synchronous: str = "NORMAL", *, read_only: bool = False
+    address: Address, synchronous: str = "NORMAL", over: Over | None = None, *, read_only: bool = False
 ) -> AbstractAsyncContextManager[Database]: ...
 def open_database(
-    address: Address, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
+    address: Address, synchronous: str = "NORMAL", over: Over | None = None, *, read_only: bool = False
 ) -> AbstractAsyncContextManager[Database]:
-    """Open the database, and make what is missing in it. `synchronous` and `saver` are for files alone.
+    """Open the database, and make what is missing in it. `synchronous` is for files alone.
 
-    `read_only`: nothing is made or written.
+    `over`: a class that its checkpointer is derived from first. `read_only`: nothing is made or written.
 
     Raises:
         DatabaseUnusable: it cannot be opened, or is something else; says what to do.
@@ -81,10 +84,10 @@ def open_database(
         SettingsInvalid: the key that encrypts checkpoints is none, or cannot be used there.
     """
     if isinstance(address, Path):
-        return open_file(address, synchronous, saver, read_only=read_only)
+        return open_file(address, synchronous, over, read_only=read_only)
     try:
         opening = import_module("graph.postgres.database").open_postgres
     except ModuleNotFoundError as missing:
         raise ExtraMissing("databases on PostgreSQL", "postgres") from missing
-    opened: AbstractAsyncContextManager[Database] = opening(address, read_only=read_only)
+    opened: AbstractAsyncContextManager[Database] = opening(address, over, read_only=read_only)
     return opened

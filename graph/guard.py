@@ -16,7 +16,7 @@ from uuid import uuid4
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
-from graph.sqlite.lease import Leases
+from graph.lease import Leases
 from nodes.runtime.context import Node, thread_of
 from nodes.runtime.nesting import OuterRun
 from state.supervisor import SupervisorState

@@ -19,6 +19,8 @@ LATEST_S = 600.0
 PATIENCE_S = 1.0
 """Seconds to wait for a lease: whoever only applies a deadline has it for a moment."""
 RETRY_S = 0.05
+STEP_S = 5.0
+"""Seconds a lease holds between two steps of a run, or counts as just given back after the last one."""
 ENDED = ("Z", "X")
 """States of a process that has ended and that nobody has asked about yet (proc(5))."""
 FREE = ""
@@ -56,6 +58,28 @@ class Leases(Protocol):
         Raises:
             ThreadBusy: somebody else holds it.
             LeaseLost: it was taken away meanwhile; the task that is inside is cancelled then.
+        """
+
+    def step(self, thread_id: str, owner: str, *, is_last: bool = False) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of a thread for one step of a run whose steps are taken one by one, all by `owner`.
+
+        After the step it is kept for `STEP_S`, so that nobody comes between it and the next one. After the last one,
+        and after one that waits or failed, anybody may take it at once; for as long, it only says that this process is
+        about to write down where the run stands. Nothing follows a step that was cut off.
+
+        Raises:
+            ThreadBusy: somebody else holds it.
+            LeaseLost: it was taken away meanwhile; the task that is inside is cancelled then.
+        """
+
+    def as_left(self, thread_id: str, owner: str) -> Fence:
+        """The lease as the last step of `owner` left it: for what is written down of that step after it."""
+
+    async def check(self, thread_id: str, owner: str) -> None:
+        """Refuse to change a thread that is not the owner's to change.
+
+        Raises:
+            ThreadBusy: somebody else holds its lease.
         """
 
     async def holder(self, thread_id: str) -> Holder | None:

@@ -1,6 +1,6 @@
 """What `langgraph dev` gets from us: checkpointer, Store, and an application: the control room, and a recovery of runs.
 
-Checkpoints and Store are the same SQLite file as the command line's. Besides serving, deadlines are applied, and the
+Checkpoints and Store are the same database as the command line's. Besides serving, deadlines are applied, and the
 server's own runs that are due go on, as runs of the server, so that its record of a thread stays true. What was started
 elsewhere is left to `baton watch` and to the next process that opens it; only its deadlines are applied.
 """
@@ -10,26 +10,23 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from math import inf
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.serde.types import ERROR, INTERRUPT
+from langgraph.store.base import BaseStore
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 from langgraph_sdk.schema import Command, Thread
 
-from graph.address import file_at
 from graph.app import guard, served
 from graph.database import open_database
 from graph.recovery import Recovery
 from graph.runs import SERVER, SERVER_LEASE, Runs, config, was_ended_from_outside
 from graph.settings import read_settings, uploads_of
-from graph.sqlite.lease import Leases
-from graph.sqlite.saver import Saver
-from graph.sqlite.store import Store
 from graph.supervisor import Supervisor
 from graph.views import is_due
 from nodes.agents.internals import GIVEN
@@ -47,25 +44,30 @@ try:
     from starlette.middleware import Middleware
 
     from graph.access import Gate
+    from graph.web.agent_card import CARD_ROUTES, GRAPH
     from graph.web.routes import HANDLERS, ROUTES, opened_room
 except ModuleNotFoundError as missing:
     raise ExtraMissing("served runs", "server") from missing
 
 
-SERVING = "the server needs"
 SETTLED = ("terms", "decisions", "asked", "control", "handed_back", "spent", "worked_s", "started_at")
 """Channels that no client edits: what a run works under, what it has used, and what humans have said."""
 WITH_THE_PLAN = ("tasks", "draft")
 """Nor these, while a human is asked about the plan: what is approved is what was shown."""
 
 
-class ServedSaver(Saver):
+class ServedSaver(BaseCheckpointSaver[str]):
     """Checkpoints of a server, which does not put what it is given on a thread that another process runs.
 
     A checkpoint of its own there would hide the other's: what that has finished since would be done again. Nor does it
     keep what LangGraph writes between two nodes, once another process has taken the thread over. What clients edit
     (`POST /threads/{thread_id}/state`) may be anything but what was settled before, and is on record.
+
+    It comes before the saver of whatever database it is.
     """
+
+    record: BaseStore
+    """Where edits are put on record."""
 
     async def aput(
         self,
@@ -122,7 +124,7 @@ class ServedSaver(Saver):
             raise EditRefused(f"{', '.join(refused)} cannot be edited: answer, or steer the run by `baton`")
         if not named or config["configurable"].get("checkpoint_ns"):
             return
-        thread_id, store, services = thread_of(config), Store(self._own), served()
+        thread_id, services = thread_of(config), served()
         edit = Entry(
             at=services.clock.now(),
             kind="steered",
@@ -132,30 +134,29 @@ class ServedSaver(Saver):
             by=HUMAN,
             door=SERVER,
         )
-        async with Audit(store, thread_id, services.seals).sealing(edit) as rows:
-            await store.abatch(rows)
+        async with Audit(self.record, thread_id, services.seals).sealing(edit) as rows:
+            await self.record.abatch(rows)
 
 
 @asynccontextmanager
-async def checkpointer() -> AsyncIterator[Saver]:
+async def checkpointer() -> AsyncIterator[BaseCheckpointSaver[str]]:
     """The checkpointer, for `checkpointer.path`."""
     settings = await asyncio.to_thread(read_settings)
     services = await asyncio.to_thread(served)
-    async with open_database(file_at(settings.db, SERVING), settings.synchronous, ServedSaver) as database:
-        with guard.leasing(Leases(database.connection, services.clock)):
+    async with open_database(settings.db, settings.synchronous, ServedSaver) as database:
+        cast(ServedSaver, database.checkpointer).record = database.store
+        with guard.leasing(database.leases(services.clock)):
             yield database.checkpointer
 
 
 @asynccontextmanager
-async def store() -> AsyncIterator[Store]:
+async def store() -> AsyncIterator[BaseStore]:
     """The Store, for `store.path`."""
     settings = await asyncio.to_thread(read_settings)
-    async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
+    async with open_database(settings.db, settings.synchronous) as database:
         yield database.store
 
 
-GRAPH = "supervisor"
-"""What langgraph.json calls the served graph."""
 MOST_REGISTERED = 1000
 """Threads that are looked at when the server starts, newest first, and of those that ask in each look."""
 AGAIN_S = 60.0
@@ -172,8 +173,8 @@ async def recovering(open_client: Callable[[], LangGraphClient]) -> AsyncIterato
         yield
         return
     services = await asyncio.to_thread(served)
-    async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
-        runs = Runs(services, database, Leases(database.connection, services.clock))
+    async with open_database(settings.db, settings.synchronous) as database:
+        runs = Runs(services, database, database.leases(services.clock))
         keeping = asyncio.create_task(ServerRecovery(runs, open_client()).keep(settings.watch_every_s))
         try:
             yield
@@ -199,7 +200,7 @@ class ServerRecovery:
         self._has_registered = False
 
     async def keep(self, every_s: float) -> None:
-        """Look every so many seconds, until cancelled. Of several servers on one file, one looks."""
+        """Look every so many seconds, until cancelled. Of several servers on one database, one looks."""
         sleep = self._runs.services.clock.sleep
         while True:
             try:
@@ -347,7 +348,7 @@ def _complain(thread_id: str, error: Exception) -> None:
 @asynccontextmanager
 async def _while_up(app: Starlette) -> AsyncIterator[None]:
     settings, services = await asyncio.to_thread(read_settings), await asyncio.to_thread(served)
-    async with open_database(file_at(settings.db, SERVING), settings.synchronous) as database:
+    async with open_database(settings.db, settings.synchronous) as database:
         runs = Runs(services, database, database.leases(services.clock))
         uploads = await asyncio.to_thread(uploads_of, settings, settings.db)
         room = opened_room(app, runs, uploads, settings.files)
@@ -355,4 +356,9 @@ async def _while_up(app: Starlette) -> AsyncIterator[None]:
             yield
 
 
-app = Starlette(routes=ROUTES, exception_handlers=HANDLERS, lifespan=_while_up, middleware=[Middleware(Gate)])
+app = Starlette(
+    routes=[*CARD_ROUTES, *ROUTES],
+    exception_handlers=HANDLERS,
+    lifespan=_while_up,
+    middleware=[Middleware(Gate)],
+)

@@ -1,5 +1,6 @@
 """The facade: everything a program or a person does with the runs of one database, as a handful of verbs."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from pathlib import Path
@@ -97,7 +98,7 @@ class Supervisor:
             BadInput: anything given that cannot be used; nothing was started then.
             ThreadBusy: work is in flight on that thread.
         """
-        starting = self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, chosen)
+        starting = await self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, chosen)
         return await last(starting, on_event)
 
     async def stream(
@@ -113,7 +114,7 @@ class Supervisor:
     ) -> AsyncIterator[Json]:
         """The events of a run, as they happen; takes what `start` takes."""
         async with aclosing(
-            self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, OWN)
+            await self._starting(query, sources, thread_id or new_thread(), plan, policy, answer, to, OWN)
         ) as items:
             async for item in items:
                 if not isinstance(item, Run):
@@ -343,7 +344,7 @@ class Supervisor:
         its_own = {row.thread_id for row in await self._runs.open_rows() if row.door == SERVER}
         return [thread_id for thread_id in due if thread_id not in its_own]
 
-    def _starting(
+    async def _starting(
         self,
         query: str,
         sources: Sequence[str | Path],
@@ -354,7 +355,8 @@ class Supervisor:
         to: str,
         chosen: Choice,
     ) -> AsyncGenerator[Json | Run, None]:
-        named = GivenSources.of(sources).placed(lambda path: str(Path(path).absolute()))
+        given_sources = GivenSources.of(sources)
+        named = await asyncio.to_thread(given_sources.placed, lambda path: str(Path(path).absolute()))
         given = self._given(query, named, plan, policy, answer, to, chosen)
         return self._runs.drive(checked_thread(thread_id), given, chosen=chosen)
 

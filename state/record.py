@@ -200,6 +200,8 @@ class Outcome(BaseModel):
     """What is known to be in doubt of it: an answer without an end, what a nested supervisor doubts."""
     also_answers: list[str] = []
     """Ids of tasks building on it that its agent says it answers too."""
+    not_improved: str = ""
+    """Why the result is still the one that was sent back: what doing it again has failed of."""
     review: Review | None = None
     """What its agent thinks of the results that it built on, where it was asked to say so."""
     answered_by: str = ""

@@ -30,6 +30,8 @@ def _clean_environment() -> None:
 
 
 _clean_environment()
+if os.environ.get("DATABASE") == "postgres":
+    postgres.install()
 guard.install()
 # A shell that runs the tests in its background has them ignore Ctrl-C, and so would every process that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -40,7 +42,14 @@ settings.load_profile("baton")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long first: so two workers end at about the same time."""
+    """Files that take long first: so two workers end at about the same time.
+
+    Where databases are on PostgreSQL, what only a file has is not tried.
+    """
+    if os.environ.get("DATABASE") == "postgres":
+        for item in items:
+            if item.get_closest_marker("of_files"):
+                item.add_marker(pytest.mark.skip(reason="about files"))
     items.sort(key=lambda item: not item.path.is_relative_to(ROOT / "tests" / "journeys"))
 
 
@@ -74,8 +83,31 @@ def postgres_server() -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _instead_of_files(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With `DATABASE=postgres`, databases of the module's tests are there; a module's servers live as long."""
+    if os.environ.get("DATABASE") != "postgres":
+        yield
+        return
+    with postgres.instead_of_files(request.getfixturevalue("migrated_server"), f"m{uuid.uuid4().hex[:8]}"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def migrated_server(postgres_server: str) -> str:
+    """The server, with a database to copy that has its tables."""
+    postgres.make_template(postgres_server)
+    return postgres_server
+
+
 @pytest.fixture
-def on_postgres(postgres_server: str) -> str:
+def on_postgres(migrated_server: str) -> str:
+    """The address of a database on it that has its tables and nothing in them."""
+    return postgres.new_database(migrated_server, f"test{uuid.uuid4().hex[:12]}", postgres.TEMPLATE)
+
+
+@pytest.fixture
+def empty_postgres(postgres_server: str) -> str:
     """The address of an empty database on it."""
     return postgres.new_database(postgres_server, f"test{uuid.uuid4().hex[:12]}")
 

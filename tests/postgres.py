@@ -1,15 +1,24 @@
-"""A PostgreSQL server for tests: made in a folder of their own, on a socket that nobody else has, a database each."""
+"""A PostgreSQL server for tests: made in a folder of their own, on a socket that nobody else has, a database each.
 
+With `DATABASE=postgres` every file that a test names as its database is one there instead, in its own process and in
+those that it starts: so a story that is told of files is told of PostgreSQL.
+"""
+
+import asyncio
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+from psycopg import errors, sql
+
+from graph import address
 
 QUICK = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=100"
 USER = "baton"
@@ -51,8 +60,70 @@ def server() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def new_database(address: str, name: str) -> str:
-    """The address of a new, empty database on the server."""
-    with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return f"{address}/{name}"
+INSTEAD = "TESTS_POSTGRES"
+"""The variable that says where databases are instead of in files: a server's address, and what their names begin with.
+
+Processes that tests start inherit it.
+"""
+TEMPLATE = "template_of_tests"
+
+
+@contextmanager
+def instead_of_files(server: str, group: str) -> Iterator[None]:
+    """While inside, a file that is named as a database is one on the server; they are gone afterwards."""
+    os.environ[INSTEAD] = f"{server} {group}"
+    os.environ["BATON_DB"] = "baton.db"  # the default, but read like any other
+    try:
+        yield
+    finally:
+        del os.environ[INSTEAD]
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            named = "SELECT datname FROM pg_database WHERE starts_with(datname, %s)"
+            for (name,) in connection.execute(named, [group]).fetchall():
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def make_template(server: str) -> None:
+    """Make the database that others are copied from."""
+    from graph.database import open_database  # noqa: PLC0415 # what reads addresses is imported after `install`
+
+    made = address.PostgresAddress(new_database(server, TEMPLATE))
+
+    async def migrated() -> None:
+        async with open_database(made):
+            pass
+
+    asyncio.run(migrated())
+
+
+def install() -> None:
+    """Have addresses be read so, in this process. A second call changes nothing."""
+    if getattr(address, "is_read_for_tests", False):
+        return
+    read = address.address_of
+
+    def on_server(given: object) -> address.Address:
+        found = read(given)
+        where = os.environ.get(INSTEAD)
+        return address.PostgresAddress(_made(found, *where.split())) if where and isinstance(found, Path) else found
+
+    setattr(address, "address_of", on_server)  # noqa: B010
+    setattr(address, "is_read_for_tests", True)  # noqa: B010
+
+
+def _made(file: Path, server: str, group: str) -> str:
+    """The address of the database that stands for a file; it is made where it is missing."""
+    name = f"{group}{hashlib.sha256(str(file.absolute()).encode()).hexdigest()[:16]}"
+    with psycopg.connect(f"{server}/postgres") as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
+            with suppress(errors.DuplicateDatabase, errors.UniqueViolation):  # another process of the test was faster
+                new_database(server, name, TEMPLATE)
+    return f"{server}/{name}"
+
+
+def new_database(server: str, name: str, template: str = "template1") -> str:
+    """The address of a new database on the server."""
+    making = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        connection.execute(making)
+    return f"{server}/{name}"

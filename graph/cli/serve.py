@@ -40,7 +40,7 @@ def serve(
     except ModuleNotFoundError as missing:
         raise ExtraMissing("served runs", "server") from missing
     if db is not None:
-        os.environ["BATON_DB"] = str(db.absolute())
+        os.environ["BATON_DB"] = str(db.absolute()) if isinstance(db, Path) else db.uri
     _refuse_taken(host, port)
     address = f"http://{host}:{port}/"
     with TemporaryDirectory(prefix="baton-serve-") as folder:

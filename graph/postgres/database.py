@@ -8,7 +8,9 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import cast
 
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from procrastinate.schema import SchemaManager
 from psycopg import Error, errors
 
@@ -17,7 +19,7 @@ from graph.postgres.lease import Leases
 from graph.postgres.notifications import TRIGGER, Notifications
 from graph.postgres.problems import explained
 from graph.postgres.queue import Queue
-from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, Saver
+from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, UNUSED, Saver
 from graph.postgres.session import Connection, Cursor, Server, connected, open_server
 from graph.postgres.store import Store
 from graph.serializer import KEY, Serializer
@@ -38,13 +40,6 @@ _STEPS = """
 DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns <> '' OR checkpoint_id < (
     SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
 )))
-"""
-_BLOBS = f"""
-DELETE FROM checkpoint_blobs WHERE {THREADS_BELOW} OR (thread_id = %(thread)s AND NOT EXISTS (
-    SELECT 1 FROM checkpoints kept WHERE kept.thread_id = checkpoint_blobs.thread_id
-        AND kept.checkpoint_ns = checkpoint_blobs.checkpoint_ns
-        AND kept.checkpoint -> 'channel_versions' ->> checkpoint_blobs.channel = checkpoint_blobs.version
-))
 """
 _ROWS = "DELETE FROM store WHERE prefix = %(place)s OR starts_with(prefix, %(place)s || '/')"
 _ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
@@ -78,7 +73,7 @@ class PostgresDatabase:
         async with self.server.cursor(pipeline=True) as cursor:
             for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
                 await cursor.execute(_STEPS.format(table=table, below=THREADS_BELOW), thread)
-            await cursor.execute(_BLOBS, thread)
+            await cursor.execute(UNUSED.format(which=THREADS_OF), thread)
             await _forget_rows(cursor, places)
 
     async def forget_thread(
@@ -110,8 +105,12 @@ async def _forget_rows(cursor: Cursor, places: Sequence[Namespace]) -> None:
 
 
 @asynccontextmanager
-async def open_postgres(address: PostgresAddress, *, read_only: bool = False) -> AsyncIterator[PostgresDatabase]:
+async def open_postgres(
+    address: PostgresAddress, over: type[BaseCheckpointSaver[str]] | None = None, *, read_only: bool = False
+) -> AsyncIterator[PostgresDatabase]:
     """Open the database, and make its tables where they are missing. `read_only`: nothing is made or written.
+
+    `over`: a class that its checkpointer is derived from first, to come before what that does.
 
     Raises:
         DatabaseUnusable: it cannot be reached, lets this user not in, or is of a newer Baton.
@@ -121,7 +120,8 @@ async def open_postgres(address: PostgresAddress, *, read_only: bool = False) ->
         raise SettingsInvalid(f"{KEY} encrypts checkpoints in SQLite files alone; unset it to use {address}")
     async with open_server(address, read_only=read_only) as server, Notifications(address) as notifications:
         store = Store(server, notifications)
-        database = PostgresDatabase(address, server, Saver(server, Serializer()), store, Queue(server, store))
+        saver = cast(type[Saver], type(over.__name__, (over, Saver), {})) if over else Saver
+        database = PostgresDatabase(address, server, saver(server, Serializer()), store, Queue(server, store))
         if not read_only:
             await migrate(database)
         yield database

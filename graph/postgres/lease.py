@@ -3,20 +3,25 @@
 What holds is an advisory lock, so a lease ends with its connection: that of a process that died is free at once, that
 of a machine that vanished when the server misses it (11 s). A process that stands still keeps its connection; whoever
 wants its thread ends that session, once it was silent for as long as a lease holds, by the server's clock alone.
+
+Where somebody else drives a run, one step at a time, its session stays between two of them, and is called otherwise
+then: that of a run whose next step is awaited is another's to end sooner, that of one which waits or has ended at once.
 """
 
 import asyncio
 import hashlib
 import os
 import socket
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 
 from psycopg import Error
 
-from graph.fence import forget_left
-from graph.lease import LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, Holder, born, busy, is_gone
+from graph.fence import Fence, forget_left
+from graph.lease import FREE, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, STEP_S, Holder, born, busy, is_gone
 from graph.postgres.session import Server, Session, SessionFence
 from nodes.runtime.clock import Clock
 from state.errors import LeaseLost
@@ -24,6 +29,12 @@ from state.errors import LeaseLost
 ENDING_MS = 5_000
 """How long to wait for a session that is told to end."""
 NAMED = "baton"
+BETWEEN = "baton+"
+"""What the server calls the session of a run between two of its steps."""
+LEFT = "baton-"
+"""And of one after the last, or that waits: what it did is still on its way to the database."""
+CUT = "baton!"
+"""And of one whose last step was cut off: nothing follows."""
 _WHO = """
 SELECT a.pid, a.application_name, extract(epoch FROM clock_timestamp() - a.state_change)::float8 AS quiet_s
 FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -38,8 +49,32 @@ class _Found:
 
     backend: int
     holder: Holder
+    name: str
+    """What it is called."""
     quiet_s: float
     """Seconds since the server heard of it."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is anybody's to end: nobody is at work in it, and nobody comes any more."""
+        return self.name in (LEFT, CUT) or (self.name == BETWEEN and self.quiet_s > STEP_S)
+
+    def is_dead(self) -> bool:
+        """Whether whoever holds it is dead, or has stood still for longer than it may."""
+        if self.holder.is_here:
+            return is_gone(self.holder) or self.quiet_s > LATEST_S
+        return self.quiet_s > LEASE_S
+
+
+@dataclass
+class _Kept:
+    """The session of a run whose steps are taken one by one."""
+
+    session: Session
+    fence: SessionFence
+    """For what is written down of a step after it."""
+    idle_since: float = inf
+    """When its last step ended, by the monotonic clock; never, while it is at one."""
 
 
 class Leases:
@@ -48,6 +83,8 @@ class Leases:
     def __init__(self, server: Server, clock: Clock) -> None:
         self._server = server
         self._clock = clock
+        self._kept: dict[tuple[str, str], _Kept] = {}
+        """By thread and owner."""
 
     @asynccontextmanager
     async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[SessionFence]:
@@ -64,29 +101,115 @@ class Leases:
             session = self._server.session()
             if session is None:
                 session = await stack.enter_async_context(self._server.new_session(_name()))
+            if any(fence.thread_id == thread_id for fence in session.fences):
+                raise busy(thread_id, _me())
             await self._take(session, thread_id, patience_s)
-            fence = SessionFence(thread_id, session)
-            session.fences.append(fence)
-            fence.enter()
+            with self._fenced(thread_id, session) as fence:
+                try:
+                    yield fence
+                finally:
+                    with suppress(LeaseLost, Error):
+                        async with session.cursor() as cursor:
+                            await cursor.execute("SELECT pg_advisory_unlock(%s)", [number(thread_id)])
+
+    @asynccontextmanager
+    async def step(self, thread_id: str, owner: str, *, is_last: bool = False) -> AsyncIterator[None]:
+        """Hold the lease of a thread for one step of a run whose steps are taken one by one, all by `owner`.
+
+        The session stays until it was not needed for `LEASE_S`; what others may do with it meanwhile, its name says.
+
+        Raises:
+            ThreadBusy: somebody else holds it.
+            LeaseLost: it was taken away meanwhile; the task that is inside is cancelled then.
+        """
+        forget_left()
+        kept = await self._taken_up(thread_id, owner)
+        with self._fenced(thread_id, kept.session) as fence:
+            name = LEFT
             try:
-                yield fence
+                async with kept.session.beating():
+                    yield
+                name = LEFT if is_last else BETWEEN
+            except asyncio.CancelledError:
+                name = CUT
+                raise
             finally:
-                with suppress(LeaseLost, Error):
-                    async with session.cursor() as cursor:
-                        await cursor.execute("SELECT pg_advisory_unlock(%s)", [number(thread_id)])
-                session.fences.remove(fence)
-                fence.leave()
+                kept.idle_since = time.monotonic()
+                try:
+                    await kept.session.is_called(_name(name))
+                except (LeaseLost, Error):
+                    fence.lose()
+                await self._drop_idle()
+
+    def as_left(self, thread_id: str, owner: str) -> Fence:
+        """The lease as the last step of `owner` left it: for what is written down of that step after it."""
+        kept = self._kept.get((thread_id, owner))
+        return kept.fence if kept else SessionFence(thread_id, self._server, None)
+
+    async def check(self, thread_id: str, owner: str) -> None:
+        """Refuse to change a thread that is not the owner's to change.
+
+        Raises:
+            ThreadBusy: somebody else holds its lease.
+        """
+        found = await self._found(thread_id)
+        kept = self._kept.get((thread_id, owner))
+        if found and not found.is_over and not (kept and kept.session.backend == found.backend):
+            raise busy(thread_id, found.holder)
 
     async def holder(self, thread_id: str) -> Holder | None:
-        """Who runs the thread now; None if nobody does."""
+        """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
         found = await self._found(thread_id)
-        return found.holder if found else None
+        if found is None or found.name == CUT or (found.is_over and found.quiet_s > STEP_S):
+            return None
+        return found.holder
+
+    async def _taken_up(self, thread_id: str, owner: str) -> _Kept:
+        """The session of a run at the beginning of a step, with its lease.
+
+        Raises:
+            ThreadBusy: somebody else holds it.
+        """
+        if kept := self._kept.get((thread_id, owner)):
+            kept.idle_since = inf
+            with suppress(LeaseLost, Error):  # whoever has ended it is through with the thread by now, or is at it
+                await kept.session.is_called(_name())
+                return kept
+            await self._drop((thread_id, owner))
+        session = await self._server.begun_session(_name())
+        try:
+            await self._take(session, thread_id, PATIENCE_S)
+        except BaseException:
+            await self._server.end_session(session)
+            raise
+        fence = SessionFence(thread_id, self._server, session)
+        session.fences.append(fence)
+        kept = self._kept[thread_id, owner] = _Kept(session, fence)
+        return kept
+
+    async def _drop_idle(self) -> None:
+        """End the sessions of runs that have had no step for a while."""
+        for key, kept in [*self._kept.items()]:
+            if time.monotonic() > kept.idle_since + LEASE_S:
+                await self._drop(key)
+
+    async def _drop(self, key: tuple[str, str]) -> None:
+        await self._server.end_session(self._kept.pop(key).session)
+
+    @contextmanager
+    def _fenced(self, thread_id: str, session: Session) -> Iterator[SessionFence]:
+        fence = SessionFence(thread_id, self._server, session)
+        session.fences.append(fence)
+        fence.enter()
+        try:
+            yield fence
+        finally:
+            session.fences.remove(fence)
+            fence.leave()
 
     async def _take(self, session: Session, thread_id: str, patience_s: float) -> None:
         """Take the lease, when nobody living has it."""
         start = self._clock.now()
-        if any(fence.thread_id == thread_id for fence in session.fences):
-            raise busy(thread_id, _me())
         while True:
             async with session.cursor() as cursor:
                 await cursor.execute("SELECT pg_try_advisory_lock(%s) AS ok", [number(thread_id)])
@@ -94,7 +217,7 @@ class Leases:
             if row and row["ok"]:
                 return
             found = await self._found(thread_id)
-            if found is not None and await asyncio.to_thread(_is_over, found):
+            if found is not None and (found.is_over or await asyncio.to_thread(found.is_dead)):
                 async with self._server.cursor() as cursor:
                     await cursor.execute("SELECT pg_terminate_backend(%s, %s)", [found.backend, ENDING_MS])
             elif self._clock.now() >= start + patience_s:
@@ -110,9 +233,11 @@ class Leases:
         if row is None:
             return None
         words = f"{row['application_name'] or ''}    ".split(" ", 3)
-        is_named = words[0] == NAMED and words[1].isdecimal()
+        is_named = words[0] in (NAMED, BETWEEN, LEFT, CUT) and words[1].isdecimal()
         pid, birth, host = (int(words[1]), words[2], words[3].strip()) if is_named else (0, "", "another machine")
-        return _Found(row["pid"], Holder(owner=str(row["pid"]), host=host, pid=pid, born=birth), row["quiet_s"] or 0.0)
+        owner = FREE if words[0] == LEFT else str(row["pid"])
+        holder = Holder(owner=owner, host=host, pid=pid, born=birth)
+        return _Found(row["pid"], holder, words[0], row["quiet_s"] or 0.0)
 
 
 def number(thread_id: str) -> int:
@@ -120,17 +245,10 @@ def number(thread_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"baton {thread_id}".encode()).digest()[:8], "big", signed=True)
 
 
-def _is_over(found: _Found) -> bool:
-    """Whether whoever holds it is dead, or has stood still for longer than it may."""
-    if found.holder.is_here:
-        return is_gone(found.holder) or found.quiet_s > LATEST_S
-    return found.quiet_s > LEASE_S
-
-
-def _name() -> str:
+def _name(kind: str = NAMED) -> str:
     """What the server calls a session; it keeps 63 bytes of that."""
     me = _me()
-    return f"{NAMED} {me.pid} {me.born or '-'} {me.host}"
+    return f"{kind} {me.pid} {me.born or '-'} {me.host}"
 
 
 def _me() -> Holder:

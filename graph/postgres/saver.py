@@ -4,7 +4,7 @@ What is done to a thread is done to the threads below it, too: those of graphs t
 own takes one lock for the whole process, also with a pool; what this one overrides for that is `_cursor`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -18,12 +18,50 @@ from graph.serializer import Serializer
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
 # a UUID, which keeps a thread that somebody has called `a/b` apart from those below `a`.
-_STEP = "-".join(f"[0-9a-f]{{{count}}}" for count in (8, 4, 4, 4, 12))
+_STEP = "-".join("[0-9a-f]" * count for count in (8, 4, 4, 4, 12))
 THREADS_BELOW = f"""
     (starts_with(thread_id, %(thread)s || '/') AND substr(thread_id, length(%(thread)s) + 2) ~ '^{_STEP}/')
 """
 THREADS_OF = f"(thread_id = %(thread)s OR {THREADS_BELOW})"
 TABLES = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
+
+_FORGET_WRITES = """
+DELETE FROM checkpoint_writes WHERE (thread_id, checkpoint_ns, checkpoint_id) IN (
+    SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(runs)s)
+)
+"""
+_FORGET = "DELETE FROM checkpoints WHERE metadata ->> 'run_id' = ANY(%(runs)s) RETURNING thread_id"
+# Checkpoint ids sort by time.
+_PRUNE = f"""
+DELETE FROM {{table}} WHERE {THREADS_OF} AND checkpoint_id < (
+    SELECT max(checkpoint_id) FROM checkpoints last
+    WHERE last.thread_id = {{table}}.thread_id AND last.checkpoint_ns = {{table}}.checkpoint_ns
+)
+"""
+UNUSED = """
+DELETE FROM checkpoint_blobs WHERE {which} AND NOT EXISTS (
+    SELECT 1 FROM checkpoints kept WHERE kept.thread_id = checkpoint_blobs.thread_id
+        AND kept.checkpoint_ns = checkpoint_blobs.checkpoint_ns
+        AND kept.checkpoint -> 'channel_versions' ->> checkpoint_blobs.channel = checkpoint_blobs.version
+)
+"""
+_DELETE = f"DELETE FROM {{table}} WHERE {THREADS_OF}"
+_COPIED = "%(target)s || substr(thread_id, length(%(thread)s) + 1)"
+_COPY = {
+    "checkpoints": "parent_checkpoint_id, type, checkpoint, checkpoint_id",
+    "checkpoint_blobs": "channel, version, type, blob",
+    "checkpoint_writes": "checkpoint_id, task_id, task_path, idx, channel, type, blob",
+}
+_COPY_ROWS = f"""
+INSERT INTO {{table}} (thread_id, checkpoint_ns, {{columns}})
+SELECT {_COPIED}, checkpoint_ns, {{columns}} FROM {{table}} WHERE {THREADS_OF}
+"""
+_COPY_METADATA = f"""
+UPDATE checkpoints SET metadata = jsonb_set(source.metadata, '{{thread_id}}', to_jsonb(checkpoints.thread_id), false)
+FROM checkpoints source WHERE {THREADS_OF.replace("thread_id", "source.thread_id")}
+    AND checkpoints.thread_id = {_COPIED.replace("thread_id", "source.thread_id")}
+    AND checkpoints.checkpoint_ns = source.checkpoint_ns AND checkpoints.checkpoint_id = source.checkpoint_id
+"""
 _LAST = "SELECT max(checkpoint_id) AS last FROM checkpoints WHERE thread_id = %s AND checkpoint_ns = %s"
 
 
@@ -70,7 +108,42 @@ class Saver(AsyncPostgresSaver):
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
+        await self.aprune([thread_id], strategy="delete")
+
+    async def adelete_for_runs(self, run_ids: Iterable[str]) -> None:
+        """Forget the checkpoints that these runs of the server made; the thread is as it was before them."""
+        self._server.check_fences()
+        runs = {"runs": [str(run_id) for run_id in run_ids]}
+        async with self._server.transaction() as transaction, transaction.cursor() as cursor:
+            await cursor.execute(_FORGET_WRITES, runs)
+            await cursor.execute(_FORGET, runs)
+            threads = list({row["thread_id"] for row in await cursor.fetchall()})
+            await cursor.execute(UNUSED.format(which="thread_id = ANY(%(threads)s)"), {"threads": threads})
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints, and what is pending on them, to another thread.
+
+        With those below: a run that waits for a human in one of its graphs can be answered in its copy.
+        """
+        self._server.check_fences()
+        names = {"thread": str(source_thread_id), "target": str(target_thread_id)}
+        async with self._cursor(pipeline=True) as cursor:
+            for table, columns in _COPY.items():
+                await cursor.execute(_COPY_ROWS.format(table=table, columns=columns), names)
+            await cursor.execute(_COPY_METADATA, names)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the newest checkpoint of each namespace, or nothing.
+
+        Raises:
+            ValueError: the strategy is none of LangGraph's.
+        """
+        ways = {"keep_latest": _PRUNE, "delete": _DELETE, "delete_all": _DELETE}
+        if strategy not in ways:
+            raise ValueError(f"cannot prune by {strategy!r}; give `keep_latest`, `delete` or `delete_all`")
         self._server.check_fences()
         async with self._cursor(pipeline=True) as cursor:
-            for table in TABLES:
-                await cursor.execute(f"DELETE FROM {table} WHERE {THREADS_OF}", {"thread": str(thread_id)})
+            for thread in [{"thread": str(name)} for name in thread_ids]:
+                for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
+                    await cursor.execute(ways[strategy].format(table=table), thread)
+                await cursor.execute(UNUSED.format(which=THREADS_OF), thread)

@@ -49,11 +49,13 @@ T = TypeVar("T")
 
 
 class SessionFence(Fence):
-    """A lease that a session holds."""
+    """A lease that a session holds; without one it is lost."""
 
-    def __init__(self, thread_id: str, session: "Session") -> None:
+    def __init__(self, thread_id: str, server: "Server", session: "Session | None") -> None:
         super().__init__(thread_id)
+        self.server = server
         self.session = session
+        self.is_lost = session is None
 
     def error(self) -> LeaseLost:
         """Why nothing more is written."""
@@ -69,6 +71,8 @@ class Session:
     def __init__(self, server: "Server", connection: Connection) -> None:
         self.server = server
         self.fences: list[SessionFence] = []
+        self.backend = connection.info.backend_pid
+        """The server's number of it."""
         self._connection = connection
         self._turn = asyncio.Lock()
 
@@ -99,6 +103,31 @@ class Session:
                     await self._connection.execute("SELECT 1")
         self._lose()
 
+    @asynccontextmanager
+    async def beating(self) -> AsyncIterator[None]:
+        """While inside, the server hears of it every few seconds, and so does this of the server."""
+        beat = asyncio.create_task(self.beat())
+        try:
+            yield
+        finally:
+            beat.cancel()
+            with suppress(asyncio.CancelledError):
+                await beat
+
+    async def is_called(self, name: str) -> None:
+        """Have the server know it by another name.
+
+        Raises:
+            LeaseLost: the connection has been ended, and with it the leases.
+        """
+        async with self.cursor() as cursor:
+            await cursor.execute("SELECT set_config('application_name', %s, false)", [name])
+
+    async def end(self) -> None:
+        """End the connection, and with it the leases."""
+        self._lose()
+        await self._connection.close()
+
     def _lose(self) -> None:
         for fence in self.fences:
             fence.lose()
@@ -111,6 +140,7 @@ class Server:
         self.address = address
         self._pool = pool
         self.is_read_only = read_only
+        self._sessions: list[Session] = []
 
     @asynccontextmanager
     async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
@@ -154,7 +184,7 @@ class Server:
                 raise fence.error()
 
     def _fences(self) -> list[SessionFence]:
-        return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.session.server is self]
+        return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.server is self]
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator["Transaction"]:
@@ -165,19 +195,35 @@ class Server:
     @asynccontextmanager
     async def new_session(self, name: str) -> AsyncIterator[Session]:
         """A session of its own, which the server knows by this name."""
+        session = await self.begun_session(name)
         try:
-            connection = await connected(self.address, name)
+            async with session.beating():
+                yield session
+        finally:
+            await self.end_session(session)
+
+    async def begun_session(self, name: str) -> Session:
+        """A session of its own, which does not show that somebody is there, until it is ended or the database closed.
+
+        Raises:
+            DatabaseUnusable: the server is gone, or refuses.
+        """
+        try:
+            session = Session(self, await connected(self.address, name))
         except Error as error:
             raise explained(self.address, error) from error
-        session = Session(self, connection)
-        beat = asyncio.create_task(session.beat())
-        try:
-            yield session
-        finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
-            await connection.close()
+        self._sessions.append(session)
+        return session
+
+    async def end_session(self, session: Session) -> None:
+        """End a session, and with it its leases."""
+        self._sessions.remove(session)
+        await session.end()
+
+    async def close(self) -> None:
+        """End what is left of its sessions."""
+        for session in [*self._sessions]:
+            await self.end_session(session)
 
 
 @dataclass(frozen=True)
@@ -225,7 +271,11 @@ async def open_server(address: PostgresAddress, *, read_only: bool) -> AsyncIter
         timeout=CONNECT_S,
     )
     async with pool:
-        yield Server(address, pool, read_only)
+        server = Server(address, pool, read_only)
+        try:
+            yield server
+        finally:
+            await server.close()
 
 
 async def whole(work: Coroutine[Any, Any, T]) -> T:

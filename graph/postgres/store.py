@@ -49,6 +49,12 @@ class Store(AsyncPostgresStore):
             self._server.check_fences()
         return await whole(super().abatch(asked))
 
+    def _get_filter_condition(self, key: str, op: str, value: Any) -> tuple[str, list[Any]]:
+        """What a row does not have is no value, as in the other Stores; LangGraph's finds `null` alone here."""
+        if op == "$eq" and value is None:
+            return "coalesce(value->%s, 'null'::jsonb) = 'null'::jsonb", [key]
+        return super()._get_filter_condition(key, op, value)
+
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
         async with self._server.cursor(pipeline=pipeline) as cursor:

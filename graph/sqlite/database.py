@@ -6,6 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graph.serializer import Serializer
 from graph.settings import read_settings
@@ -64,9 +67,15 @@ class SqliteDatabase:
 
 @asynccontextmanager
 async def open_file(
-    path: Path, synchronous: str = "NORMAL", saver: type[Saver] = Saver, *, read_only: bool = False
+    path: Path,
+    synchronous: str = "NORMAL",
+    over: type[BaseCheckpointSaver[str]] | None = None,
+    *,
+    read_only: bool = False,
 ) -> AsyncIterator[SqliteDatabase]:
     """Open or create the file; WAL, so that others can read while one writes. `read_only`: nothing is made or written.
+
+    `over`: a class that its checkpointer is derived from first, to come before what that does.
 
     Raises:
         DatabaseUnusable: it is something else, its folder is missing or read-only, or the disk is full.
@@ -78,6 +87,7 @@ async def open_file(
         async with open_connection(
             lambda: connected_read_only(path) if read_only else _connected(path, synchronous)
         ) as own:
+            saver = cast(type[Saver], type(over.__name__, (over, Saver), {})) if over else Saver
             database = SqliteDatabase(path, own, saver(own, serializer), Store(own))
             if not read_only:
                 await _set_up(database, own)

@@ -15,14 +15,11 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from graph.lease import FREE, HEARTBEAT_S, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, Holder, born, busy, is_gone
+from graph.lease import FREE, HEARTBEAT_S, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, STEP_S, Holder, born, busy, is_gone
 from graph.sqlite.connection import Connection
 from graph.sqlite.fence import RowFence
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import space
-
-STEP_S = 5.0
-"""Seconds a lease holds between two steps of a run, or counts as just given back after the last one."""
 
 _TAKE = """
 INSERT INTO store (prefix, key, value, created_at, updated_at)
@@ -79,10 +76,6 @@ class Leases:
     @asynccontextmanager
     async def step(self, thread_id: str, owner: str, *, is_last: bool = False) -> AsyncIterator[None]:
         """Hold the lease of a thread for one step of a run whose steps are taken one by one, all by `owner`.
-
-        After the step it is kept for `STEP_S`, so that nobody comes between it and the next one. After the last one,
-        and after one that waits or failed, anybody may take it at once; for as long, it only says that this process is
-        about to write down where the run stands. Nothing follows a step that was cut off.
 
         Raises:
             ThreadBusy: somebody else holds it.

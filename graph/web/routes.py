@@ -17,10 +17,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ExceptionHandler
+from starlette.types import ExceptionHandler, Receive, Scope, Send
 
 from graph.runs import Runs
 from graph.supervisor import Supervisor
+from graph.web.mcp_tools import McpTools
 from graph.web.openapi import document
 from graph.web.page import HEADERS, PAGE_FILES, read_file
 from graph.web.passages import passage
@@ -48,6 +49,7 @@ class Room:
         self.uploads = uploads
         self.sup = Supervisor(runs, files)
         self.driving = Driving(self.sup)
+        self.tools = McpTools(self.sup, self.driving)
         self.lists = Shared[tuple[int, int], Json]()
 
 
@@ -61,7 +63,8 @@ async def opened_room(
     """
     app.state.room = Room(runs, uploads, files)
     try:
-        yield
+        async with app.state.room.tools.opened():
+            yield
     finally:
         await app.state.room.lists.close()
         await app.state.room.driving.close()
@@ -203,8 +206,16 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
     return file
 
 
+class _Mcp:
+    """The tools for other programs' models, as the ASGI application that the library has."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["app"].state.room.tools.serve(scope, receive, send)
+
+
 ROUTES = [
     Route("/", _file("index.html")),
+    Route("/mcp", _Mcp(), methods=["POST"]),
     *(Route(f"/room/{name}", _file(name)) for name in PAGE_FILES if name != "index.html"),
     Route("/api/openapi.json", _document),
     Route("/api/offers", _offers),

@@ -30,7 +30,7 @@ from nodes.policy.gates import (
 from nodes.policy.growth import answered_before, spared
 from nodes.policy.judging import judged_by
 from nodes.policy.oversight import Response, fired
-from nodes.policy.readiness import assemble_brief, readiness
+from nodes.policy.readiness import assemble_brief, kept, readiness
 from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
@@ -129,7 +129,8 @@ class TaskRunner:
         if by_human := outcome_by_human(record, self.execution.signals.decisions):
             return await self._finish(record, by_human)
         if why := await self.execution.budget.exhausted_by():
-            return await self._finish(record, self._outcome(record, "cancelled", Failure(kind="limit", message=why)))
+            stopped = self._outcome(record, "cancelled", Failure(kind="limit", message=why))
+            return await self._finish(record, kept(record, stopped))
         if self.execution.aborted.is_set():
             return await self._finish(record, self._outcome(record, "cancelled"))
         if record.status == "pending" and self._missing(record, inputs):  # recruited while it waited for its turn
@@ -206,7 +207,7 @@ class TaskRunner:
             status = "failed" if waiting.failure else "done"
             made = waiting.model_copy(update={"approvals": [], "status": status})
         else:
-            made = await self._work(record, brief, segment, waiting)
+            made = kept(record, await self._work(record, brief, segment, waiting))
         while has_ended(made):  # asked about where triggers fire; done again as long as a human sends it back
             question = await self._result_question(record, made)
             if question is None:
@@ -334,7 +335,7 @@ class TaskRunner:
             status=outcome.status,
             attempts=outcome.attempts,
             tokens=outcome.usage.total_tokens,
-            reason=outcome.failure.message if outcome.failure else None,
+            reason=outcome.failure.message if outcome.failure else outcome.not_improved or None,
             answered_by=outcome.answered_by or None,
             limited=outcome.limited or None,
         )

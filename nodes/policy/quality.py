@@ -137,6 +137,11 @@ def unaccepted(state: RunState, records: Iterable[TaskRecord]) -> dict[str, str]
     """
     kept = {record.id for record in records if record.status == "done" and not is_decided(record)}
     found = {name: _short(why) for name, why in (state.get("refused") or {}).items() if why and name in kept}
+    found |= {
+        record.id: f"{_short(record.feedback)}, and could not be done again"
+        for record in records
+        if record.id in kept and record.outcome and record.outcome.not_improved
+    }
     gaps = "; ".join(map(_short, state.get("gaps") or []))
     return {**found, "": gaps} if gaps else found
 
@@ -144,6 +149,9 @@ def unaccepted(state: RunState, records: Iterable[TaskRecord]) -> dict[str, str]
 def _doubts_of_work(outcome: Outcome, policy: Policy, *, is_decided: bool) -> Iterator[Doubt]:
     name, least = outcome.task_id, policy.confidence_threshold
     yield from outcome.doubts
+    if outcome.not_improved:
+        said = f"{name} was sent back, and doing it again failed: {_short(outcome.not_improved)}"
+        yield Doubt(kind="refused", task_id=name, said=said)
     if outcome.limited:
         yield Doubt(kind="limited", task_id=name, said=f"{outcome.agent} stopped early at {name}: {outcome.limited}")
     if outcome.decided_by == POLICY:

@@ -107,6 +107,25 @@ def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str], *, bes
     return result
 
 
+def has_former(record: TaskRecord) -> bool:
+    """Whether review has sent back a result that still stands where doing it again fails."""
+    return bool(record.feedback) and record.outcome is not None and record.outcome.status == "done"
+
+
+def kept(record: TaskRecord, made: Outcome) -> Outcome:
+    """What counts of a task that has come to an end: its former result where doing it better has failed.
+
+    Not where a human has forbidden that: then the task has failed.
+    """
+    if made.failure is None or made.failure.kind == "denied" or made.status == "parked":
+        return made
+    if record.outcome is None or not has_former(record):
+        return made
+    names = ("usage", "attempts", "tried", "iteration", "started_at", "finished_at")
+    now = {name: getattr(made, name) for name in names}
+    return record.outcome.model_copy(update={**now, "review": None, "not_improved": made.failure.message})
+
+
 RECENT_MAIL = 20
 """Messages that go into a brief; the rest stays in the mailbox."""
 

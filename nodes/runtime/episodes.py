@@ -63,7 +63,7 @@ async def advised(store: BaseStore, request: str) -> Proposal | None:
     Read are those that ask for the same deed, as the Store finds them, and those of earlier versions, which do not say.
     """
     wanted = [shape_of(request).asks, None]
-    found = [await store.asearch((_KIND,), filter={"asks": asks}, limit=LOOKED_AT) for asks in wanted]
+    found = [await store.asearch((_KIND,), filter={"asks": {"$eq": asks}}, limit=LOOKED_AT) for asks in wanted]
     items = [item for items in found for item in items]
     return await asyncio.to_thread(_advised, request, items) if items else None
 

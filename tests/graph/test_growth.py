@@ -265,6 +265,20 @@ async def test_the_reviewer_may_be_an_agent_with_a_model_of_its_own_and_then_see
     assert "Be strict about units." in reviews.calls[0].messages[0].text
 
 
+async def test_a_result_that_is_sent_back_stands_where_doing_it_again_fails() -> None:
+    reviews = ScriptedModel({REVIEWS: sends_back("a", "Which unit?")})
+    critic = AgentSpec(name="critic", role="critic", model=reviews)
+    work = Turns("Twelve.", ValueError("no ships"))
+    async with opened(agent(work), critic, reviewer="critic", max_iterations=1, max_attempts=1) as sup:
+        run = await sup.start("Q", plan=plan("a"))
+
+    assert [(task.status, task.result) for task in run.tasks] == [("done", "Twelve.")]
+    assert work.briefs[1].feedback == "Which unit?"
+    assert run.status == "partial"
+    assert "Which unit?, and could not be done again" in str(run.error)
+    assert "a was sent back, and doing it again failed: ValueError: no ships" in str(run.report)
+
+
 @pytest.mark.parametrize(("name", "says"), [("nobody", "not in the team"), ("ada", "not led by a chat model")])
 async def test_a_reviewer_that_cannot_review_is_refused_by_name(name: str, says: str) -> None:
     async with opened(reviewer=name) as sup:

@@ -3,14 +3,13 @@
 import asyncio
 import json
 import sqlite3
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 from langgraph.types import Command
 
 from graph import server
+from graph.address import address_of
 from graph.builder import Graph, build_graph
 from graph.composition import compose
 from graph.database import open_database
@@ -18,7 +17,6 @@ from graph.guard import LeaseGuard
 from graph.lease import LEASE_S
 from graph.server import ServedSaver
 from graph.settings import Settings
-from graph.sqlite.lease import STEP_S, Leases
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
@@ -49,6 +47,7 @@ async def test_no_other_process_gets_between_the_nodes_of_a_run() -> None:
     assert seen == [(node, "running", []) for node in nodes]
 
 
+@pytest.mark.of_files
 async def test_inside_a_node_the_lease_is_held_for_as_long_as_the_node_takes() -> None:
     left: list[float] = []
 
@@ -139,12 +138,12 @@ async def test_a_run_that_was_cut_off_is_nobodys_at_once() -> None:
     assert (held, seen.status, free) == (False, "paused", True)
 
 
-async def test_a_process_that_stops_between_two_nodes_is_found_to_be_gone_soon() -> None:
+async def test_a_process_that_stops_between_two_nodes_is_found_to_be_gone_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     async with two() as both:
         async for _ in both.nodes({"query": "Q", "plan": plan("a")}):
             break
         soon = await both.other.view(THREAD)
-        both.clock.time += STEP_S + 1
+        both.a_step_is_late(monkeypatch)
         later, due = await both.other.view(THREAD), await both.other.due()
 
     assert (soon.status, later.status, due) == ("running", "paused", [THREAD])
@@ -202,10 +201,10 @@ async def test_an_answer_counts_that_comes_while_the_question_is_still_being_wri
 async def test_an_agent_that_is_a_supervisor_runs_under_the_lease_of_the_outer_run() -> None:
     """The served graph may be an agent itself, in a run that the command line drives."""
     guard, clock = LeaseGuard(), HeldClock()
-    async with open_database(Path("runs.db")) as database:
+    async with open_database(address_of("runs.db")) as database:
         inner = build_graph(compose(Settings(), team=[agent()], model=ScriptedModel([DRAFT])), guard=guard)
         async with opened(agent(inner, name="inner"), clock=clock) as sup:  # type: ignore[arg-type]
-            with guard.leasing(Leases(database.connection, clock)):
+            with guard.leasing(database.leases(clock)):
                 run = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
                 assert sup.graph.store
                 leases = await sup.graph.store.asearch(("leases",))
@@ -240,24 +239,15 @@ async def test_a_server_that_stood_still_between_two_nodes_writes_nothing_once_a
         monkeypatch.setattr(server, "guard", both.guard)
         running = asyncio.create_task(both.graph.ainvoke({"query": "Q", "plan": plan("a", "b <- a")}, config()))
         await stands.wait()
-        both.clock.time += STEP_S + 1
+        both.a_step_is_late(monkeypatch)
         run = await both.other.resume(THREAD)
-        before = all_rows()
+        before = await both.rows()
         goes_on.set()
         with pytest.raises(LeaseLost, match="was taken over by another process"):
             await running
-        after = await both.other.view(THREAD)
+        after, rows = await both.other.view(THREAD), await both.rows()
 
-    assert (run.status, after.status, all_rows()) == ("complete", "complete", before)
-
-
-def all_rows() -> list[Any]:
-    """Everything that the file has of checkpoints and in the Store."""
-    with closing(sqlite3.connect("runs.db")) as file:
-        return [
-            file.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
-            for table in ("checkpoints", "writes", "store")
-        ]
+    assert (run.status, after.status, rows) == ("complete", "complete", before)
 
 
 async def test_a_thread_that_others_ran_meanwhile_is_run_by_the_server_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from langgraph.store.base import PutOp
 
 from graph.cli.main import main
 from graph.supervisor import open_supervisor
@@ -45,3 +46,20 @@ def test_what_went_well_is_advised_found_by_its_like_and_forgotten(
     for thread in ("tea 0", "tea 1", "coffee"):
         assert main(["history", "--forget", thread, "--db", address]) == 0
     assert asyncio.run(ran(address, "Analyze the coffee market", "again", plan("a"))).advice is None
+
+
+def test_runs_of_a_version_that_did_not_keep_what_was_asked_are_found(address: str) -> None:
+    async def forget_what_was_asked() -> None:
+        async with open_supervisor(address, [AgentSpec(name="ada", role="generalist", run=says_its_task)]) as sup:
+            store = sup._runs.database.store
+            rows = await store.asearch(("episodes",))
+            old = [(row, {key: said for key, said in row.value.items() if key != "asks"}) for row in rows]
+            await store.abatch([PutOp(row.namespace, row.key, value) for row, value in old])
+
+    for n in range(3):
+        asyncio.run(ran(address, "Analyze the tea market", f"tea {n}", plan("size")))
+    asyncio.run(forget_what_was_asked())
+    run = asyncio.run(ran(address, "Analyze the coffee market", "coffee"))
+
+    assert run.advice
+    assert sorted(run.advice.threads) == ["tea 0", "tea 1", "tea 2"]

@@ -4,26 +4,39 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
+import psycopg
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import empty_checkpoint
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 
+from graph.address import address_of
 from graph.app import build_supervisor
 from graph.database import open_database
 from graph.sqlite.saver import Saver
 from state.agent import AgentSpec
 from tests.runs import plan
 
+AnySaver = BaseCheckpointSaver[str]
+
 
 @pytest.fixture
-async def saver(tmp_path: Path) -> AsyncIterator[Saver]:
+async def saver(address: str) -> AsyncIterator[AnySaver]:
+    async with open_database(address_of(address)) as database:
+        yield database.checkpointer
+
+
+@pytest.fixture
+async def file_saver(tmp_path: Path) -> AsyncIterator[Saver]:
     async with open_database(tmp_path / "baton.db") as database:
         yield database.checkpointer
 
 
-async def save(saver: Saver, thread: str, number: int, *, run: str = "r1", namespace: str = "") -> None:
+KEPT = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM {}"
+
+
+async def save(saver: AnySaver, thread: str, number: int, *, run: str = "r1", namespace: str = "") -> None:
     """A checkpoint named by its number, with a write that is pending on it."""
     config = cast(RunnableConfig, {"configurable": {"thread_id": thread, "checkpoint_ns": namespace}})
     checkpoint = {**empty_checkpoint(), "id": f"{number:032}"}
@@ -32,23 +45,28 @@ async def save(saver: Saver, thread: str, number: int, *, run: str = "r1", names
     await saver.aput_writes(saved, [("answer", f"{thread} {number}")], task_id=f"task {number}")
 
 
-async def kept(saver: Saver) -> list[str]:
+async def kept(saver: AnySaver) -> list[str]:
     """What is there, as `thread/namespace/number`, each once for the checkpoint and once for its write."""
-    rows = []
-    for table in ("checkpoints", "writes"):
-        found = saver.conn.execute(f"SELECT thread_id, checkpoint_ns, checkpoint_id FROM {table}")
-        rows += [f"{thread}/{namespace}/{int(number)}" for thread, namespace, number in found]
-    return sorted(rows)
+    if isinstance(saver, Saver):
+        found = [saver.conn.execute(KEPT.format(table)).fetchall() for table in ("checkpoints", "writes")]
+    else:
+        with psycopg.connect(cast(Any, saver)._server.address.uri) as other:
+            found = [other.execute(KEPT.format(t)).fetchall() for t in ("checkpoints", "checkpoint_writes")]
+    return sorted(f"{thread}/{namespace}/{int(number)}" for rows in found for thread, namespace, number in rows)
 
 
-async def test_a_run_that_is_rolled_back_leaves_nothing_and_other_runs_everything(saver: Saver) -> None:
+async def test_a_run_that_is_rolled_back_leaves_nothing_and_other_runs_everything(
+    saver: AnySaver,
+) -> None:
     for number, run in enumerate(("r1", "r1", "r2"), 1):
         await save(saver, "a", number, run=run)
     await saver.adelete_for_runs(["r2", "unknown"])
     assert await kept(saver) == ["a//1", "a//1", "a//2", "a//2"]
 
 
-async def test_a_copied_thread_has_the_checkpoints_and_what_is_pending_on_them_under_its_own_name(saver: Saver) -> None:
+async def test_a_copied_thread_has_the_checkpoints_and_what_is_pending_on_them_under_its_own_name(
+    saver: AnySaver,
+) -> None:
     await save(saver, "a", 1)
     await save(saver, "a", 2, namespace="work:1")
     await saver.acopy_thread("a", "b")
@@ -59,7 +77,9 @@ async def test_a_copied_thread_has_the_checkpoints_and_what_is_pending_on_them_u
     assert json.loads(json.dumps(copied.metadata))["thread_id"] == "b"
 
 
-async def test_pruning_keeps_the_newest_checkpoint_of_each_namespace_and_other_threads(saver: Saver) -> None:
+async def test_pruning_keeps_the_newest_checkpoint_of_each_namespace_and_other_threads(
+    saver: AnySaver,
+) -> None:
     for number, namespace in enumerate(("", "work:1", "", "work:1", "work:2"), 1):
         await save(saver, "a", number, namespace=namespace)
     await save(saver, "b", 1)
@@ -70,41 +90,41 @@ async def test_pruning_keeps_the_newest_checkpoint_of_each_namespace_and_other_t
 
 
 @pytest.mark.parametrize("strategy", ["delete", "delete_all"])
-async def test_pruning_can_delete_a_whole_thread(saver: Saver, strategy: str) -> None:
+async def test_pruning_can_delete_a_whole_thread(saver: AnySaver, strategy: str) -> None:
     await save(saver, "a", 1)
     await save(saver, "b", 1)
     await saver.aprune(["a"], strategy=strategy)
     assert await kept(saver) == ["b//1", "b//1"]
 
 
-async def test_an_unknown_way_to_prune_is_refused(saver: Saver) -> None:
+async def test_an_unknown_way_to_prune_is_refused(saver: AnySaver) -> None:
     with pytest.raises(ValueError, match="'oldest'"):
         await saver.aprune(["a"], strategy="oldest")
 
 
-async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(saver: Saver) -> None:
-    await save(saver, "a", 1)
-    saver.conn.execute("CREATE TRIGGER no BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'no'); END")
+async def test_after_a_failure_nothing_was_changed_and_the_saver_still_works(file_saver: Saver) -> None:
+    await save(file_saver, "a", 1)
+    file_saver.conn.execute("CREATE TRIGGER no BEFORE DELETE ON checkpoints BEGIN SELECT RAISE(ABORT, 'no'); END")
     with pytest.raises(Exception, match="no"):
-        await saver.adelete_for_runs(["r1"])
-    assert await kept(saver) == ["a//1", "a//1"]
-    await save(saver, "a", 2)
+        await file_saver.adelete_for_runs(["r1"])
+    assert await kept(file_saver) == ["a//1", "a//1"]
+    await save(file_saver, "a", 2)
 
 
-async def test_what_a_node_returned_is_kept_whole_or_not_at_all(saver: Saver) -> None:
-    await save(saver, "a", 1)
-    before = await kept(saver)
-    saver.conn.execute(
+async def test_what_a_node_returned_is_kept_whole_or_not_at_all(file_saver: Saver) -> None:
+    await save(file_saver, "a", 1)
+    before = await kept(file_saver)
+    file_saver.conn.execute(
         "CREATE TRIGGER full BEFORE INSERT ON writes WHEN NEW.channel = 'branch' "
         "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
     )
     config = cast(Any, {"configurable": {"thread_id": "a", "checkpoint_ns": "", "checkpoint_id": f"{1:032}"}})
 
     with pytest.raises(sqlite3.Error, match="full"):
-        await saver.aput_writes(config, [("plan", "half"), ("branch", "the other half")], task_id="task x")
-    await save(saver, "a", 2)
+        await file_saver.aput_writes(config, [("plan", "half"), ("branch", "the other half")], task_id="task x")
+    await save(file_saver, "a", 2)
 
-    assert await kept(saver) == sorted([*before, "a//2", "a//2"])
+    assert await kept(file_saver) == sorted([*before, "a//2", "a//2"])
 
 
 STEP = "0f8fad5b-d9cd-469f-a165-70867728950e"
@@ -114,7 +134,7 @@ STRANGERS = [f"a{STEP}", f"ax/{STEP}/x", f"a%/{STEP}/x", f"a%{STEP}/x", f"a/{STE
 OTHERS = ["a", "a/b", "a%", "a_", "ax", "A", "ä", "a/", "a0", *STRANGERS]
 
 
-async def with_threads_below(saver: Saver, thread: str) -> list[str]:
+async def with_threads_below(saver: AnySaver, thread: str) -> list[str]:
     """What is there beside `thread` and those below it."""
     for name in OTHERS:
         await save(saver, name, 1)
@@ -127,7 +147,7 @@ async def with_threads_below(saver: Saver, thread: str) -> list[str]:
 
 @pytest.mark.parametrize("thread", ["a", "a%", "a_", "ä", "a'b", 'a"b', "a[b]*?", "a/b", f"a/{STEP}", "a:b c"])
 @pytest.mark.parametrize("way", ["adelete_thread", "delete", "delete_all"])
-async def test_a_thread_is_forgotten_with_those_below_it_and_no_others(saver: Saver, thread: str, way: str) -> None:
+async def test_a_thread_is_forgotten_with_those_below_it_and_no_others(saver: AnySaver, thread: str, way: str) -> None:
     others = await with_threads_below(saver, thread)
     if way == "adelete_thread":
         await saver.adelete_thread(thread)
@@ -137,7 +157,7 @@ async def test_a_thread_is_forgotten_with_those_below_it_and_no_others(saver: Sa
     assert await kept(saver) == others
 
 
-async def test_pruning_reaches_the_threads_below(saver: Saver) -> None:
+async def test_pruning_reaches_the_threads_below(saver: AnySaver) -> None:
     others = await with_threads_below(saver, "a_")
     await saver.aprune(["a_"])
 
@@ -145,7 +165,7 @@ async def test_pruning_reaches_the_threads_below(saver: Saver) -> None:
     assert await kept(saver) == sorted([*others, *newest, *newest])
 
 
-async def test_a_thread_is_copied_with_those_below_it(saver: Saver) -> None:
+async def test_a_thread_is_copied_with_those_below_it(saver: AnySaver) -> None:
     others = await with_threads_below(saver, "ä")
     await saver.acopy_thread("ä", "ü/b")
     await saver.adelete_thread("ä")
@@ -160,7 +180,7 @@ async def test_a_thread_is_copied_with_those_below_it(saver: Saver) -> None:
     )
 
 
-async def test_a_run_that_waits_in_one_of_its_graphs_can_be_answered_in_a_copy(tmp_path: Path) -> None:
+async def test_a_run_that_waits_in_one_of_its_graphs_can_be_answered_in_a_copy(address: str) -> None:
     ran: list[str] = []
 
     def first(state: dict[str, str]) -> dict[str, str]:
@@ -173,7 +193,7 @@ async def test_a_run_that_waits_in_one_of_its_graphs_can_be_answered_in_a_copy(t
     builder: Any = StateGraph(dict)
     builder.add_sequence([first, second]).add_edge(START, "first")
     team = [AgentSpec(name="ada", role="generalist", run=builder.compile())]
-    async with open_database(tmp_path / "baton.db") as database:
+    async with open_database(address_of(address)) as database:
         graph: Any = build_supervisor(
             team, checkpointer=database.checkpointer, store=database.store, policy={"max_iterations": 0}
         )

@@ -15,10 +15,11 @@ from langgraph_sdk.errors import ConflictError, NotFoundError
 
 from graph import app
 from graph.database import open_database
+from graph.lease import STEP_S
 from graph.runs import SERVER_LEASE
 from graph.server import AGAIN_S, ServerRecovery, recovering
 from graph.settings import read_settings
-from graph.sqlite.lease import STEP_S, Leases
+from graph.sqlite.lease import Leases
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.policy.answers import LOOK_AT_SIGNALS

@@ -5,6 +5,7 @@ Python imports a module of this name by itself as it starts: so the guard holds 
 """
 
 import ipaddress
+import os
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -78,4 +79,8 @@ def _of_name(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 if __name__ == "sitecustomize":
+    if os.environ.get("TESTS_POSTGRES"):
+        from tests import postgres
+
+        postgres.install()
     install()

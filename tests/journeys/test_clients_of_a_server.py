@@ -14,6 +14,7 @@ from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.rows import OURS
 from tests.runs import plan
 from tests.servers.dev import Server, client_of, serving_the_checkout
+from tests.servers.mcp_client import tools_of
 
 THREAD = "0b0ec1b5-6a2f-4d0b-9a53-3f3a3f1c5d11"
 PUBLISHING = plan(
@@ -117,15 +118,10 @@ async def test_they_name_no_source_outside_the_folders_for_it(client: LangGraphC
 
 
 async def test_nor_through_mcp(server: Server) -> None:
-    call: Any = {"name": "supervisor", "arguments": {"query": "Tea?", "sources": ["/etc/passwd"]}}
-    body: Any = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    headers = {"Accept": "application/json, text/event-stream"}
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
-        done = await http.post("/mcp", json=body, headers=headers)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http, tools_of(http) as call:
+        why, told = await call("start", query="Tea?", sources=["/etc/passwd"])
 
-    assert done.json()["result"]["isError"]
-    assert "BadInput" in done.text
-    assert "root:" not in done.text
+    assert (why.startswith("the source '/etc/passwd' is not below a folder"), told) == (True, {})
 
 
 async def test_a_clients_policy_that_is_looser_than_the_servers_does_not_hold(client: LangGraphClient) -> None:

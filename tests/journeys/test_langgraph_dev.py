@@ -1,6 +1,5 @@
 """`langgraph dev` from the checkout: the supervisor is served, asks, is answered, and is seen from the command line."""
 
-import ast
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
@@ -9,15 +8,20 @@ from typing import Any
 
 import httpx
 import pytest
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.helpers.proto_helpers import get_artifact_text, new_text_message
+from a2a.types import Role, SendMessageRequest, StreamResponse, TaskState
 from langgraph_sdk.client import LangGraphClient
 
 from graph.cli import main
 from tests.journeys.talks import TALKS, Say, check, written
 from tests.journeys.turns import LENGTH, chosen
 from tests.servers.dev import Server, client_of, serving_the_checkout
+from tests.servers.mcp_client import tools_of
 
 QUESTION = "When was the lighthouse of Cape Morrow lit?"
 NOTES = "The lighthouse of Cape Morrow was lit in 1887. It has 214 steps. Its lamp reaches 19 nautical miles.\n"
+MISSING = "0b0ec1b5-6a2f-4d0b-9a53-3f3a3f1c5d11"
 IN_COMMAND = {"query": QUESTION, "policy": {"oversight": "in_command"}}
 
 
@@ -37,6 +41,10 @@ async def client(server: Server) -> AsyncIterator[LangGraphClient]:
 
 def sources(server: Server) -> list[str]:
     return [str(server.folder / "notes.md")]
+
+
+def http_client(server: Server) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60)
 
 
 @dataclass(frozen=True)
@@ -207,15 +215,62 @@ async def test_an_answer_comes_as_data_over_http_and_mcp_to_who_asks_for_it(
     lit = {"type": "object", "properties": {"lit_in": {"type": "integer"}}, "required": ["lit_in"]}
     asked: Any = {"query": QUESTION, "sources": [str(server.folder / "lamps.csv")], "schema": lit}
     (server.folder / "lamps.csv").write_text("lighthouse,lit in\nCape Morrow,1887\n", encoding="utf-8")
-    call = {"name": "supervisor", "arguments": asked}
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    headers = {"Accept": "application/json, text/event-stream"}
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as http:
-        [content] = (await http.post("/mcp", json=body, headers=headers)).json()["result"]["content"]
-    by_mcp = ast.literal_eval(content["text"])  # LangGraph's server writes Python
+    async with http_client(server) as http, tools_of(http) as call:
+        _, started = await call("start", **asked, wait_s=60)
+        text, by_mcp = await call("report", thread_id=started["thread_id"])
     by_http = (await run(client, input=asked)).state
 
+    assert "1887" in text
     for answered in (by_mcp, by_http):
         assert answered["data"] == {"lit_in": 1887}
         [lit_in] = answered["fields"]
         assert (lit_in["path"], lit_in["citations"][0]["place"]) == ("/lit_in", "r1")
+
+
+@pytest.mark.parametrize("streaming", [True, pytest.param(False, marks=pytest.mark.campaign)])
+async def test_an_agent_of_another_program_reads_what_we_do_and_is_asked_and_answers(
+    streaming: bool, server: Server, client: LangGraphClient
+) -> None:
+    context: Any = {"sources": sources(server), "oversight": "in_the_loop"}
+    assistant = await client.assistants.create("supervisor", name="Harbour", context=context)
+    async with http_client(server) as http:
+        cards = A2ACardResolver(http, server.url)
+        own = await cards.get_agent_card()
+        card = await cards.get_agent_card(f"/a2a/{assistant['assistant_id']}/.well-known/agent-card.json")
+        other = ClientFactory(ClientConfig(httpx_client=http, streaming=streaming)).create(card)
+
+        async def says(text: str, **to: str) -> tuple[list[str], dict[str, str], str]:
+            """The states it goes through, what to answer to, and the text of what it delivers."""
+            message = new_text_message(text, role=Role.ROLE_USER, **to)
+            parts = [part async for part in other.send_message(SendMessageRequest(message=message))]
+            return read(parts)
+
+        asked, task, _ = await says("When was the lighthouse of Cape Morrow lit? Then publish a note about it.")
+        done, _, report = await says("yes", **task)
+        _, _, later = await says("How many steps has it?", context_id=task["context_id"])
+
+    assert (own.name, card.name) == ("Baton", "Harbour")
+    assert {"answer", "researcher", "publisher"} <= {skill.id for skill in own.skills}
+    assert (asked[-1], done[-1]) == ("TASK_STATE_INPUT_REQUIRED", "TASK_STATE_COMPLETED")
+    assert ("1887" in report, "214 steps" in later) == (True, True)
+
+
+def read(parts: list[StreamResponse]) -> tuple[list[str], dict[str, str], str]:
+    """What an A2A client is told: states, the ids to answer to, the text of artifacts."""
+    tasks = [part.task for part in parts if part.HasField("task")]
+    changes = [part.status_update for part in parts if part.HasField("status_update")]
+    made = [one for task in tasks for one in task.artifacts]
+    made += [part.artifact_update.artifact for part in parts if part.HasField("artifact_update")]
+    states = [TaskState.Name(one.state) for one in (*(task.status for task in tasks), *(one.status for one in changes))]
+    ids = {"task_id": tasks[0].id, "context_id": tasks[0].context_id}
+    return states, ids, "".join(map(get_artifact_text, made))
+
+
+async def test_an_assistant_that_is_not_there_has_no_card(server: Server) -> None:
+    async with http_client(server) as http:
+        told = await http.get(f"/a2a/{MISSING}/.well-known/agent-card.json")
+
+    assert (told.status_code, told.json()["detail"]) == (
+        404,
+        f"there is no assistant '{MISSING}'; leave it out for Baton's own",
+    )

@@ -29,13 +29,13 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch)
         asyncio.run(opening())
 
 
-async def test_six_who_open_a_new_database_at_once_make_its_tables_once(on_postgres: str) -> None:
+async def test_six_who_open_a_new_database_at_once_make_its_tables_once(empty_postgres: str) -> None:
     async def one(number: int) -> str:
-        async with opened(db=on_postgres) as sup:
+        async with opened(db=empty_postgres) as sup:
             return (await sup.start("Q", thread_id=f"t{number}", plan=plan("a"))).status
 
     assert await asyncio.gather(*map(one, range(6))) == ["complete"] * 6
-    with psycopg.connect(on_postgres) as connection:
+    with psycopg.connect(empty_postgres) as connection:
         assert connection.execute("SELECT version FROM baton").fetchall() == [(2,)]
 
 
@@ -75,13 +75,13 @@ async def test_what_cannot_be_connected_to_is_told_without_a_password(
     assert "\n" not in str(refused.value)
 
 
-async def test_a_user_without_rights_is_told_what_to_grant(on_postgres: str) -> None:
-    with psycopg.connect(on_postgres, autocommit=True) as connection:
+async def test_a_user_without_rights_is_told_what_to_grant(empty_postgres: str) -> None:
+    with psycopg.connect(empty_postgres, autocommit=True) as connection:
         connection.execute("DROP ROLE IF EXISTS guest")
         connection.execute("CREATE ROLE guest LOGIN")
 
     with pytest.raises(DatabaseUnusable, match=r"permission denied.*; grant this user the right to make"):
-        async with opened(db=on_postgres.replace("//baton@", "//guest@")):
+        async with opened(db=empty_postgres.replace("//baton@", "//guest@")):
             pass
 
 

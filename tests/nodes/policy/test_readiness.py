@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodes.policy.phases import is_assembled, is_decomposed, is_executed, is_reviewed, is_routed
-from nodes.policy.readiness import downstream, readiness, sent_back
+from nodes.policy.readiness import downstream, kept, readiness, sent_back
+from state.errors import FailureClass
 from state.plan import Task
-from state.record import OutcomeStatus, TaskStatus
+from state.record import Failure, OutcomeStatus, TaskStatus
 from tests.builders import make_outcome, make_record, make_task
 
 
@@ -106,3 +107,23 @@ def test_reviewing_ends_when_nothing_is_sent_back_or_the_rounds_are_used_up(
 @pytest.mark.parametrize(("report", "over"), [(None, False), (" \n", False), ("# Yes", True)])
 def test_assembling_ends_with_a_report(report: str | None, over: bool) -> None:
     assert is_assembled(report) is over
+
+
+@pytest.mark.parametrize(
+    ("feedback", "kind", "result"),
+    [
+        ("Say more.", "permanent", "First."),
+        ("Say more.", "limit", "First."),
+        ("Say more.", "denied", ""),
+        ("", "permanent", ""),
+    ],
+)
+def test_what_was_sent_back_keeps_its_result_where_doing_it_again_fails(
+    feedback: str, kind: FailureClass, result: str
+) -> None:
+    record = make_record("t", outcome=make_outcome("t", "First.")).model_copy(update={"feedback": feedback})
+    failed = {"status": "failed", "result": "", "failure": Failure(kind=kind, message="no")}
+    made = kept(record, make_outcome("t", iteration=1).model_copy(update=failed))
+
+    assert (made.result, made.iteration) == (result, 1)
+    assert made.not_improved == ("no" if result else "")
