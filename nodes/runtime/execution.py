@@ -56,6 +56,9 @@ class ExecutionContext:
     awaiting: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
 
+    put_off: set[str] = field(default_factory=set)
+    """Tasks that are left to the next superstep."""
+
     async def safe_point(self) -> None:
         """Parked, where the run is paused or taken over."""
         if self.signals.is_stopping:
@@ -64,7 +67,7 @@ class ExecutionContext:
     def stop_if_idle(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then goes to the `approve` node."""
         waiting = {task for task, other in self.awaiting.items() if self.records[other].status not in FINAL}
-        if not self.records.is_busy(waiting):
+        if not self.records.is_busy(waiting | self.put_off):
             self.idle.set()
             self.signals.changed.set()
 
