@@ -4,6 +4,7 @@ The one thing that looking has to change is what is late: the policy decides que
 takes the way of an answer (`graph.steering`), which loads all of it; so it is not gone before something `is_late`.
 """
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -20,6 +21,7 @@ from nodes.runtime.journal import read_board, read_events
 from nodes.runtime.rows import MOST, Listed, note_end, read_all, read_index, read_ledger, read_open, space
 from nodes.runtime.signals import read_log, read_recruits, waiting
 from state.approval import Approval, Decision, Entry
+from state.channels import RunState
 from state.delegation import Delegation
 from state.errors import BatonError, ThreadDamaged, ThreadUnknown
 from state.event import Event
@@ -100,14 +102,15 @@ class Reading:
         store = self.database.store
         before = await self.leases.holder(thread_id)
         position = await self.position(thread_id)
-        rows = Rows(
-            board=await read_board(store, thread_id),
-            recruits=await read_recruits(store, thread_id),
-            ledger=await read_ledger(store, thread_id),
-            decided=await self.decisions(thread_id),
-            delegations=await self._delegations(thread_id),
-            has_signals=bool(await waiting(store, thread_id)),
+        board, recruits, ledger, decided, delegations, signals = await asyncio.gather(
+            read_board(store, thread_id),
+            read_recruits(store, thread_id),
+            read_ledger(store, thread_id),
+            self._decided(thread_id, position.state),
+            self._delegations(thread_id),
+            waiting(store, thread_id),
         )
+        rows = Rows(board, recruits, ledger, decided, delegations, has_signals=bool(signals))
         now = await self.leases.holder(thread_id)
         is_held = now is not None and now.is_running
         run = view_of(thread_id, position, rows, names, is_held=is_held, was_held=bool(before or now))
@@ -197,7 +200,9 @@ class Reading:
 
     async def decisions(self, thread_id: str) -> dict[str, Decision]:
         """Every answer that was taken, by question."""
-        state = (await self.position(thread_id)).state
+        return await self._decided(thread_id, (await self.position(thread_id)).state)
+
+    async def _decided(self, thread_id: str, state: RunState) -> dict[str, Decision]:
         with readable(thread_id):
             found = await decided(self.database.store, thread_id, state, self.seals)
             return {key: Decision.model_validate(value) for key, value in found.items()}

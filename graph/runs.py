@@ -80,11 +80,13 @@ class Runs(Reading):
                 async for event in events:
                     yield event
             with suppress(ThreadBusy):  # whoever took the thread up since looks at it
-                while await self._has_pending_signals(thread_id):
+                while await self.has_signals(thread_id):
+                    if not (await self.position(thread_id)).asked:
+                        await self.refuse_late(thread_id)
+                        break
                     async with aclosing(self._driven(thread_id, Command(resume=LOOK_AT_SIGNALS))) as events:
                         async for event in events:
                             yield event
-                await self.refuse_late(thread_id)
             run = await self.view(thread_id)
             await self.note_end(run)
             yield run
@@ -172,19 +174,12 @@ class Runs(Reading):
             await self.note_end(before)
         return True
 
-    async def _has_pending_signals(self, thread_id: str) -> bool:
-        """Whether the run has come to wait, and there are signals that nobody has looked at."""
-        position = await self.position(thread_id)
-        return bool(position.asked) and await self.has_signals(thread_id)
-
     async def refuse_late(self, thread_id: str) -> None:
         """Answer signals that came after the last look of a run that has ended.
 
         Raises:
             ThreadBusy: somebody runs the thread; he answers them.
         """
-        if not (await self.position(thread_id)).has_ended or not await waiting(self.database.store, thread_id):
-            return
         async with self.leases.hold(thread_id):
             position = await self.position(thread_id)
             if position.has_ended:
@@ -223,7 +218,8 @@ class Runs(Reading):
             return ""
         run = self.context(thread_id, state)
         signals, asked = SignalState(self.database.store, thread_id), Approvals(run)
-        await signals.load(await run.decided(state))
+        await signals.load()
+        signals.know(await run.decided(state))
         await asked.load()
         questions = open_questions(state)
         for question in questions:

@@ -302,7 +302,8 @@ async def _at_rest(runs: Runs, thread_id: str, patience_s: float = PATIENCE_S) -
         state = position.state
         signals = SignalState(runs.database.store, thread_id)
         run = runs.context(thread_id, state)
-        await signals.load(await run.decided(state))
+        await signals.load()
+        signals.know(await run.decided(state))
         asked = Approvals(run)
         await asked.load()
         board = await read_board(runs.database.store, thread_id)

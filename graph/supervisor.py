@@ -280,7 +280,7 @@ class Supervisor:
         """
         run = await self.view(thread_id)
         signals = SignalState(self._runs.database.store, thread_id)
-        await signals.load({})
+        await signals.load()
         state = (await self._runs.position(thread_id)).state
         records = {one.id: one for one in map(TaskRecord.model_validate, state.get("tasks") or [])}
         records.update({record.id: records.get(record.id, record) for record in signals.recruits})

@@ -91,7 +91,7 @@ class Telemetry:
                         "baton.attempt": place.label,
                     }
                     up = _id(place, f"task:{place.task_id}")
-                    span = (f"invoke_agent {place.agent}", _id(place, place.label), up, began, time.time())
+                    span = (f"invoke_agent {place.agent}", _try(place), up, began, time.time())
                     self.tell(place, *span, about, failed)
 
     async def ended(self, run: EndedRun) -> None:
@@ -215,6 +215,11 @@ def _id(place: Place, what: str) -> int:
     return int.from_bytes(sha256(named.encode("utf-8", "surrogatepass")).digest()[:8])
 
 
+def _try(place: Place) -> int:
+    """That of a try, or of a stretch of one."""
+    return _id(place, f"{place.label}\0{place.segment}")
+
+
 def _context(trace: int, span: int) -> SpanContext:
     return SpanContext(trace, span, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 
@@ -291,7 +296,7 @@ class _Calls(BaseCallbackHandler):
             return
         with harmless():
             end, place = time.time(), call.place
-            up = _id(place, place.label or "run")
+            up = _try(place) if place.label else _id(place, "run")
             is_chat = call.about["gen_ai.operation.name"] == "chat"
             span = (call.name, _id(place, str(run_id)), up, call.start, end, {**call.about, **about}, failed)
             self._telemetry.tell(place, *span, kind=SpanKind.CLIENT if is_chat else SpanKind.INTERNAL)

@@ -57,8 +57,7 @@ def make_assemble(services: Services) -> Node:
     async def assemble(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Write the report; what the model wrote is void where somebody has changed what is to do meanwhile."""
         run = open_context(services, state, runtime, Phase.assembling)
-        await run.enter()
-        execution = await resumed_execution(run, state)
+        execution, _ = await asyncio.gather(resumed_execution(run, state), run.enter())
         changed = await catch_up(execution, state)
         if not _is_cut(execution, state) and is_turned(changed):
             return changed

@@ -161,7 +161,7 @@ async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[
     before = records_of(state)
     records = handed_back(before, {}, plan, at=run.services.clock.now(), iteration=state.get("iteration", 0))
     signals = SignalState(run.store, run.thread_id)
-    await signals.load({})
+    await signals.load()
     await forget(run, signals, before, records)
     return records
 

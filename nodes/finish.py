@@ -1,5 +1,6 @@
 """Finish: the end of a run, whichever it is: the final phase, what was used, and the answer as a message."""
 
+import asyncio
 from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
@@ -44,14 +45,15 @@ def make_finish(services: Services) -> Node:
         )
         run = open_context(services, state, runtime, phase)
         await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")
-        used = Usage.model_validate(state.get("spent") or {}) + (await read_ledger(run.store, run.thread_id)).get(
-            RUN, Usage()
-        )
         now = run.services.clock.now()
         outcomes = [record.outcome for record in records if record.outcome]
+        ledger, ended = await asyncio.gather(
+            read_ledger(run.store, run.thread_id), ended_rows(run, outcomes, state.get("started_at", now), now)
+        )
+        used = Usage.model_validate(state.get("spent") or {}) + ledger.get(RUN, Usage())
         rows = [
             run.journal.row("run", {"phase": phase.value, "at": now}),
-            *await ended_rows(run, outcomes, state.get("started_at", now), now),
+            *ended,
             *(remembered := _remembered(run, state, records, phase, used, now)),
         ]
         for doubt in map(Doubt.model_validate, state.get("doubts", [])):

@@ -28,6 +28,8 @@ class Preferences(TypedDict, total=False):
     team: Annotated[str, Field(description="Which of the server's teams works (BATON_TEAMS).")]
 
 
+ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
+"""What of `configurable` says which run it is; programs that put all of it into `context` (AG-UI) set nothing by it."""
 _PREFERENCES = TypeAdapter(Preferences)
 
 
@@ -46,11 +48,12 @@ def checked_preferences(given: Mapping[str, object]) -> Wanted:
     Raises:
         BadInput: names what is unknown or out of range.
     """
+    given = {name: value for name, value in given.items() if name not in ADDRESS}
     if unknown := sorted(given.keys() - Preferences.__annotations__.keys()):
         known = ", ".join(Preferences.__annotations__)
         raise BadInput(f"an assistant cannot set {', '.join(map(repr, unknown))}; it can set {known}")
     try:
-        made = _PREFERENCES.validate_python(dict(given))
+        made = _PREFERENCES.validate_python(given)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise BadInput(f"what the assistant sets cannot be used: {wrong}") from None

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,33 +32,72 @@ def programs() -> Path | None:
     return found[-1].parent if found else Path(on_path).parent if on_path else None
 
 
-@contextmanager
-def server() -> Iterator[str]:
-    """The address of a server without a database's name. It listens on a Unix socket alone: no port can be taken."""
-    bins = programs()
-    assert bins, "PostgreSQL is missing: apt-get install postgresql"
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has to be short
-    owner = "postgres" if os.getuid() == 0 else None  # initdb refuses root
-    if owner:
-        shutil.chown(folder, owner)
-    data = folder / "data"
+@dataclass(frozen=True)
+class Server:
+    """A server in a folder, which listens on a Unix socket there alone: no port can be taken."""
 
-    def run(program: str, *args: str) -> None:
-        done = subprocess.run(
-            [str(bins / program), *args], cwd=folder, capture_output=True, text=True, check=False, user=owner
-        )
+    folder: Path
+
+    @property
+    def address(self) -> str:
+        """Without a database's name."""
+        return f"postgresql://{USER}@{quote(str(self.folder), safe='')}"
+
+    def make(self) -> None:
+        """Make what it keeps; everybody may come in, but `guarded` needs a password."""
+        self._run("initdb", "-D", self._data, "-A", "trust", "-U", USER, "-E", "UTF8", "--no-sync", "--locale=C")
+        rules = Path(self._data) / "pg_hba.conf"
+        rules.write_text(f"local all guarded scram-sha-256\n{rules.read_text()}")
+
+    def start(self) -> None:
+        """Start it, and wait until it is up."""
+        options = f"-c listen_addresses='' -k {self.folder} {QUICK}"
+        self._run("pg_ctl", "-D", self._data, "-w", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """End it, whoever is connected; `immediate` forgets the last moment, `fast` nothing."""
+        self._run("pg_ctl", "-D", self._data, "-w", "-m", mode, "stop")
+
+    @property
+    def _data(self) -> str:
+        return str(self.folder / "data")
+
+    def _run(self, program: str, *args: str) -> None:
+        bins = programs()
+        assert bins, "PostgreSQL is missing: apt-get install postgresql"
+        command = [str(bins / program), *args]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, user=owner())
         assert done.returncode == 0, done.stderr + done.stdout
 
+
+def owner() -> str | None:
+    """Whose a server has to be, if not this user's: none of its programs does anything for root."""
+    return "postgres" if os.getuid() == 0 else None
+
+
+@contextmanager
+def own_server(folder: Path | None = None) -> Iterator[Server]:
+    """A server for as long as it is needed, in a new folder unless one is given."""
+    folder = folder or Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has to be short
+    if name := owner():
+        shutil.chown(folder, name)
+    made = Server(folder)
     try:
-        run("initdb", "-D", str(data), "-A", "trust", "-U", USER, "-E", "UTF8", "--no-sync", "--locale=C")
-        options = f"-c listen_addresses='' -k {folder} {QUICK}"
-        run("pg_ctl", "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
+        made.make()
+        made.start()
         try:
-            yield f"postgresql://{USER}@{quote(str(folder), safe='')}"
+            yield made
         finally:
-            run("pg_ctl", "-D", str(data), "-w", "-m", "immediate", "stop")
+            made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The address of a server without a database's name."""
+    with own_server() as made:
+        yield made.address
 
 
 INSTEAD = "TESTS_POSTGRES"

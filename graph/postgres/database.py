@@ -20,7 +20,7 @@ from graph.postgres.notifications import TRIGGER, Notifications
 from graph.postgres.problems import explained
 from graph.postgres.queue import Queue
 from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, UNUSED, Saver
-from graph.postgres.session import Connection, Cursor, Server, connected, open_server
+from graph.postgres.session import Connection, Cursor, Server, backend_of, connected, open_server
 from graph.postgres.store import Store
 from graph.serializer import KEY, Serializer
 from graph.settings import read_settings
@@ -35,6 +35,8 @@ OLDEST = 140_000
 MAKING = 7_141_421
 """The advisory lock of whoever makes the tables."""
 RETRY_S = 0.05
+TURN_S = 2.0
+"""Seconds in which a pooler that has a connection for everybody does a statement."""
 
 _STEPS = """
 DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns <> '' OR checkpoint_id < (
@@ -139,6 +141,7 @@ async def migrate(database: PostgresDatabase) -> int:
         try:
             if connection.info.server_version < OLDEST:
                 raise DatabaseUnusable(f"database {address} is on a PostgreSQL older than 14; use a newer server")
+            await _refuse_shared(address, connection)
             version = before = await _version(connection)
             if version < VERSION:
                 await _lock(connection)
@@ -161,6 +164,35 @@ async def migrate(database: PostgresDatabase) -> int:
             f"database {address} is of a newer Baton (tables {version}, this one knows {VERSION}); update Baton"
         )
     return before
+
+
+async def _refuse_shared(address: PostgresAddress, connection: Connection) -> None:
+    """Refuse a pooler that hands a connection to somebody else between two transactions, and with it the locks.
+
+    One that does has said so once the same process of the server works for two connections in turn.
+
+    Raises:
+        DatabaseUnusable: there is one.
+    """
+    backend = await backend_of(connection)
+    if backend == connection.info.backend_pid:  # nothing is in between
+        return
+    other = await connected(address)
+    try:
+        async with other.transaction():
+            theirs = await backend_of(other)
+            try:
+                async with asyncio.timeout(TURN_S):
+                    is_shared = theirs == backend or await backend_of(connection) != backend
+            except TimeoutError:  # it waits for the only one there is
+                is_shared = True
+    finally:
+        await other.close()
+    if is_shared:
+        raise DatabaseUnusable(
+            f"database {address} is behind a pooler that shares connections between transactions: leases, which "
+            "connections hold, would be anybody's; connect directly, or set `pool_mode = session`"
+        )
 
 
 async def _version(connection: Connection) -> int:

@@ -16,7 +16,9 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from math import inf
+from pathlib import Path
 
 from psycopg import Error
 
@@ -51,6 +53,8 @@ class _Found:
     holder: Holder
     name: str
     """What it is called."""
+    is_here: bool
+    """Whether it is a process of this machine, and not only of one of the same name."""
     quiet_s: float
     """Seconds since the server heard of it."""
 
@@ -61,7 +65,7 @@ class _Found:
 
     def is_dead(self) -> bool:
         """Whether whoever holds it is dead, or has stood still for longer than it may."""
-        if self.holder.is_here:
+        if self.is_here:
             return is_gone(self.holder) or self.quiet_s > LATEST_S
         return self.quiet_s > LEASE_S
 
@@ -232,12 +236,13 @@ class Leases:
             row = await cursor.fetchone()
         if row is None:
             return None
-        words = f"{row['application_name'] or ''}    ".split(" ", 3)
+        words = f"{row['application_name'] or ''}     ".split(" ", 4)
         is_named = words[0] in (NAMED, BETWEEN, LEFT, CUT) and words[1].isdecimal()
-        pid, birth, host = (int(words[1]), words[2], words[3].strip()) if is_named else (0, "", "another machine")
+        pid, birth, host = (int(words[1]), words[2], words[4].strip()) if is_named else (0, "", "another machine")
         owner = FREE if words[0] == LEFT else str(row["pid"])
         holder = Holder(owner=owner, host=host, pid=pid, born=birth)
-        return _Found(row["pid"], holder, words[0], row["quiet_s"] or 0.0)
+        is_here = holder.is_here and words[3] == _machine()
+        return _Found(row["pid"], holder, words[0], is_here, row["quiet_s"] or 0.0)
 
 
 def number(thread_id: str) -> int:
@@ -248,9 +253,18 @@ def number(thread_id: str) -> int:
 def _name(kind: str = NAMED) -> str:
     """What the server calls a session; it keeps 63 bytes of that."""
     me = _me()
-    return f"{kind} {me.pid} {me.born or '-'} {me.host}"
+    return f"{kind} {me.pid} {me.born or '-'} {_machine()} {me.host}"
 
 
 def _me() -> Holder:
     # The server keeps 63 bytes of a name. A longer one of a machine is that of another: its silence counts.
-    return Holder(owner="", host=socket.gethostname()[:36], pid=os.getpid(), born=born(os.getpid()))
+    return Holder(owner="", host=socket.gethostname()[:30], pid=os.getpid(), born=born(os.getpid()))
+
+
+@cache
+def _machine() -> str:
+    """Which machine this is, where two have one name: containers that were made alike, also on one machine."""
+    said = []
+    with suppress(OSError):
+        said = [Path("/proc/sys/kernel/random/boot_id").read_text(), str(Path("/proc/self/ns/pid").readlink())]
+    return hashlib.sha256(" ".join(said).encode()).hexdigest()[:6]

@@ -13,7 +13,7 @@ _ADVICE = {
     "no password supplied": "give a password (PGPASSWORD, or a password file)",
     "no pg_hba.conf entry": "the server does not let this user in from here: its pg_hba.conf says who may",
     "role": "check the user; `createuser` makes one",
-    "unsupported startup parameter": "a pooler stands in between: connect directly, or have it pool sessions",
+    "prepared statement": "a pooler of transactions stands in between: connect directly, or have it pool sessions",
     "Connection refused": "no server listens there: check the host and the port",
     "resolve host": "check the name of the host",
     "translate host name": "check the name of the host",

@@ -5,9 +5,10 @@ process run it, and whoever finds that nothing is to be done leaves it at that. 
 """
 
 import asyncio
+import time
 from collections.abc import Collection
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from langgraph.store.base import PutOp
 from procrastinate import App, PsycopgConnector
@@ -93,13 +94,14 @@ class Queue:
         connection: Connection = transaction.connection
         # A job waits for the older ones of its lock, also for one that is not due yet.
         lock = f"{thread_id} {'later' if at else 'now'}"
+        due = await _by_the_server(connection, at) if at else None
         job = self._job.configure(
             connection=connection,
             lock=lock,
             queueing_lock=lock,
             queue=request.queue,
             priority=request.priority,
-            schedule_at=datetime.fromtimestamp(at, UTC) if at else None,
+            schedule_at=due,
         )
         try:
             async with connection.transaction():
@@ -152,3 +154,10 @@ class Queue:
         except ProcrastinateException:  # another job of the thread waits: that one is enough
             with suppress(ProcrastinateException):
                 await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
+
+
+async def _by_the_server(connection: Connection, at: float) -> datetime:
+    """A time by this machine's clock, as the server's will say it: it hands jobs out, and the two may be far apart."""
+    row = await (await connection.execute("SELECT clock_timestamp() AS now")).fetchone()
+    now: datetime = row["now"] if row else datetime.now(UTC)
+    return now + timedelta(seconds=at - time.time())

@@ -28,11 +28,13 @@ POOL = 4
 CONNECT_S = 10
 
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
-# A server learns after 11 s that a machine has vanished, as a client does that its server has.
-_OPTIONS = (
-    "-c plan_cache_mode=force_custom_plan "
-    "-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"
-)
+# A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
+# the connection is there: poolers refuse it as options of one.
+_SETTINGS = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', false), set_config('tcp_keepalives_idle', '5', false),
+    set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false),
+    set_config('default_transaction_read_only', %s, false)
+"""
 _CLIENT: dict[str, Any] = {
     "autocommit": True,
     "prepare_threshold": 0,
@@ -68,11 +70,11 @@ class SessionFence(Fence):
 class Session:
     """One connection, the leases that it holds, and who takes turns at it."""
 
-    def __init__(self, server: "Server", connection: Connection) -> None:
+    def __init__(self, server: "Server", connection: Connection, backend: int) -> None:
         self.server = server
         self.fences: list[SessionFence] = []
-        self.backend = connection.info.backend_pid
-        """The server's number of it."""
+        self.backend = backend
+        """The server's number of it; where a pooler stands in between, the connection has another."""
         self._connection = connection
         self._turn = asyncio.Lock()
 
@@ -209,7 +211,8 @@ class Server:
             DatabaseUnusable: the server is gone, or refuses.
         """
         try:
-            session = Session(self, await connected(self.address, name))
+            connection = await connected(self.address, name)
+            session = Session(self, connection, await backend_of(connection))
         except Error as error:
             raise explained(self.address, error) from error
         self._sessions.append(session)
@@ -243,28 +246,40 @@ class Transaction:
         """Whoever began it has."""
 
 
-async def connected(address: PostgresAddress, name: str = "baton", options: str = _OPTIONS) -> Connection:
+async def connected(address: PostgresAddress, name: str = "baton") -> Connection:
     """A connection in autocommit mode."""
-    kwargs = {**_CLIENT, "application_name": name, "options": options}
-    connection: Connection = await AsyncConnection.connect(address.uri, **kwargs)
-    set_json_dumps(as_json, connection)
+    connection: Connection = await AsyncConnection.connect(address.uri, **{**_CLIENT, "application_name": name})
+    try:
+        await _set_up(connection)
+    except BaseException:
+        await connection.close()
+        raise
     return connection
+
+
+async def backend_of(connection: Connection) -> int:
+    """Which of its processes the server does this connection's work with now."""
+    row = await (await connection.execute("SELECT pg_backend_pid() AS pid", prepare=False)).fetchone()
+    return int(row["pid"]) if row else 0
+
+
+async def _set_up(connection: Connection, *, read_only: bool = False) -> None:
+    set_json_dumps(as_json, connection)
+    await connection.execute(_SETTINGS, ["on" if read_only else "off"], prepare=False)
 
 
 @asynccontextmanager
 async def open_server(address: PostgresAddress, *, read_only: bool) -> AsyncIterator[Server]:
     """The database with its pool."""
-    options = _OPTIONS + (" -c default_transaction_read_only=on" if read_only else "")
 
     async def configure(connection: Connection) -> None:
-        set_json_dumps(as_json, connection)
+        await _set_up(connection, read_only=read_only)
 
-    kwargs = {**_CLIENT, "application_name": "baton", "options": options}
     pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
         address.uri,
         min_size=0,
         max_size=POOL,
-        kwargs=kwargs,
+        kwargs={**_CLIENT, "application_name": "baton"},
         configure=configure,
         check=AsyncConnectionPool.check_connection,
         open=False,

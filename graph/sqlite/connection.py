@@ -136,8 +136,7 @@ class Connection:
 
         Where whoever waits is cancelled, that is raised when the work is over: it is never left half done.
         """
-        call = partial(copy_context().run, partial(work, *args, **kwargs))
-        doing = asyncio.get_running_loop().run_in_executor(self._thread, call)
+        doing = self.begin(work, *args, **kwargs)
         try:
             return await asyncio.shield(doing)
         except asyncio.CancelledError:
@@ -145,6 +144,11 @@ class Connection:
             if not doing.cancelled():
                 doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
             raise
+
+    def begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+        """The same, for somebody who does not wait for it here."""
+        call = partial(copy_context().run, partial(work, *args, **kwargs))
+        return asyncio.get_running_loop().run_in_executor(self._thread, call)
 
     async def one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
         """What one statement does: its first row, if it has one, and the number of rows it changed."""

@@ -1,16 +1,21 @@
 """LangGraph's SQLite store for async code: each batch is one transaction, done whole or not at all.
 
+What several ask to read at one moment is read in one, too: it is the visit to the thread that costs, not the reading.
+
 LangGraph's own commits what a batch has done so far when one of its writes fails. And where one row of a search is not
 the JSON that it should be, the others are found all the same: whoever needs that one sees that it has nothing. A row
 whose times cannot be read is as good as any other: nobody asks for them.
 """
 
+import asyncio
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, cast
 
 from langgraph.store.base import Op, PutOp, Result
@@ -55,6 +60,23 @@ def _value_of(content: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {DAMAGED: True}
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What somebody wants to read, and waits for."""
+
+    ops: Sequence[Op]
+    told: asyncio.Future[list[Result]]
+
+    def tell(self, said: list[Result] | BaseException) -> None:
+        """Let them go on, if they still wait."""
+        if self.told.done():
+            return
+        if isinstance(said, BaseException):
+            self.told.set_exception(said)
+        else:
+            self.told.set_result(said)
+
+
 class Store(SqliteStore):
     """The rows of all threads."""
 
@@ -62,10 +84,40 @@ class Store(SqliteStore):
         super().__init__(connection.sqlite, deserializer=_value_of)
         self.lock = connection.lock
         self._own = connection
+        self._asked: dict[asyncio.AbstractEventLoop, list[_Reading]] = {}
+        """What is to be read in a moment."""
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """All of `ops`, or none."""
-        return await self._own.do(self.batch, list(ops))
+        asked = list(ops)
+        if any(isinstance(op, PutOp) for op in asked):
+            return await self._own.do(self.batch, asked)
+        loop = asyncio.get_running_loop()
+        reading = _Reading(asked, loop.create_future())
+        if loop not in self._asked:
+            self._asked[loop] = []
+            loop.call_soon(lambda: self._read(self._asked.pop(loop)))
+        self._asked[loop].append(reading)
+        return await reading.told
+
+    def _read(self, asked: Sequence["_Reading"]) -> None:
+        """Read it all in one transaction, or each by itself where that fails: nobody fails for another's sake."""
+
+        def tell(done: asyncio.Future[list[Result]]) -> None:
+            error = done.exception()
+            if error and len(asked) > 1:
+                for one in asked:
+                    self._read([one])
+                return
+            found = iter([] if error else done.result())
+            for one in asked:
+                one.tell(error or list(islice(found, len(one.ops))))
+
+        try:
+            self._own.begin(self.batch, [op for one in asked for op in one.ops]).add_done_callback(tell)
+        except RuntimeError as error:  # it was closed
+            for one in asked:
+                one.tell(error)
 
     async def changes(self) -> tuple[int, int]:
         """What other connections have written to the file (sqlite.org, `data_version`), and what this one has."""

@@ -292,8 +292,10 @@ class AttemptRunner:
         A worker that an agent delegates to is run the same way.
         """
         delegations = Delegations(invocation, self.run_agent)
-        place = self.run.place(invocation.charged_task, invocation.spec.name, invocation.label)
-        with within(unheard(get_config())), self.run.services.observer.watching(place):
+        config = get_config()
+        superstep = str(config["configurable"].get("checkpoint_ns", ""))
+        place = self.run.place(invocation.charged_task, invocation.spec.name, invocation.label, superstep)
+        with within(unheard(config)), self.run.services.observer.watching(place):
             outcome = await run_contained(invocation, partial(self._by_kind, delegations))
         if kind_of(invocation.spec.run) == "supervisor":
             await leave_board(invocation, outcome)

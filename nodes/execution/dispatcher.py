@@ -140,6 +140,8 @@ class Dispatcher:
         execution, future = self.execution, self.execution.outcomes[outcome.task_id]
         if future.done():
             return
+        if outcome.status == "blocked":
+            execution.put_off.add(outcome.task_id)
         execution.records[outcome.task_id] = with_outcome(execution.records[outcome.task_id], outcome)
         future.set_result(outcome)
         for other in execution.records.dependents_of(outcome.task_id):

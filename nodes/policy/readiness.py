@@ -40,7 +40,7 @@ def readiness(
 def is_busy(records: Iterable[TaskRecord], waiting: Container[str] = ()) -> bool:
     """Whether anything is at work, or could start: its dependencies, and what they recruited, have all ended.
 
-    `waiting`: ids of running tasks that do nothing but wait for another.
+    `waiting`: ids of tasks that do nothing but wait for another, or for the next superstep.
     """
     by_id = {record.id: record for record in records}
     recruits: dict[str, list[str]] = {}
@@ -54,9 +54,10 @@ def is_busy(records: Iterable[TaskRecord], waiting: Container[str] = ()) -> bool
         return by_id[task_id].status in FINAL and all(has_ended(other) for other in recruits.get(task_id, []))
 
     return any(
-        (record.status == "running" and record.id not in waiting)
+        record.status == "running"
         or (record.status == "pending" and all(map(has_ended, [*record.task.depends_on, *needed.get(record.id, [])])))
         for record in by_id.values()
+        if record.id not in waiting
     )
 
 

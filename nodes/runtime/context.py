@@ -114,9 +114,9 @@ class RunContext:
             return self.outer.folder
         return run_folder(self.services.artifacts, self.thread_id)
 
-    def place(self, task_id: str = "", agent: str = "supervisor", label: str = "") -> Place:
+    def place(self, task_id: str = "", agent: str = "supervisor", label: str = "", segment: str = "") -> Place:
         """Where something happens in this run, for whoever looks on."""
-        return Place(self.thread_id, self.started_at, label, task_id, agent)
+        return Place(self.thread_id, self.started_at, label, task_id, agent, segment)
 
     @property
     def depth_limit(self) -> int:

@@ -56,6 +56,9 @@ class ExecutionContext:
     awaiting: dict[str, str] = field(default_factory=dict)
     """Tasks whose agents do nothing but wait for another task, and that task."""
 
+    put_off: set[str] = field(default_factory=set)
+    """Tasks that are left to the next superstep."""
+
     async def safe_point(self) -> None:
         """Parked, where the run is paused or taken over."""
         if self.signals.is_stopping:
@@ -64,7 +67,7 @@ class ExecutionContext:
     def stop_if_idle(self) -> None:
         """Say so when nothing is at work and nothing can start: what is parked then goes to the `approve` node."""
         waiting = {task for task, other in self.awaiting.items() if self.records[other].status not in FINAL}
-        if not self.records.is_busy(waiting):
+        if not self.records.is_busy(waiting | self.put_off):
             self.idle.set()
             self.signals.changed.set()
 
@@ -111,11 +114,13 @@ HAND_BACK = "hand-back"
 async def resumed_execution(run: RunContext, state: SupervisorState) -> ExecutionContext:
     """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
     execution = open_execution(run)
-    await asyncio.gather(
-        execution.signals.load(await run.decided(state)),
+    decided, *_ = await asyncio.gather(
+        run.decided(state),
+        execution.signals.load(),
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )
+    execution.signals.know(decided)
     execution.signals.taken_back = state.get("handed_back", 0)
     execution.records.update((record.id, record) for record in records_of(state))
     execution.records.has_changed = False

@@ -26,6 +26,8 @@ class Place:
     """Of the try: the same when it is made again after a crash; empty for the supervisor's own calls."""
     task_id: str = ""
     agent: str = "supervisor"
+    segment: str = ""
+    """Tells the stretches of one try apart, between which it waited; the same after a crash, too."""
 
 
 @dataclass(frozen=True)

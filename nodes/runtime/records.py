@@ -6,6 +6,7 @@ Asked after every task's end, of a run with any number of tasks; so nothing here
 from collections import UserDict, defaultdict
 from collections.abc import Container, Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from itertools import chain
 
 from state.record import FINAL, TaskRecord
 
@@ -55,9 +56,9 @@ class Records(UserDict[str, TaskRecord]):
     def is_busy(self, waiting: Container[str] = ()) -> bool:
         """Whether anything is at work, or could start (`nodes.policy.readiness.is_busy`).
 
-        `waiting`: ids of running tasks that do nothing but wait for another.
+        `waiting`: ids of tasks that do nothing but wait for another, or for the next superstep.
         """
-        return bool(self._startable) or any(task_id not in waiting for task_id in self._running)
+        return any(task_id not in waiting for task_id in chain(self._startable, self._running))
 
     def _add(self, task_id: str, record: TaskRecord) -> None:
         waits_already = set(self._dependents[task_id])

@@ -108,8 +108,8 @@ class SignalState:
         self._children: WeakSet[SignalState] = WeakSet()
         self._unsaved: set[str] = set()
 
-    async def load(self, decisions: Mapping[str, Json]) -> None:
-        """Read what was there; `decisions` are those that count (`nodes.runtime.audit.decided`)."""
+    async def load(self) -> None:
+        """Read what was there, besides the decisions."""
         pages = await read_each(self._store, [space(kind, self._thread_id) for kind in LOADED])
         rows = dict(zip(LOADED, pages, strict=True))
         own = Control.model_validate(rows["control"][0].value) if rows["control"] else Control()
@@ -118,8 +118,12 @@ class SignalState:
         self.retired = {item.key for item in rows["retired"]}
         self.recruits = [TaskRecord.model_validate(item.value) for item in rows["recruits"]]
         self.hand_backs = [HandBack.model_validate(item.value) for item in rows["hand_backs"]]
-        own_decisions = {key: Decision.model_validate(value) for key, value in decisions.items()}
-        self.decisions = {**own_decisions, **self._from_above()}
+        self.know({})
+
+    def know(self, decisions: Mapping[str, Json]) -> None:
+        """Take these for the decisions that count (`nodes.runtime.audit.decided`)."""
+        own = {key: Decision.model_validate(value) for key, value in decisions.items()}
+        self.decisions = {**own, **self._from_above()}
 
     @property
     def is_stopping(self) -> bool:

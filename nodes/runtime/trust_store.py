@@ -5,6 +5,7 @@ Runs of nested supervisors count like any other, when they end; those that never
 cancelled) at the end of the outermost run, which keeps a list of those that have begun.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Annotated
 from uuid import uuid4
@@ -33,11 +34,13 @@ def begun_rows(run: RunContext, started_at: float) -> list[PutOp]:
 async def ended_rows(run: RunContext, outcomes: Iterable[Outcome], started_at: float, at: float) -> list[PutOp]:
     """The rows for a run that ends, with what its tasks came to; the same rows when they are made again."""
     team = {agent.name for agent in run.services.team}
-    outcomes = [*outcomes, *await _delegated(run.store, run.thread_id)]
-    rows = run_rows(results_by_agent(outcomes, team, started_at, at), run.thread_id, started_at)
+    delegated, begun = await asyncio.gather(
+        _delegated(run.store, run.thread_id), read_all(run.store, space(_BEGUN, run.thread_id))
+    )
+    rows = run_rows(results_by_agent([*outcomes, *delegated], team, started_at, at), run.thread_id, started_at)
     if run.outer:
         return [*rows, run.journal.kept(_BEGUN, run.thread_id, None)]
-    for nested in await read_all(run.store, space(_BEGUN, run.thread_id)):
+    for nested in begun:
         rows += await _cut_off(run.store, nested.key, float(nested.value["started_at"]), at)
     return rows
 

@@ -5,12 +5,13 @@ import gc
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event, Timer
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from langgraph.store.base import PutOp
+from langgraph.store.base import Op, PutOp, Result
 
 from graph.database import open_database
 from graph.reading import Reading, tell_damaged
@@ -169,6 +170,32 @@ async def test_a_run_whose_disk_fails_while_a_task_waits_for_a_human_stops_and_g
         connection.execute("PRAGMA query_only=0")
         run = await sup.resume("t")
         assert (run.status, [task.status for task in run.tasks]) == ("waiting", ["parked", "done"])
+
+
+async def test_what_a_write_that_failed_has_put_off_is_done_after_the_others_though_one_of_them_waits_for_a_human(
+    tmp_path: Path,
+) -> None:
+    async def work(brief: Brief, desk: Any) -> str:
+        return str((await desk.ask("launch")).type) if brief.task.id == "asks" else "So."
+
+    async with opened(agent(work), db=tmp_path / "runs.db") as sup:
+        store: Any = sup.graph.store
+        abatch, failed = store.abatch, list[Op]()
+
+        async def fails_once(ops: Sequence[Op]) -> list[Result]:
+            ends = [op for op in ops if isinstance(op, PutOp) and op.value and op.value.get("kind") == "task_finished"]
+            if not failed and any(op.value and op.value["task_id"] == "b" for op in ends):
+                failed.extend(ends)
+                raise sqlite3.OperationalError("database or disk is full")
+            return cast(list[Result], await abatch(ops))
+
+        store.abatch = fails_once
+        with pytest.raises(DatabaseUnusable, match="disk is full"):
+            await sup.start("Q", thread_id="t", plan=plan("b", "c <- b", "asks"))
+        going_on = asyncio.create_task(sup.resume("t"))
+        assert await asyncio.wait({going_on}, timeout=60) == ({going_on}, set())
+        run = await going_on
+        assert (run.status, [task.status for task in run.tasks]) == ("waiting", ["done", "done", "parked"])
 
 
 def hear(event: dict[str, Any], asked: asyncio.Event) -> None:

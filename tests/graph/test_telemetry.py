@@ -1,9 +1,14 @@
 """A run's trace at a collector: one tree, before and after a kill, with tokens and cost."""
 
 import asyncio
+import signal
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +17,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from graph import composition
 from graph.settings import read_settings
+from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
+from nodes.runtime.clock import SystemClock
 from state.agent import AgentSpec, Brief
 from state.errors import SettingsInvalid
 from tests.runs import agent, opened, plan
+from tests.servers import forks
 
 
 class Collector:
@@ -77,47 +85,77 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     made.close()
 
 
-async def test_a_run_is_one_tree_at_the_collector_before_and_after_a_kill(collector: Collector) -> None:
-    began, tries = asyncio.Event(), 0
+MODEL = ScriptedModel(["Ada's words."], usage=(30, 7))
+
+
+def team(folder: Path) -> list[AgentSpec]:
+    """Ada, who thinks, and Bo, who works until he is killed, and at the next try asks."""
 
     async def slow(brief: Brief, desk: Any) -> str:
-        nonlocal tries
-        tries += 1
-        began.set()
-        if tries == 1:
-            await asyncio.Event().wait()
-        return str((await desk.ask("launch", risk="medium")).type)
+        if (mark := folder / "began").exists():
+            return str((await desk.ask("launch", risk="medium")).type)
+        mark.touch()
+        return str(await asyncio.Event().wait())
 
-    model = ScriptedModel(["Ada's words."], usage=(30, 7))
-    team = [AgentSpec(name="ada", role="generalist"), agent(slow, name="bo", role="slow")]
-    price: Any = {model._llm_type: {"input": 1_000_000, "output": 1_000_000}}
-    async with opened(*team, model=model, learning="off", prices=price) as sup:
-        given: Any = {"plan": plan("a", {"id": "b", "role": "slow", "depends_on": ["a"]})}
-        running = asyncio.create_task(sup.start("Q", thread_id="t", **given))
-        await began.wait()
-        async with asyncio.timeout(60):
-            while not collector.named("invoke_agent ada"):  # noqa: ASYNC110 # another thread tells
-                await asyncio.sleep(0.05)
-        running.cancel()
-        await asyncio.wait({running})
-    await asyncio.to_thread(ended)  # another process
-    async with opened(*team, model=model, learning="off", prices=price) as sup:
-        waiting = await sup.resume("t")
-        run = await sup.answer("t", {waiting.approvals[0].id: "approve"}, by="ana")
+    return [AgentSpec(name="ada", role="generalist"), agent(slow, name="bo", role="slow")]
 
-    assert (run.status, tries) == ("complete", 3)
+
+def supervised(folder: Path) -> AbstractAsyncContextManager[Supervisor]:
+    price: Any = {MODEL._llm_type: {"input": 1_000_000, "output": 1_000_000}}
+    return opened(*team(folder), model=MODEL, db=folder / "runs.db", clock=SystemClock(), learning="off", prices=price)
+
+
+def run_until_killed(folder: Path) -> None:
+    """A process: starts the run, which never ends."""
+
+    async def start() -> None:
+        async with supervised(folder) as sup:
+            await sup.start("Q", thread_id="t", plan=plan("a", {"id": "b", "role": "slow", "depends_on": ["a"]}))
+
+    asyncio.run(start())
+
+
+def go_on(folder: Path) -> None:
+    """Another one: takes it up, and answers what it asks."""
+
+    async def resume() -> None:
+        async with supervised(folder) as sup:
+            waiting = await sup.resume("t")
+            run = await sup.answer("t", {waiting.approvals[0].id: "approve"}, by="ana")
+            sys.stdout.write(f"{run.status} {run.usage.cost}")
+
+    asyncio.run(resume())
+
+
+def test_a_run_is_one_tree_at_the_collector_before_and_after_a_kill(tmp_path: Path, collector: Collector) -> None:
+    environment = {"BATON_TELEMETRY": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+    first = forks.spawn(run_until_killed, tmp_path, cwd=tmp_path, environment=environment)
+    until = time.monotonic() + forks.PATIENCE_S
+    while not (collector.named("invoke_agent ada") and (tmp_path / "began").exists()) and time.monotonic() < until:
+        time.sleep(0.05)  # another process tells
+    first.send_signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL
+    before = list(collector.spans)
+    second = forks.run(go_on, tmp_path, cwd=tmp_path, environment=environment)
+
+    assert (second.returncode, second.stderr) == (0, "")
+    status, cost = second.stdout.split()
+    assert status == "complete"
+    assert {span.name for span in before} >= {"invoke_agent ada"}
     assert len({span.trace_id for span in collector.spans}) == 1
-    ids = {span.span_id for span in collector.spans}
+    ids = [span.span_id for span in collector.spans]
+    assert len(ids) == len({*ids})
     roots = [span for span in collector.spans if not span.parent_span_id]
     assert [span.name for span in roots] == ["invoke_agent baton"]
-    assert {span.parent_span_id for span in collector.spans} - ids == {b""}
-    about = attributes(roots[0])
-    assert (about["gen_ai.usage.input_tokens"], about["gen_ai.usage.output_tokens"]) == (30, 7)
-    assert about["baton.cost_usd"] == run.usage.cost
-    chat = next(attributes(span) for span in collector.spans if span.name.startswith("chat "))
-    assert (chat["gen_ai.operation.name"], chat["gen_ai.usage.input_tokens"]) == ("chat", 30)
+    assert {span.parent_span_id for span in collector.spans} - {*ids} == {b""}
+    about, tokens = attributes(roots[0]), ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+    chats = [attributes(span) for span in collector.spans if span.name.startswith("chat ")]
+    assert [sum(chat.get(kind, 0) for chat in chats) for kind in tokens] == [60, 14]  # a reply in each process
+    assert [about[kind] for kind in tokens] == [60, 14]
+    assert about["baton.cost_usd"] == float(cost) > 0
+    assert {chat["gen_ai.operation.name"] for chat in chats} == {"chat"}
     assert {one["baton.task.status"] for one in collector.named("task a") + collector.named("task b")} == {"done"}
-    assert collector.named("invoke_agent ada")
+    assert len(collector.named("invoke_agent bo")) == 2  # until it asked, and to the end; the killed one told nothing
     decided = [attributes(span) for span in collector.spans if span.name.startswith("approval")]
     assert [one["baton.approval.decision"] for one in decided] == ["approve"]
     assert {"gen_ai.client.operation.duration", "baton.runs"} <= collector.metrics

@@ -1,11 +1,13 @@
 """The examples run as they are, and things happen in the order that the documents they come from describe."""
 
 import importlib.util
+import json
 import runpy
 import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from graph.team_file import open_team
@@ -67,6 +69,48 @@ async def test_the_lead_delegates_two_parts_at_once_and_then_a_third(tmp_path: P
     ]
     assert run.tasks[0].tokens == run.usage.total_tokens > 0
     assert "40 %" in str(run.tasks[0].result)
+
+
+@pytest.mark.filterwarnings("ignore::langgraph.warnings.LangGraphDeprecatedSinceV10")  # what its library still calls
+async def test_a_page_that_speaks_ag_ui_starts_a_run_is_asked_approves_and_asks_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.md").write_text("The lighthouse was lit in 1887. It has 214 steps.\n", encoding="utf-8")
+    app = example("ag_ui").app
+    transport = httpx.ASGITransport(app=app)
+    async with app.router.lifespan_context(app), httpx.AsyncClient(transport=transport, base_url="http://page") as page:
+
+        async def turn(messages: list[Any], text: str = "", **more: Any) -> tuple[list[Any], Any, set[str]]:
+            """The thread's messages, how the turn ended, and the kinds of events."""
+            messages = [*messages, *([{"id": text, "role": "user", "content": text}] if text else [])]
+            body = {
+                "threadId": "t",
+                "runId": "r",
+                "state": {},
+                "tools": [],
+                "context": [],
+                "forwardedProps": {},
+                **more,
+            }
+            said = await page.post("/", json={"messages": messages, **body})
+            events = [json.loads(line[6:]) for line in said.text.splitlines() if line.startswith("data: ")]
+            shown = [event["messages"] for event in events if event["type"] == "MESSAGES_SNAPSHOT"]
+            return shown[-1], events[-1], {event["type"] for event in events}
+
+        request = "When was the lighthouse lit? Then publish a note about it."
+        asking, waits, first = await turn([], request, state={"sources": ["notes.md"]})
+        [question] = waits["outcome"]["interrupts"]
+        yes = {"interruptId": question["id"], "status": "resolved", "payload": {"decisions": [{"type": "approve"}]}}
+        reported, done, _ = await turn(asking, resume=[yes])
+        more, _, _ = await turn(reported, "How many steps has it?")
+
+    assert asking[-1]["content"].startswith("Publish ")
+    assert [call["function"]["name"] for call in asking[-1]["toolCalls"]] == ["publish"]
+    assert (done["type"], done.get("outcome")) == ("RUN_FINISHED", None)
+    assert "1887" in reported[-1]["content"]
+    assert "214 steps" in more[-1]["content"]
+    assert first.isdisjoint({"RUN_ERROR", "TEXT_MESSAGE_CONTENT"})  # what agents think is not the assistant's answer
 
 
 def test_the_leads_team_file_is_fine() -> None:

@@ -195,7 +195,7 @@ async def test_ten_thousand_messages_to_one_agent_are_bounded_counted_and_block_
     async with supervisor(agent(floods, "ann"), agent(sleeps, "bob", "sleeper")) as sup:
         run = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "ann"}, {"id": "b", "role": "bob"}))
         steering = SignalState(sup.graph.store, THREAD)
-        await steering.load({})
+        await steering.load()
         box = steering.mail("bob")
 
     assert run.tasks[1].result == "message 9999"

@@ -100,7 +100,7 @@ async def test_its_effect_is_stored_with_it() -> None:
     execution = make_floor(store=store)
     await handle(execution, SendMail(to="ada", text="hello"), Recruit(role="helper", task="more"), Retire(agent="bob"))
     after = SignalState(store, THREAD)
-    await after.load({})
+    await after.load()
     assert (after.retired, len(after.recruits), after.mail("ada").received) == ({"bob"}, 1, 1)
 
 
@@ -259,5 +259,5 @@ async def test_mail_of_agents_is_stored_by_the_time_it_stops_listening() -> None
     async with execution.listener.listening():
         assert execution.listener.outbox.deliver(Mail(id="m1", sender="bob", to="ada", text="hello")) == ""
     after = SignalState(store, THREAD)
-    await after.load({})
+    await after.load()
     assert after.mail("ada").received == 1

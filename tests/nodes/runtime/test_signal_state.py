@@ -28,7 +28,7 @@ async def steered(store: InMemoryStore) -> SignalState:
 
 async def loaded(store: InMemoryStore) -> SignalState:
     signals = SignalState(store, THREAD)
-    await signals.load({})
+    await signals.load()
     return signals
 
 
@@ -54,7 +54,8 @@ async def test_an_answer_that_is_only_a_row_is_none() -> None:
     store = InMemoryStore()
     await store.abatch([SignalState(store, THREAD).decide("q1", YES)])
     signals = SignalState(store, THREAD)
-    await signals.load({"q2": NO.model_dump(mode="json")})
+    await signals.load()
+    signals.know({"q2": NO.model_dump(mode="json")})
     assert signals.decisions == {"q2": NO}
 
 

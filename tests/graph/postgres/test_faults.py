@@ -1,0 +1,250 @@
+"""What goes wrong with a database on a server: it is said in one line, no password in it, and runs go on afterwards."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from graph.lease import Holder
+from graph.postgres import lease
+from nodes.runtime.clock import SystemClock
+from state.agent import Brief
+from state.errors import BatonError, DatabaseUnusable, ThreadBusy
+from tests import postgres, runs
+from tests.graph.postgres.test_queue import asks, at_work, until
+from tests.runs import agent, plan, statuses
+
+pytestmark = pytest.mark.services
+
+opened = partial(runs.opened, clock=SystemClock())
+END_ALL = """
+SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+WHERE pid <> pg_backend_pid() AND datname = current_database()
+"""
+
+
+class Gate:
+    """An agent that stands in the task `gate` until it is let through, and notes what it began."""
+
+    def __init__(self) -> None:
+        self.began: list[str] = []
+        self.is_there, self.is_open = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, brief: Brief, desk: Any) -> str:
+        self.began.append(brief.task.id)
+        if brief.task.id == "gate":
+            self.is_there.set()
+            await self.is_open.wait()
+        return "So."
+
+
+def pgbouncer() -> str | None:
+    return shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+@contextmanager
+def pooled(server: str, mode: str) -> Iterator[str]:
+    """The address of a pooler in front of a server."""
+    program = pgbouncer()
+    if program is None and not os.environ.get("CI"):
+        pytest.skip("PgBouncer is missing: apt-get install pgbouncer")
+    assert program
+    folder = Path(tempfile.mkdtemp(prefix="pgb", dir="/tmp"))
+    (folder / "users").write_text('"baton" ""\n')
+    host = server.rpartition("@")[2].replace("%2F", "/")
+    (folder / "ini").write_text(
+        f"[databases]\n* = host={host}\n[pgbouncer]\nunix_socket_dir={folder}\nlisten_addr=\nauth_type=trust\n"
+        f"auth_file={folder}/users\npool_mode={mode}\n"
+    )
+    if name := postgres.owner():
+        for path in (folder, *folder.iterdir()):
+            shutil.chown(path, name)
+    process = subprocess.Popen([program, "-q", str(folder / "ini")], user=postgres.owner(), stderr=subprocess.DEVNULL)
+    try:
+        while not (folder / ".s.PGSQL.6432").exists():
+            assert process.poll() is None
+        yield f"postgresql://baton@{str(folder).replace('/', '%2F')}:6432"
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder)
+
+
+async def test_a_pooler_of_transactions_is_refused_and_one_of_sessions_is_not(on_postgres: str) -> None:
+    server, _, name = on_postgres.rpartition("/")
+    why = r"shares connections between transactions.*`pool_mode = session`"
+    with pooled(server, "transaction") as pooler, pytest.raises(DatabaseUnusable, match=why):
+        async with opened(db=f"{pooler}/{name}"):
+            pass
+    with pooled(server, "session") as pooler:
+        async with opened(db=f"{pooler}/{name}") as sup, opened(db=f"{pooler}/{name}") as other:
+            assert (await sup.start("Q", thread_id="t", plan=plan("a", "b <- a"))).status == "complete"
+            async with sup._runs.leases.hold("u"):
+                with pytest.raises(ThreadBusy):
+                    async with other._runs.leases.hold("u", patience_s=0):
+                        pass
+
+
+async def test_a_wrong_password_is_told_without_it(on_postgres: str) -> None:
+    with psycopg.connect(on_postgres, autocommit=True) as connection, suppress(psycopg.errors.DuplicateObject):
+        connection.execute("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'right'")
+    for given, why in ((":wr0ng", "check the user and the password"), ("", "give a password")):
+        with pytest.raises(DatabaseUnusable, match=why) as refused:
+            async with opened(db=on_postgres.replace("baton@", f"guarded{given}@")):
+                pass
+        assert "wr0ng" not in str(refused.value)
+    async with opened(db=on_postgres.replace("baton@", "guarded:right@")) as sup:
+        assert (await sup.start("Q", plan=plan("a"))).status == "complete"
+
+
+async def test_a_run_whose_server_goes_away_stops_and_goes_on_when_it_is_back() -> None:
+    work = Gate()
+    with postgres.own_server() as server:
+        address = postgres.new_database(server.address, "runs")
+        async with opened(agent(work), db=address) as sup:
+            running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a", "gate <- a", "b <- gate")))
+            await work.is_there.wait()
+            await asyncio.to_thread(server.stop, "fast")
+            work.is_open.set()
+            with pytest.raises(BatonError) as stopped:
+                await running
+            with pytest.raises(DatabaseUnusable, match="`baton resume` goes on"):
+                await sup.view("t")
+            await asyncio.to_thread(server.start)
+            run = await sup.resume("t")
+
+    assert (run.status, work.began) == ("complete", ["a", "gate", "gate", "b"])
+    assert "\n" not in str(stopped.value)
+
+
+async def test_whatever_connection_is_ended_the_runs_of_a_worker_come_to_their_end(on_postgres: str) -> None:
+    async def slowly(brief: Brief, desk: Any) -> str:
+        await asyncio.sleep(0.1)
+        return "So."
+
+    async with opened(agent(slowly), db=on_postgres) as clerk, opened(agent(slowly), db=on_postgres) as sup:
+        names = [f"t{number}" for number in range(3)]
+        for name in names:
+            await clerk.enqueue("Q", thread_id=name, plan=plan("a", "b <- a", "c <- b"))
+        async with at_work(sup):
+            for _ in range(3):
+                await asyncio.sleep(0.4)
+                with psycopg.connect(on_postgres, autocommit=True) as connection:
+                    connection.execute(END_ALL)
+            for name in names:
+                assert (await until(clerk, name, "complete")).status == "complete"
+        finished = [[e.task_id for e in await clerk.events(name) if e.kind == "task_finished"] for name in names]
+
+    assert finished == [["a", "b", "c"]] * 3
+
+
+class Skewed(SystemClock):
+    """A clock that is so many seconds ahead."""
+
+    def __init__(self, by_s: float) -> None:
+        self.by_s = by_s
+
+    def now(self) -> float:
+        return super().now() + self.by_s
+
+
+@pytest.mark.parametrize("by_s", [-120.0, 120.0])
+async def test_a_worker_whose_clock_is_two_minutes_off_takes_what_others_queue(on_postgres: str, by_s: float) -> None:
+    async with (
+        opened(agent(asks), db=on_postgres) as clerk,
+        runs.opened(agent(asks), db=on_postgres, clock=Skewed(by_s)) as sup,
+    ):
+        await clerk.enqueue("Q", thread_id="t", plan=plan("a"))
+        async with at_work(sup) as done:
+            asked = await until(clerk, "t", "waiting")
+            await asyncio.sleep(1)
+            looked = len(done)
+            await clerk.answer("t", {asked.approvals[0].id: "approve"})
+            assert (await until(clerk, "t", "complete")).tasks[0].result == "approve"
+
+    assert looked <= 2, "nobody looks again and again at what waits"
+
+
+async def test_a_job_for_a_thread_that_is_not_there_is_done_with(on_postgres: str) -> None:
+    async with opened(agent(), db=on_postgres) as sup:
+        await sup.enqueue("Q", thread_id="gone", plan=plan("a"))
+        with psycopg.connect(on_postgres, autocommit=True) as connection:
+            connection.execute("DELETE FROM store")
+        await sup.enqueue("Q", thread_id="next", plan=plan("a"))
+        async with at_work(sup):
+            await until(sup, "next", "complete")
+        with psycopg.connect(on_postgres) as connection:
+            assert connection.execute("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'").fetchone() == (
+                0,
+            )
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+async def test_a_process_of_another_machine_with_the_same_name_is_not_taken_for_a_dead_one_of_this(
+    is_here: bool, on_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(db=on_postgres) as sup, opened(db=on_postgres) as other:
+        with monkeypatch.context() as there:
+            me = lease._me()
+            there.setattr(lease, "_me", lambda: Holder(owner="", host=me.host, pid=2**22 + 1, born="1"))
+            if not is_here:
+                there.setattr(lease, "_machine", lambda: "others")
+            holding = sup._runs.leases.hold("t")
+            await holding.__aenter__()
+        try:
+            async with other._runs.leases.hold("t", patience_s=0):
+                is_taken = True
+        except ThreadBusy:
+            is_taken = False
+        with suppress(BatonError):
+            await holding.__aexit__(None, None, None)
+
+    assert is_taken == is_here
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A folder that is a disk of its own, with little space."""
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    making = ["mount", "-t", "tmpfs", "-o", "size=120m", "none", str(folder)]
+    if os.getuid() != 0 or subprocess.run(making, check=False).returncode:
+        folder.rmdir()
+        pytest.skip("nothing can be mounted here")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def test_a_run_whose_server_has_a_full_disk_stops_and_goes_on_when_there_is_space(small_disk: Path) -> None:
+    work, filling = Gate(), small_disk / "filling"
+
+    async def fills(brief: Brief, desk: Any) -> str:
+        if brief.task.id == "gate" and not filling.exists():
+            with suppress(OSError), filling.open("wb") as file:
+                while True:
+                    file.write(b"0" * 65536)
+        await work(brief, desk)
+        return "So. " * 2_000_000
+
+    with postgres.own_server(small_disk) as server:
+        address = postgres.new_database(server.address, "runs")
+        work.is_open.set()
+        async with opened(agent(fills), db=address) as sup:
+            with pytest.raises(DatabaseUnusable, match=r"No space left on device.*; free some space on the server"):
+                await sup.start("Q", thread_id="t", plan=plan("a", "gate <- a"))
+            with filling.open("wb"):
+                pass
+            run = await sup.resume("t")
+    assert statuses(run) == {"a": "done", "gate": "done"}
+    assert work.began.count("a") == 1
