@@ -16,9 +16,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from math import inf
-from pathlib import Path
 
 from psycopg import Error
 
@@ -104,7 +102,7 @@ class Leases:
         async with AsyncExitStack() as stack:
             session = self._server.session()
             if session is None:
-                session = await stack.enter_async_context(self._server.new_session(_name()))
+                session = await stack.enter_async_context(self._server.new_session(self._name()))
             if any(fence.thread_id == thread_id for fence in session.fences):
                 raise busy(thread_id, _me())
             await self._take(session, thread_id, patience_s)
@@ -140,7 +138,7 @@ class Leases:
             finally:
                 kept.idle_since = time.monotonic()
                 try:
-                    await kept.session.is_called(_name(name))
+                    await kept.session.is_called(self._name(name))
                 except (LeaseLost, Error):
                     fence.lose()
                 await self._drop_idle()
@@ -177,10 +175,10 @@ class Leases:
         if kept := self._kept.get((thread_id, owner)):
             kept.idle_since = inf
             with suppress(LeaseLost, Error):  # whoever has ended it is through with the thread by now, or is at it
-                await kept.session.is_called(_name())
+                await kept.session.is_called(self._name())
                 return kept
             await self._drop((thread_id, owner))
-        session = await self._server.begun_session(_name())
+        session = await self._server.begun_session(self._name())
         try:
             await self._take(session, thread_id, PATIENCE_S)
         except BaseException:
@@ -229,6 +227,11 @@ class Leases:
             else:
                 await self._clock.sleep(RETRY_S)
 
+    def _name(self, kind: str = NAMED) -> str:
+        """What the server calls a session; it keeps 63 bytes of that."""
+        me = _me()
+        return f"{kind} {me.pid} {me.born or '-'} {self._server.machine} {me.host}"
+
     async def _found(self, thread_id: str) -> _Found | None:
         high, low = divmod(number(thread_id) % 2**64, 2**32)
         async with self._server.cursor() as cursor:
@@ -241,7 +244,7 @@ class Leases:
         pid, birth, host = (int(words[1]), words[2], words[4].strip()) if is_named else (0, "", "another machine")
         owner = FREE if words[0] == LEFT else str(row["pid"])
         holder = Holder(owner=owner, host=host, pid=pid, born=birth)
-        is_here = holder.is_here and words[3] == _machine()
+        is_here = holder.is_here and words[3] == self._server.machine
         return _Found(row["pid"], holder, words[0], is_here, row["quiet_s"] or 0.0)
 
 
@@ -250,21 +253,6 @@ def number(thread_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"baton {thread_id}".encode()).digest()[:8], "big", signed=True)
 
 
-def _name(kind: str = NAMED) -> str:
-    """What the server calls a session; it keeps 63 bytes of that."""
-    me = _me()
-    return f"{kind} {me.pid} {me.born or '-'} {_machine()} {me.host}"
-
-
 def _me() -> Holder:
     # The server keeps 63 bytes of a name. A longer one of a machine is that of another: its silence counts.
     return Holder(owner="", host=socket.gethostname()[:30], pid=os.getpid(), born=born(os.getpid()))
-
-
-@cache
-def _machine() -> str:
-    """Which machine this is, where two have one name: containers that were made alike, also on one machine."""
-    said = []
-    with suppress(OSError):
-        said = [Path("/proc/sys/kernel/random/boot_id").read_text(), str(Path("/proc/self/ns/pid").readlink())]
-    return hashlib.sha256(" ".join(said).encode()).hexdigest()[:6]

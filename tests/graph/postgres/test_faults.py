@@ -197,7 +197,7 @@ async def test_a_process_of_another_machine_with_the_same_name_is_not_taken_for_
             me = lease._me()
             there.setattr(lease, "_me", lambda: Holder(owner="", host=me.host, pid=2**22 + 1, born="1"))
             if not is_here:
-                there.setattr(lease, "_machine", lambda: "others")
+                there.setattr(sup._runs.database.server, "machine", "others")  # type: ignore[attr-defined]
             holding = sup._runs.leases.hold("t")
             await holding.__aenter__()
         try:
