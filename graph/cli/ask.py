@@ -86,8 +86,15 @@ def _show(question: Approval, title: str) -> None:
 
 def _readable(args: dict[str, JsonValue]) -> str:
     """Every argument in full: whoever approves has seen what is done."""
-    text: str = yaml.safe_dump(args, sort_keys=False, allow_unicode=True, default_flow_style=None, width=10_000)
-    return "With:\n" + indent(text.rstrip(), "  ")
+    return "With:\n" + indent("\n".join(_argument(name, value) for name, value in args.items()), "  ")
+
+
+def _argument(name: str, value: JsonValue) -> str:
+    """Text as it stands, of several lines below its name; anything else as YAML, which tells it from text."""
+    if not isinstance(value, str) or value != value.strip() or not value:
+        text: str = yaml.safe_dump({name: value}, sort_keys=False, allow_unicode=True, width=10_000)
+        return text.rstrip()
+    return f"{name}:\n{indent(value, '  ')}" if "\n" in value else f"{name}: {value}"
 
 
 async def _answer(question: Approval) -> JsonValue:

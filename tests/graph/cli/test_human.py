@@ -152,6 +152,16 @@ def test_a_question_cannot_steer_the_terminal(
     assert "[bold]x" in shown
 
 
+def test_text_of_several_lines_is_shown_as_it_stands_below_its_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typing(monkeypatch, "")
+    asked = question().model_copy(update={"args": {"name": "a.md", "content": "# Tea\n\nIt is hot.", "copies": 2}})
+    asyncio.run(Asker().ask([asked]))
+
+    assert "With:\n  name: a.md\n  content:\n    # Tea\n\n    It is hot.\n  copies: 2\n" in capsys.readouterr().err
+
+
 def test_new_arguments_that_the_tool_cannot_take_are_asked_for_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
