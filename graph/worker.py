@@ -14,6 +14,7 @@ from graph.queue import Complain, Queue, Request, queue_of
 from graph.runs import Runs
 from graph.settings import read_settings
 from graph.steering import last, take_up, view
+from nodes.runtime.background import stop
 from state.errors import BatonError, ThreadBusy, ThreadUnknown
 from state.run import Run
 
@@ -60,9 +61,7 @@ class Worker:
             queues = [queue_of(self._runs.services.team.names)]
             await queue.work(queues, runs, lambda thread_id: self._take(queue, thread_id), self._complain, drain_s)
         finally:
-            sweeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await sweeping
+            await stop(sweeping)
 
     async def _take(self, queue: Queue, thread_id: str) -> None:
         """Do what is to be done on a thread."""

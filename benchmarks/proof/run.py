@@ -4,7 +4,8 @@
     python benchmarks/proof/run.py --write    keeps it in results.json too, and table and plot in README.md
 
 Facts and parts are shares of what there is to say; makespan is in simulated seconds, of which one takes SECOND real
-ones, with what the systems themselves take on top. Nothing is left out or tried again where it went wrong.
+ones, with what the systems themselves take on top. Nothing is left out or tried again where it went wrong. As facts and
+calls depend on the seed, the systems that the choice is between are then sent through other seeds, too, faster.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +36,9 @@ SECOND = 0.2
 AT_ONCE = 14
 """Requests at the same time."""
 SEED = 7
+SEEDS = range(7, 13)
+QUICK_SECOND = 0.01
+"""Where no makespan is measured."""
 ROUGH = Chances()
 WORLDS = {
     "20 % failures, 5 % of no use, one gap a plan": ROUGH,
@@ -44,17 +48,19 @@ WORLDS = {
 }
 """The first is the one that is measured with all systems; the others show when a plain DAG is the better choice."""
 System = Callable[[World], Awaitable[tuple[str, int]]]
-SHORT = ("plain DAG", "plain DAG, three tries", "Baton supervisor")
+UNLEARNED, AS_IT_COMES = "Baton supervisor", "Baton supervisor, as it comes"
+"""The first learns nothing. The other has the default policy, and remembers its runs, one after the other."""
+SHORT = ("plain DAG", "plain DAG, three tries", UNLEARNED)
 Row = dict[str, float]
 
 
-async def measured(system: System, chances: Chances, asked: list[Request]) -> Row:
+async def measured(name: str, system: System, chances: Chances, asked: list[Request], seed: int, second: float) -> Row:
     """The means over all requests."""
-    room = asyncio.Semaphore(AT_ONCE)
+    room = asyncio.Semaphore(1 if name == AS_IT_COMES else AT_ONCE)
 
     async def one(request: Request) -> Row:
         async with room:
-            world = World(SEED, request, chances, SECOND)
+            world = World(seed, request, chances, second)
             begun = time.perf_counter()
             answer, questions = await system(world)
             taken = time.perf_counter() - begun
@@ -63,7 +69,7 @@ async def measured(system: System, chances: Chances, asked: list[Request]) -> Ro
         return {
             "facts": found / there,
             "whole parts": whole / len(request.parts),
-            "makespan, s": taken / SECOND,
+            "makespan, s": taken / second,
             "calls": world.spent.calls,
             "tokens": world.spent.tokens,
             "questions": questions,
@@ -89,9 +95,11 @@ def systems(folder: Path) -> dict[str, System]:
         "plain DAG, three tries": dag_with_retries,
         "langgraph-supervisor": peer_supervisor,
         "Baton dag": lambda world: baton(world, database(), max_iterations=0),
-        "Baton supervisor": lambda world: baton(world, database()),
+        UNLEARNED: lambda world: baton(world, database()),
         "Baton supervisor with a reviewer": lambda world: baton(world, database(), reviewer="critic"),
-        "Baton supervisor, learned": lambda world: baton(world, database(folder / "learned.db"), learning="apply"),
+        "Baton supervisor after ten runs": lambda world: baton(
+            world, database(folder / "learned.db"), learning="apply"
+        ),
     }
 
 
@@ -110,13 +118,32 @@ async def everything(folder: Path) -> dict[str, dict[str, Row]]:
         results[name] = {}
         for system, run in systems(folder / str(place)).items() if place == 0 else short(folder / str(place)).items():
             print(f"measuring {system}: {name}", file=sys.stderr, flush=True)
-            results[name][system] = await measured(run, chances, asked)
+            results[name][system] = await measured(system, run, chances, asked, SEED, SECOND)
     return results
 
 
-def short(folder: Path) -> dict[str, System]:
+def short(folder: Path, names: Collection[str] = SHORT) -> dict[str, System]:
     """The systems that the choice is between."""
-    return {name: run for name, run in systems(folder).items() if name in SHORT}
+    return {name: run for name, run in systems(folder).items() if name in names}
+
+
+def as_it_comes(folder: Path) -> System:
+    """Baton with its default policy and one database for all requests."""
+    return lambda world: baton(world, folder / "remembered.db", world.request.id, learning="apply")
+
+
+async def by_seed(folder: Path) -> dict[str, dict[str, Row]]:
+    """By seed and system."""
+    results = dict[str, dict[str, Row]]()
+    for seed in SEEDS:
+        print(f"measuring seed {seed}", file=sys.stderr, flush=True)
+        place = folder / f"seed{seed}"
+        place.mkdir()
+        results[str(seed)] = {
+            name: await measured(name, run, ROUGH, requests(), seed, QUICK_SECOND)
+            for name, run in {**short(place, ("plain DAG", UNLEARNED)), AS_IT_COMES: as_it_comes(place)}.items()
+        }
+    return results
 
 
 def table(rows: dict[str, Row]) -> str:
@@ -157,6 +184,24 @@ def conditions(results: dict[str, dict[str, Row]]) -> str:
     return "\n".join(lines)
 
 
+def seeds(results: dict[str, dict[str, Row]]) -> str:
+    """Facts and calls of the supervisor, as multiples of the plain DAG's, seed by seed, and those of all together."""
+    named = [UNLEARNED, AS_IT_COMES]
+    lines = ["| facts / calls, to a plain DAG | " + " | ".join(named) + " |", "|---" * (len(named) + 1) + "|"]
+    together = {
+        name: {key: mean(rows[name][key] for rows in results.values()) for key in ("facts", "calls")}
+        for name in ("plain DAG", *named)
+    }
+    for seed, rows in [*((f"seed {seed}", rows) for seed, rows in results.items()), ("all", together)]:
+        base = rows["plain DAG"]
+        ratios = (
+            f"{rows[name]['facts'] / base['facts']:.2f} x / {rows[name]['calls'] / base['calls']:.2f} x"
+            for name in named
+        )
+        lines.append(f"| {seed} | {' | '.join(ratios)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, print, and keep it where that is asked for."""
     with tempfile.TemporaryDirectory() as name:
@@ -165,8 +210,9 @@ def main() -> None:
             (folder / str(place)).mkdir()
             (folder / str(place) / "learned.db").symlink_to(folder / "learned.db")
         results = asyncio.run(everything(folder))
+        more = asyncio.run(by_seed(folder))
     first = next(iter(results.values()))
-    shown = "\n\n".join([table(first), plot(first), conditions(results)])
+    shown = "\n\n".join([table(first), plot(first), conditions(results), seeds(more)])
     print(shown)
     if "--write" not in sys.argv[1:]:
         return
@@ -177,7 +223,9 @@ def main() -> None:
         "load": round(os.getloadavg()[1], 1),
         "requests": len(requests()),
     }
-    (HERE / "results.json").write_text(json.dumps({**about, "results": results}, indent=1) + "\n", "utf-8")
+    (HERE / "results.json").write_text(
+        json.dumps({**about, "results": results, "seeds": more}, indent=1) + "\n", "utf-8"
+    )
     said = (
         "Measured {date} with Python {python} on {processors} processors at a load of {load}: {requests} requests over "
         "three corpora, means of one run."

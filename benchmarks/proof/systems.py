@@ -25,6 +25,7 @@ from state.replies import Gap, PlanDraft, Review, TaskDraft, Verdict
 
 Answer = tuple[str, int]
 TRIES = 3
+A_DAY_S = 86_400.0
 
 
 async def one_agent(world: World) -> Answer:
@@ -189,7 +190,7 @@ async def baton(world: World, database: Path, thread: str = "t", **policy: Any) 
         AgentSpec(name="writer", role="writer", run=writes),
         AgentSpec(name="critic", role="critic", model=model),
     ]
-    given = {"learning": "off", **policy}
+    given = {"learning": "off", "approval_timeout_s": A_DAY_S, **policy}  # whoever is asked answers at once
     async with open_supervisor(database, team, given, model, clock=WorldClock(world.second)) as sup:
         run = await sup.start(world.request.text, thread_id=thread)
         questions = 0

@@ -15,6 +15,7 @@ from graph.cli.console import err
 from graph.cli.screen import OFFLINE, line_of, one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
+from nodes.runtime.background import stop
 from state.errors import BatonError
 from state.event import Event
 from state.record import FINAL
@@ -65,9 +66,7 @@ async def _live_tree(sup: Supervisor, thread_id: str) -> AsyncIterator[Watch]:
     try:
         yield Watch(tree.hear, tree.aside)
     finally:
-        drawing.cancel()
-        with suppress(asyncio.CancelledError):
-            await drawing
+        await stop(drawing)
         await tree.end()
 
 

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from graph.cli.result import report_result
 from graph.cli.screen import command, one_line, print_err
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
+from nodes.runtime.background import stop
 from nodes.runtime.context import run_folder
 from state.errors import BadInput, BatonError
 from state.record import HUMAN
@@ -149,9 +150,7 @@ class Session:
             async with giving:  # it may have been the last thing that was waited for
                 asking.cancel()
         finally:
-            asking.cancel()
-            with suppress(asyncio.CancelledError):
-                await asking
+            await stop(asking)
         return run if run.has_ended else await sup.view(self.thread_id)
 
     async def _asked_meanwhile(self, sup: Supervisor, watch: Watch) -> dict[str, JsonValue]:

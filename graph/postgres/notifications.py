@@ -12,6 +12,7 @@ from psycopg import Error
 
 from graph.address import PostgresAddress
 from graph.postgres.session import connected
+from nodes.runtime.background import stop
 
 CHANNEL = "baton"
 UNHEARD_S = 2.0
@@ -40,9 +41,7 @@ class Notifications:
 
     async def __aexit__(self, *_: object) -> None:
         if self._listening:
-            self._listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listening
+            await stop(self._listening)
 
     async def changes(self) -> tuple[int, int]:
         """What is not the same any more when somebody has sent a signal, or when nobody could say so for a while."""

@@ -19,6 +19,7 @@ from psycopg import Error
 from graph.postgres.session import Connection, Server, Transaction
 from graph.postgres.store import Store
 from graph.queue import Complain, Request, Take
+from nodes.runtime.background import stop
 from nodes.runtime.rows import REQUEST, list_run, places_of_request, space
 from state.text import in_words
 
@@ -134,9 +135,7 @@ class Queue:
                     install_signal_handlers=True,
                 )
             finally:
-                rescuing.cancel()
-                with suppress(asyncio.CancelledError):
-                    await rescuing
+                await stop(rescuing)
 
     async def _rescue(self, complain: Complain) -> None:
         """Give the jobs of workers that are gone to others, again and again."""

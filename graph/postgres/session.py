@@ -22,6 +22,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
+from nodes.runtime.background import stop
 from state.errors import LeaseLost
 from state.text import as_unicode
 
@@ -114,9 +115,7 @@ class Session:
         try:
             yield
         finally:
-            beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await beat
+            await stop(beat)
 
     async def is_called(self, name: str) -> None:
         """Have the server know it by another name.

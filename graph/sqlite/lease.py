@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager, suppress
 from graph.lease import FREE, HEARTBEAT_S, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, STEP_S, Holder, born, busy, is_gone
 from graph.sqlite.connection import Connection
 from graph.sqlite.fence import RowFence
+from nodes.runtime.background import stop
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import space
 
@@ -138,9 +139,7 @@ class Leases:
             try:
                 yield fence
             finally:
-                beat.cancel()
-                with suppress(asyncio.CancelledError):
-                    await beat
+                await stop(beat)
         finally:
             fence.leave()
 

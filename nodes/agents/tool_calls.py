@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from nodes.agents.invocation import Invocation
 from nodes.policy.oversight import effective_oversight, fired, is_sensitive, response
+from nodes.policy.takeover import FOR_PEOPLE
 from nodes.runtime.calling import contained
 from nodes.runtime.side_effects import SideEffect, idempotency_key, signs_of
 from state.agent import AgentSpec
@@ -179,16 +180,17 @@ GO_ON = "; do not call it again, go on without it"
 """What a model is told besides of what a human did not allow; nobody else needs it."""
 
 
-def said_to_model(effect: Effect) -> str:
-    """What came of a side effect, for the model that asked for it."""
-    return as_text(effect.reply) + (GO_ON if effect.status == "refused" else "")
-
-
 def recorded(call: ToolCall, effect: Effect) -> ToolMessage:
-    """What the tool answered when the action was done."""
-    status = "success" if effect.status == "done" else "error"
+    """What the tool answers where the action was done, was refused or failed."""
+    told = as_text(effect.reply)
+    is_refused = effect.status == "refused"
     return ToolMessage(
-        said_to_model(effect), tool_call_id=str(call["id"]), name=call["name"], status=status, artifact=effect.artifact
+        told + GO_ON if is_refused else told,
+        tool_call_id=str(call["id"]),
+        name=call["name"],
+        status="success" if effect.status == "done" else "error",
+        artifact=effect.artifact,
+        additional_kwargs={FOR_PEOPLE: told} if is_refused else {},
     )
 
 

@@ -36,6 +36,7 @@ from pydantic import JsonValue
 from nodes.agents.callbacks import AgentCallbacks, Call, ToolCalled
 from nodes.agents.invocation import Invocation
 from nodes.agents.tool_calls import (
+    GO_ON,
     GovernedTool,
     changes_the_world,
     charged,
@@ -44,7 +45,6 @@ from nodes.agents.tool_calls import (
     is_overseen,
     open_calls,
     recorded,
-    said_to_model,
     side_effect_by_marks,
     side_effect_of,
 )
@@ -80,11 +80,14 @@ class Waits(GraphInterrupt):
 
 
 class NotAllowed(ToolInvocationError, AgentFailed):
-    """A human said no to a tool call. A ToolNode tells its model so, unless it was made to do something else."""
+    """A human said no to a tool call. A ToolNode tells its model so, unless it was made to do something else.
 
-    def __init__(self, message: str) -> None:
-        AgentFailed.__init__(self, message, "denied")
-        self.message = message
+    As text it is for people: it may be the reason why an agent failed. `message` is what the ToolNode tells.
+    """
+
+    def __init__(self, told: str) -> None:
+        AgentFailed.__init__(self, told, "denied")
+        self.message = told + GO_ON
 
 
 class ToolGuard(AgentCallbacks):
@@ -200,15 +203,12 @@ class ToolGuard(AgentCallbacks):
         if clearance.before and clearance.is_final:
             return recorded(call, clearance.before)
         if clearance.is_rejected:
-            return failed(call, await self._rejection(clearance))
+            return recorded(call, await clearance.rejected(self._invocation.execution.effects))
         marks = tool.metadata or {}
         if refusal := await charged(marks, call, self._invocation):
             return refusal
         made = cast(ToolCall, {**call, "args": clearance.args})
         return _with_edit(await self._done(clearance, marks, lambda: go(made)), clearance)
-
-    async def _rejection(self, clearance: Clearance) -> str:
-        return said_to_model(await clearance.rejected(self._invocation.execution.effects))
 
     async def _done(self, clearance: Clearance, marks: Mapping[str, Any], do: Callable[[], Awaitable[Any]]) -> Any:
         """What `do` returns; with its intent and its outcome on the ledger where it changes the world."""
@@ -270,7 +270,8 @@ class ToolGuard(AgentCallbacks):
         if clearance.question and clearance.is_waiting:
             self._wait([clearance.question])
         if clearance.is_rejected:
-            raise NotAllowed(await self._rejection(clearance))
+            refused = await clearance.rejected(self._invocation.execution.effects)
+            raise NotAllowed(as_text(refused.reply))
         if refusal := await charged(marks, call, self._invocation):
             raise AgentFailed(refusal.text, "limit")
 

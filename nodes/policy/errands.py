@@ -203,7 +203,8 @@ whether: whether ob
 DENIALS = frozenset(
     """
     not never no don't dont cannot without stop avoid refrain nicht kein keine keinen nie niemals ohne ne pas jamais
-    sans nunca jamás sin non mai senza não nem 不要 别 請勿 请勿 不用 しない ないで やめて 無し
+    sans nunca jamás sin non mai senza não nem 不要 别 請勿 请勿 不用 しない ないで やめて 無し except
+    excluding außer sauf excepto eccetto exceto 以外
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Words that say what is not to be done."""

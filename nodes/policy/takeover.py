@@ -113,6 +113,8 @@ def _given(record: TaskRecord, result: JsonValue, at: float, iteration: int, by:
 
 LONGEST_RESULT = 4_000
 """Characters of an intermediate result, or of one message, that are shown."""
+FOR_PEOPLE = "for_people"
+"""Where a message that a model gets keeps what people are shown instead."""
 MESSAGES_SHOWN = 20
 """Of what a parked agent said and saw."""
 
@@ -139,16 +141,19 @@ def takeover_context(records: Sequence[TaskRecord], control: Control) -> dict[st
 
 
 def _said(outcome: Outcome | None) -> list[JsonValue]:
-    """What a parked agent that thinks with a model said and saw so far: the last of it, who and what."""
+    """What a parked agent that thinks with a model said, and what its tools answered: the last of it, who and what.
+
+    What the model was told besides, its instructions and remarks like "do not call it again", is no conversation.
+    """
     shown: list[JsonValue] = []
-    for message in outcome.conversation[-MESSAGES_SHOWN:] if outcome else []:
+    for message in outcome.conversation if outcome else []:
         data = message.get("data") if isinstance(message, dict) else None
-        if isinstance(message, dict) and isinstance(data, dict):  # what other agents keep is no conversation
-            calls = data.get("tool_calls") or []
-            shown.append(
-                {"by": message.get("type"), "text": as_text(data.get("content"))[:LONGEST_RESULT], "calls": calls}
-            )
-    return shown
+        if isinstance(message, dict) and isinstance(data, dict) and message.get("type") in ("ai", "tool"):
+            more = data.get("additional_kwargs")
+            text = more.get(FOR_PEOPLE) if isinstance(more, dict) else None
+            said = as_text(data.get("content") if text is None else text)[:LONGEST_RESULT]
+            shown.append({"by": message.get("type"), "text": said, "calls": data.get("tool_calls") or []})
+    return shown[-MESSAGES_SHOWN:]
 
 
 def _next(pending: Sequence[TaskRecord], ended: set[str]) -> str:

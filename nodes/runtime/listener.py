@@ -23,6 +23,7 @@ from nodes.policy.recruiting import nobody as no_agent
 from nodes.policy.takeover import control_by, hand_back_faults
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.audit import steered
+from nodes.runtime.background import stop
 from nodes.runtime.budget import Budget
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import asked_on, read_board
@@ -99,8 +100,7 @@ class Listener:
         finally:
             async with self._lock:  # a signal that is being applied is applied to its end
                 listening.cancel()
-            with suppress(asyncio.CancelledError):
-                await listening
+            await stop(listening)
             await self.outbox.flush()
 
     async def look(self) -> None:

@@ -122,7 +122,8 @@ async def test_each_question_is_told_once_however_often_the_run_is_resumed() -> 
     assert postbox.titles == [TITLE, TITLE]
 
 
-async def test_what_a_crash_kept_from_being_told_the_next_process_tells() -> None:
+@pytest.mark.parametrize("moments", range(3))
+async def test_what_a_crash_kept_from_being_told_the_next_process_tells(moments: int) -> None:
     postbox = Postbox()
 
     dialled = asyncio.Event()
@@ -136,6 +137,8 @@ async def test_what_a_crash_kept_from_being_told_the_next_process_tells() -> Non
     async with opened(agent(asks), notifier=Ringing()) as sup:
         running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
         await dialled.wait()
+        for _ in range(moments):
+            await asyncio.sleep(0)
         running.cancel()
         await asyncio.wait({running})
     async with opened(agent(asks), notifier=postbox) as sup:

@@ -91,6 +91,23 @@ async def test_whoever_takes_the_wheel_sees_who_and_why_what_failed_and_what_age
     assert (said["b"][-1]["by"], said["b"][-1]["calls"][0]["args"]["name"]) == ("ai", "a.md")
 
 
+async def test_whoever_takes_the_wheel_is_shown_nothing_that_is_meant_for_a_model() -> None:
+    calls = [{"name": "publish", "args": {"name": name, "content": "Prices rise."}, "id": name} for name in ("a", "b")]
+    writer = AgentSpec(name="wil", role="writer", tools=["publish"])
+    async with opened(writer, model=ScriptedModel(calls)) as sup:
+        asking = await sup.start("Q", thread_id=THREAD, plan=plan({"id": "a", "role": "writer"}))
+        await sup.answer(THREAD, {asking.approvals[0].id: {"type": "reject", "message": "too early"}}, by="ana")
+        run = await sup.signal(THREAD, TAKEOVER)
+
+    assert run.handover is not None
+    said: Any = run.handover["conversations"]
+    assert [(one["by"], one["text"]) for one in said["a"]] == [
+        ("ai", ""),
+        ("tool", "ana did not allow this: too early"),
+        ("ai", ""),
+    ]
+
+
 async def test_taken_while_the_plan_waits_for_a_human_and_given_back_with_another() -> None:
     work = Work()
     async with opened(agent(work), oversight="in_command") as sup:

@@ -25,7 +25,6 @@ from nodes.agents.tool_calls import (
     last_reply,
     open_calls,
     recorded,
-    said_to_model,
     side_effect_of,
     with_edits,
     without_answer,
@@ -114,7 +113,7 @@ async def _answer(proposal: Proposal, context: WorkerContext, messages: Sequence
     if clearance.before and clearance.is_final:
         return recorded(call, clearance.before)
     if clearance.is_rejected:
-        return failed(call, said_to_model(await clearance.rejected(context.invocation.execution.effects)))
+        return recorded(call, await clearance.rejected(context.invocation.execution.effects))
     return await perform(cast(ToolCall, {**call, "args": clearance.args}), clearance.side_effect, context)
 
 

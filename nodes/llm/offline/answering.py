@@ -61,6 +61,11 @@ class Passage:
         """The form that stands in texts: `[file#place]`."""
         return f"[{self.file}#{self.place}]"
 
+    def repeats(self, other: "Passage") -> bool:
+        """Whether most lines of the shorter one stand in the other: passages of one file may overlap."""
+        mine, others = ({line.strip() for line in one.text.splitlines() if line.strip()} for one in (self, other))
+        return 2 * len(mine & others) > min(len(mine), len(others))
+
     def __str__(self) -> str:
         """Its heading, then the text as a quotation of Markdown, with its label."""
         heading = _HEADING.match(self.text)
@@ -132,13 +137,14 @@ def points(talk: Conversation) -> tuple[str, float]:
 
 
 def chosen(found: Sequence[Passage], tables: Collection[str] = (), chars: int = CHARS) -> list[Passage]:
-    """The best passages that can be read in one go; what is of `tables` (files) only before any text."""
+    """The best passages that can be read in one go, none twice; what is of `tables` (files) only before any text."""
     picks: list[Passage] = []
     for passage in found:
         is_aside = passage.file in tables and any(pick.file not in tables for pick in picks)
         is_title = len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
         is_fitting = not picks or sum(len(one.text) for one in (*picks, passage)) <= chars
-        picks += [passage] if is_fitting and not is_aside and not is_title else []
+        is_new = not any(passage.repeats(pick) for pick in picks)
+        picks += [passage] if is_fitting and is_new and not is_aside and not is_title else []
     return picks[:POINTS] or list(found[:1])
 
 

@@ -59,7 +59,7 @@ SENSES = {
     "size area": "large largest big biggest small smallest",
 }
 """What a column may be called that is asked for by another word."""
-ROWS = "people persons entries records rows cases items differ compare".split()  # noqa: SIM905
+ROWS = "people persons entries records rows cases items differ compare often common commonly frequent used".split()  # noqa: SIM905
 """Words for what the rows are, or for looking at them, that no table has to account for."""
 STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what which how many much year".split())  # noqa: SIM905
 """Cells that a question has for other reasons."""
@@ -89,7 +89,7 @@ _WHICH = re.compile(
     r"\b(?:which|what|(?:rank|sort|order)(?: all| the| these| our)*)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
 )
 _HOW_MANY = re.compile(
-    r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+)", re.IGNORECASE
+    r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\b(?:wh(?:at|y|en|ere|o|ose|ich)|how|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?P<value>\d+(?:\.\d+)?)\s+(?P<column>[a-z]\w+)", re.IGNORECASE)
@@ -182,12 +182,19 @@ class Table:
         The number is written as a letter, its logarithm: no figure of an answer is to be cited as computed here.
         """
         texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
+        said = [word.lower() for word in keywords(question).values()]
+        flags = [column for column in self.columns if column.is_measure and column.match(said)][:MOST_TEXTS]
+        flagged = " UNION ALL ".join(
+            f"(SELECT {literal(c.name)} AS col, '1' AS cell, 'b' AS different, true AS whole FROM {quoted(self.name)} "
+            f"HAVING min({c.sql}) = 0 AND max({c.sql}) = 1 AND count(DISTINCT {c.sql}) = 2)"
+            for c in flags
+        )
         if not texts:
-            return ""
+            return flagged
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(_WORD.findall(question.lower()))} ")
-        said = [word.lower() for word in keywords(question).values() if len(word) > 2][:24]
-        single = ", ".join(literal(form) for word in said for form in (word, word.removesuffix("s"))) or "''"
+        forms = [form for word in said if len(word) > 2 for form in (word, word.removesuffix("s"))][:48]
+        single = ", ".join(map(literal, forms)) or "''"
         return (
             f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell "
             f"FROM {quoted(self.name)}), keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
@@ -197,7 +204,7 @@ class Table:
             f"(whole OR key IN (' yes ', ' true ') OR list_has_any(string_split(key, ' '), [{single}])) "
             "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 30) "
             "UNION ALL (SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), false FROM keys GROUP BY col)"
-        )
+        ) + (f" UNION ALL {flagged}" if flagged else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,14 +316,16 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit."""
     wanted = [word.lower() for word in keywords(question).values()]
     text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
-    forms = [name for name, pattern in _ASKED.items() if pattern.search(text)]
+    own = "|".join(r"[\s_-]*".join(column.parts) for column in table.columns if len(column.parts) > 1)
+    bare = re.sub(rf"\b(?:{own})\b", " ", text, flags=re.IGNORECASE) if own else text  # the `total bill` is no total
+    forms = [name for name, pattern in _ASKED.items() if pattern.search(bare)]
     is_ranking = "rank" in forms
     aggregate = ("min" if "min" in forms else "max") if is_ranking else forms[0] if forms else ""
     counts = {row["col"]: different(row) for row in cells if row.get("col")}
     filters = _filters(question, table, cells)
     filtered = {column.name for column, _ in filters}
     spoken = {word for _, cell in filters for word in wanted if word in _in(cell) or alike(cell.lower(), word)}
-    spoken |= {word for column, cell in filters if is_flag(cell) for word in column.match(wanted)}
+    spoken |= {word for column, _ in filters for word in column.match(wanted)}
     free = [word for word in wanted if word not in spoken]
     senses = [sense for word in free for sense in _SENSE.get(stem(word), [])]
     groups = [c for c in table.columns if c.name not in filtered]
@@ -330,15 +339,13 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     is_amount = target is not None and target.is_measure
     extreme = aggregate in ("max", "min")
     if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
-        if is_amount and target.match([counted["what"].lower()]):
+        if is_amount and target.match(counted["what"].lower().split()):
             aggregate = "" if filters else "sum"
         else:
             target = _named(_HOW_MANY, text, [c for c in groups if c.is_text and c != group])
     elif extreme and "avg" in forms:
         aggregate = "avg"
-    elif (
-        extreme and not is_ranking and not is_amount and which and which.is_text and (target or group or "most" in text)
-    ):
+    elif extreme and not is_ranking and not is_amount and which and (target or group or "most" in text):
         aggregate, group = "count", which
     if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min", "rank"} & set(forms):
         group = which
@@ -415,7 +422,7 @@ def different(row: Row) -> int:
 
 def is_flag(cell: str) -> bool:
     """Whether a cell says that what its column is called is so."""
-    return cell.lower() in ("yes", "true")
+    return cell.lower() in ("yes", "true", "1")
 
 
 def quoted(name: str) -> str:

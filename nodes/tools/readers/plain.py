@@ -10,6 +10,9 @@ from nodes.tools.readers.decoding import Unreadable, decode, lines_of
 from nodes.tools.readers.drawn import tables_in
 
 HASHES = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")
+TAGGED = re.compile(r" {0,3}<h([1-6])\b[^>]*>(.*?)</h\1>", re.DOTALL | re.IGNORECASE)
+TAGGED_LINES = 5
+"""Lines that a heading in HTML may take, as Markdown has them."""
 UNDERLINE = re.compile(r"(?P<mark>[=\-~^*+\"])(?P=mark){2,}\s*$")
 LEVELS = '=-~^*+"'
 """Which underline is above which."""
@@ -91,7 +94,7 @@ def unit_document(
 
 
 def headings_in(lines: Sequence[str]) -> dict[int, Heading]:
-    """Headings by line number: `# hashes`, a line after a blank one that is underlined, a line alone in CAPITALS.
+    """Headings by line number: `# hashes`, `<h2>` in Markdown, what is underlined after a blank line, CAPITALS alone.
 
     None inside fenced blocks.
     """
@@ -105,11 +108,23 @@ def headings_in(lines: Sequence[str]) -> dict[int, Heading]:
             continue
         elif hashes := HASHES.match(line.rstrip()):
             found[number] = Heading(len(hashes[1]), hashes[2])
+        elif tagged := _tagged(lines, number):
+            found[number] = tagged
         elif bare.isupper() and len(bare) < 60 and _is_alone(lines, number):
             found[number] = Heading(2, bare)
         elif underline := _underline(lines, number):
             found[number] = Heading(LEVELS.index(underline) + 1, bare)
     return found
+
+
+def _tagged(lines: Sequence[str], number: int) -> Heading | None:
+    """The heading in HTML that begins in line `number`, if one does that says something."""
+    is_tag = lines[number - 1].lstrip()[:2].lower() == "<h"
+    match = TAGGED.match("\n".join(lines[number - 1 : number - 1 + TAGGED_LINES])) if is_tag else None
+    if match is None:
+        return None
+    said = " ".join(re.sub(r"<[^>]*>", " ", match[2]).split())
+    return Heading(int(match[1]), said) if said else None
 
 
 def _is_alone(lines: Sequence[str], number: int) -> bool:

@@ -72,6 +72,7 @@ ALL = [
     Case("negation", "Write a report about solar panels", "Write no report about wind turbines", False),
     Case("negation", AGENTS, "Explain why we should not analyze the RPA market", False),
     Case("negation", "Compare Postgres and MySQL", "Please do not compare Redis and Memcached", False),
+    Case("negation", AGENTS, "Analyze everything except the RPA market", False),
     # Words inside words, words with another meaning.
     Case("substring", AGENTS, "Analyze the supermarket receipts", False),
     Case("substring", AGENTS, "Analyze the marketing email", False),

@@ -104,6 +104,14 @@ def test_headings_are_found_with_hashes_and_underlines_but_not_in_code() -> None
     }
 
 
+def test_headings_in_html_are_headings_of_markdown() -> None:
+    text = '<h3 name="b">\nHow do I <b>look</b> around?\n</h3>\n\nSo.\n<h1><img src="x"></h1>\n<hr>\n<H2>Two</H2>\n'
+    assert {number: (h.level, h.text) for number, h in headings_in(lines_of(text)).items()} == {
+        1: (3, "How do I look around?"),
+        8: (2, "Two"),
+    }
+
+
 def test_headings_stay_with_what_follows_and_small_tables_stay_whole() -> None:
     table = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 20
     document = read_text("a.md", f"# T\n\n## S\n\n{'Words here. ' * 20}\n\n{table}".encode())

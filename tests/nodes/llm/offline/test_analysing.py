@@ -200,3 +200,27 @@ def test_it_searches_and_computes_in_the_same_turn() -> None:
 def test_odd_answers_do_no_harm(answer: str) -> None:
     text, _ = finished(brief("Analyse the prices", "analysis", sources=LINE), {"query": lambda args: answer})
     assert text
+
+
+SHIPS = """\
+CREATE TABLE ships AS SELECT * FROM (VALUES
+ (1, 1, 'First', 80.0, 120.0, 1911, 'Sail'), (0, 3, 'Third', 7.0, 30.0, 1912, 'Steam'),
+ (1, 3, 'Third', 9.0, 40.0, 1912, 'Sail')) t(survived, pclass, class, fare, total_cost, "year", "way of driving")"""
+SHIPS_LINE = (
+    "ships.csv: table ships (survived BIGINT, pclass BIGINT, class VARCHAR, fare DOUBLE, total_cost DOUBLE, "
+    'year BIGINT, "way of driving" VARCHAR), 3 rows'
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many of the ships survived?", "Number of rows in ships where survived is 1: 2."),
+        ("What is the average fare in the first class?", "Average fare in ships where class is First: 80 (1 row)."),
+        ("What is the highest total cost of the ships?", "Highest total cost in ships"),
+        ("Which way of driving ships was used most often?", "Number of rows by way of driving in ships: Sail 2 and"),
+        ("Which year had the most ships?", "Number of rows by year in ships: 1912: 2 and 1911: 1."),
+    ],
+)
+def test_words_that_a_column_is_called_by_ask_for_that_column(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(SHIPS, file="ships.csv"), SHIPS_LINE)

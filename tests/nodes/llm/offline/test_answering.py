@@ -177,3 +177,11 @@ def test_rows_of_a_table_are_shown_before_any_text_or_not_at_all() -> None:
 
     assert "[prices.csv#r2]" in shown(row, text)
     assert "[prices.csv#r2]" not in shown(text, row)
+
+
+def test_what_stands_in_two_passages_that_overlap_is_shown_once() -> None:
+    again = f"[guide.md#L5-L9] - they are cheap\n- they are kept for thirty days\n\n{FOUND.partition('[notes')[0]}"
+    rest = "[notes" + FOUND.partition("[notes")[2]
+    text, _ = finished(brief(TASK), {"search": lambda args: f"{again}{rest}\n\n{SURE}"})
+
+    assert [file for file, _ in labels_in(text)] == ["guide.md", "notes.txt", "faq.html"]
