@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool
 
+from nodes.llm.offline.model import OfflineModel
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Brief
 from state.replies import PlanDraft, TaskDraft
@@ -122,3 +123,15 @@ async def test_the_same_plan_again_does_not_ask_again() -> None:
         run = await refused(sup, await sup.start("Q", plan=plan("ask", "b", "c")))
 
     assert (run.status, statuses(run)) == ("partial", {"ask": "failed", "b": "done", "c": "done"})
+
+
+async def test_without_a_key_too_the_report_says_who_refused_and_why_and_nothing_that_a_model_was_told() -> None:
+    publisher = AgentSpec(name="pia", role="publisher", tools=["publish"])
+    tasks = plan("a", {"id": "b", "role": "publisher", "kind": "action", "action": "publish", "depends_on": ["a"]})
+    async with opened(agent(Work()), publisher, model=OfflineModel()) as sup:
+        run = await sup.start("Do it, then publish it.", plan=tasks)
+        while run.approvals:
+            run = await refused(sup, run)
+
+    assert "ana did not allow this: too early" in str(run.report)
+    assert "do not call it again" not in run.model_dump_json()

@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from pydantic import JsonValue
 
 from nodes.llm.sections import Section, parse
+from nodes.policy.takeover import FOR_PEOPLE
 
 Arguments = dict[str, JsonValue]
 
@@ -99,7 +100,8 @@ def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation
     for call in calls:
         answer = answers.get(str(call["id"]))
         failed = answer is None or answer.status == "error"
-        done.append(Done(call["name"], call["args"], answer.text if answer else "", failed))
+        text = str(answer.additional_kwargs.get(FOR_PEOPLE, answer.text)) if answer else ""
+        done.append(Done(call["name"], call["args"], text, failed))
     return Conversation(tuple(sections), {tool.name: tool for tool in tools}, tuple(done))
 
 
