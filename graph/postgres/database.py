@@ -19,7 +19,7 @@ from graph.postgres.lease import Leases
 from graph.postgres.notifications import TRIGGER, Notifications
 from graph.postgres.problems import explained
 from graph.postgres.queue import Queue
-from graph.postgres.saver import TABLES, THREADS_BELOW, THREADS_OF, UNUSED, Saver
+from graph.postgres.saver import INDEXES, TABLES, THREADS_BELOW, THREADS_OF, UNUSED, Saver, below, thread_and_below
 from graph.postgres.session import Connection, Cursor, Server, backend_of, connected, open_server
 from graph.postgres.store import Store
 from graph.serializer import KEY, Serializer
@@ -28,7 +28,7 @@ from nodes.runtime.clock import Clock
 from nodes.runtime.rows import Namespace
 from state.errors import DatabaseUnusable, SettingsInvalid
 
-VERSION = 2
+VERSION = 3
 """Of the tables, LangGraph's included: what this Baton reads and writes."""
 OLDEST = 140_000
 """PostgreSQL 14, as the server numbers it: `pg_terminate_backend` waits."""
@@ -43,7 +43,7 @@ DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns 
     SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
 )))
 """
-_ROWS = "DELETE FROM store WHERE prefix = %(place)s OR starts_with(prefix, %(place)s || '/')"
+_ROWS = "DELETE FROM store WHERE prefix = %(place)s OR prefix LIKE %(below)s"
 _ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0)::bigint AS bytes FROM unnest(%s::text[]) AS name
@@ -71,7 +71,7 @@ class PostgresDatabase:
 
     async def forget_steps(self, thread_id: str, places: Sequence[Namespace]) -> None:
         """Keep of a thread only its last checkpoint."""
-        thread = {"thread": thread_id}
+        thread = thread_and_below(thread_id)
         async with self.server.cursor(pipeline=True) as cursor:
             for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
                 await cursor.execute(_STEPS.format(table=table, below=THREADS_BELOW), thread)
@@ -84,7 +84,7 @@ class PostgresDatabase:
         """Forget a thread: its checkpoints, what is below these places of the Store, and these single rows."""
         async with self.server.cursor(pipeline=True) as cursor:
             for table in TABLES:
-                await cursor.execute(f"DELETE FROM {table} WHERE {THREADS_OF}", {"thread": thread_id})
+                await cursor.execute(f"DELETE FROM {table} WHERE {THREADS_OF}", thread_and_below(thread_id))
             for place, key in keys:
                 await cursor.execute(_ROW, {"place": ".".join(place), "key": key})
             await _forget_rows(cursor, places)
@@ -103,7 +103,8 @@ class PostgresDatabase:
 
 async def _forget_rows(cursor: Cursor, places: Sequence[Namespace]) -> None:
     for place in places:
-        await cursor.execute(_ROWS, {"place": ".".join(place)})
+        name = ".".join(place)
+        await cursor.execute(_ROWS, {"place": name, "below": below(name)})
 
 
 @asynccontextmanager
@@ -152,8 +153,10 @@ async def migrate(database: PostgresDatabase) -> int:
                 await connection.execute("CREATE TABLE IF NOT EXISTS baton (version integer PRIMARY KEY)")
             if version < VERSION:
                 async with connection.transaction():
-                    await connection.execute(TRIGGER, prepare=False)
-                    await connection.execute(SchemaManager.get_schema(), prepare=False)
+                    await connection.execute(INDEXES, prepare=False)
+                    if version < 2:
+                        await connection.execute(TRIGGER, prepare=False)
+                        await connection.execute(SchemaManager.get_schema(), prepare=False)
                     await connection.execute("INSERT INTO baton VALUES (%s)", [VERSION])
         finally:
             await connection.close()  # and with it the lock

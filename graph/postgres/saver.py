@@ -4,6 +4,7 @@ What is done to a thread is done to the threads below it, too: those of graphs t
 own takes one lock for the whole process, also with a pool; what this one overrides for that is `_cursor`.
 """
 
+import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -20,9 +21,16 @@ from graph.serializer import Serializer
 # a UUID, which keeps a thread that somebody has called `a/b` apart from those below `a`.
 _STEP = "-".join("[0-9a-f]" * count for count in (8, 4, 4, 4, 12))
 THREADS_BELOW = f"""
-    (starts_with(thread_id, %(thread)s || '/') AND substr(thread_id, length(%(thread)s) + 2) ~ '^{_STEP}/')
+    (thread_id LIKE %(below)s AND substr(thread_id, length(%(thread)s) + 2) ~ '^{_STEP}/')
 """
 THREADS_OF = f"(thread_id = %(thread)s OR {THREADS_BELOW})"
+# Whatever the database's collation, these serve `LIKE` as well as `=`: so they stand for LangGraph's own.
+INDEXES = """
+DROP INDEX IF EXISTS checkpoints_thread_id_idx, checkpoint_blobs_thread_id_idx, checkpoint_writes_thread_id_idx;
+CREATE INDEX IF NOT EXISTS baton_checkpoints ON checkpoints (thread_id text_pattern_ops);
+CREATE INDEX IF NOT EXISTS baton_blobs ON checkpoint_blobs (thread_id text_pattern_ops);
+CREATE INDEX IF NOT EXISTS baton_writes ON checkpoint_writes (thread_id text_pattern_ops);
+"""
 TABLES = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
 
 _FORGET_WRITES = """
@@ -63,6 +71,16 @@ FROM checkpoints source WHERE {THREADS_OF.replace("thread_id", "source.thread_id
     AND checkpoints.checkpoint_ns = source.checkpoint_ns AND checkpoints.checkpoint_id = source.checkpoint_id
 """
 _LAST = "SELECT max(checkpoint_id) AS last FROM checkpoints WHERE thread_id = %s AND checkpoint_ns = %s"
+
+
+def thread_and_below(thread_id: str) -> dict[str, str]:
+    """What `THREADS_OF` and `THREADS_BELOW` are asked with."""
+    return {"thread": thread_id, "below": below(thread_id)}
+
+
+def below(place: str) -> str:
+    """The pattern of what stands below a place."""
+    return re.sub(r"([\\%_])", r"\\\1", place) + "/%"
 
 
 class Saver(AsyncPostgresSaver):
@@ -126,7 +144,7 @@ class Saver(AsyncPostgresSaver):
         With those below: a run that waits for a human in one of its graphs can be answered in its copy.
         """
         self._server.check_fences()
-        names = {"thread": str(source_thread_id), "target": str(target_thread_id)}
+        names = {**thread_and_below(str(source_thread_id)), "target": str(target_thread_id)}
         async with self._cursor(pipeline=True) as cursor:
             for table, columns in _COPY.items():
                 await cursor.execute(_COPY_ROWS.format(table=table, columns=columns), names)
@@ -143,7 +161,7 @@ class Saver(AsyncPostgresSaver):
             raise ValueError(f"cannot prune by {strategy!r}; give `keep_latest`, `delete` or `delete_all`")
         self._server.check_fences()
         async with self._cursor(pipeline=True) as cursor:
-            for thread in [{"thread": str(name)} for name in thread_ids]:
+            for thread in [thread_and_below(str(name)) for name in thread_ids]:
                 for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
                     await cursor.execute(ways[strategy].format(table=table), thread)
                 await cursor.execute(UNUSED.format(which=THREADS_OF), thread)

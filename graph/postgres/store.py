@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, Op, PutOp, Result
+from langgraph.store.base import BaseStore, GetOp, Op, PutOp, Result, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from graph.postgres.notifications import Notifications
@@ -39,9 +39,10 @@ class Store(AsyncPostgresStore):
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
         """All of `ops`, or none.
 
-        What looking would note down is left out where nothing can be written.
+        What looking would note down is left out where nothing can be written. Rows do not expire, so looking renews
+        none: the update that LangGraph adds for that reads the whole table where its statistics are old.
         """
-        asked = list(ops)
+        asked = [op._replace(refresh_ttl=False) if isinstance(op, GetOp | SearchOp) else op for op in ops]
         if self._server.is_read_only and any(isinstance(op, PutOp) for op in asked):
             found = iter(await self.abatch([op for op in asked if not isinstance(op, PutOp)]))
             return [None if isinstance(op, PutOp) else next(found) for op in asked]

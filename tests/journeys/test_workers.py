@@ -19,7 +19,7 @@ from tests.runs import agent, plan
 
 pytestmark = pytest.mark.services
 
-WORKERS = 3
+WORKERS = int(os.environ.get("WORKERS", "3"))
 RUNS = int(os.environ.get("WORKER_RUNS", "9"))
 KILLS = int(os.environ.get("WORKER_KILLS", "3"))
 KILL_EVERY_S = 4.0

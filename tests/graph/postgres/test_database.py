@@ -36,7 +36,7 @@ async def test_six_who_open_a_new_database_at_once_make_its_tables_once(empty_po
 
     assert await asyncio.gather(*map(one, range(6))) == ["complete"] * 6
     with psycopg.connect(empty_postgres) as connection:
-        assert connection.execute("SELECT version FROM baton").fetchall() == [(2,)]
+        assert connection.execute("SELECT version FROM baton").fetchall() == [(3,)]
 
 
 async def test_tables_of_a_newer_baton_are_left_alone(on_postgres: str) -> None:
@@ -45,7 +45,7 @@ async def test_tables_of_a_newer_baton_are_left_alone(on_postgres: str) -> None:
     with psycopg.connect(on_postgres, autocommit=True) as connection:
         connection.execute("INSERT INTO baton VALUES (99)")
 
-    with pytest.raises(DatabaseUnusable, match="is of a newer Baton \\(tables 99, this one knows 2\\); update Baton"):
+    with pytest.raises(DatabaseUnusable, match="is of a newer Baton \\(tables 99, this one knows 3\\); update Baton"):
         async with opened(db=on_postgres):
             pass
 
@@ -147,3 +147,44 @@ async def test_a_run_leaves_only_its_last_checkpoint(on_postgres: str) -> None:
 
     assert (counted, held) == ((1, 0, 0), (0,))
     assert number("t") != number("u")
+
+
+async def test_tables_of_the_version_before_are_brought_to_this_one(on_postgres: str) -> None:
+    with psycopg.connect(on_postgres, autocommit=True) as connection:
+        connection.execute("DROP INDEX baton_checkpoints, baton_blobs, baton_writes")
+        connection.execute("UPDATE baton SET version = 2")
+    async with opened(db=on_postgres) as sup:
+        assert (await sup.start("Q", plan=plan("a"))).status == "complete"
+    with psycopg.connect(on_postgres) as connection:
+        assert connection.execute("SELECT max(version), count(to_regclass('baton_writes')) FROM baton").fetchone() == (
+            3,
+            2,
+        )
+
+
+async def test_rows_are_found_by_their_index_however_many_there_come_to_be(on_postgres: str) -> None:
+    server, _, name = on_postgres.rpartition("/")
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:  # a collation that sorts as people do
+        connection.execute(f"CREATE DATABASE {name}i TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'".encode())
+    async with opened(db=f"{on_postgres}i") as sup:
+        store = sup.graph.store
+        assert store
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        for _ in range(20):
+            await store.asearch(("events", "t"))
+        with psycopg.connect(f"{on_postgres}i", autocommit=True) as connection:
+            connection.execute(
+                "INSERT INTO store (prefix, key, value) SELECT 'events.r' || g % 10000, g::text, '{}' "
+                "FROM generate_series(1, 100000) g"
+            )
+            connection.execute(
+                "INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) "
+                "SELECT 'r' || g, g::text, '{}' FROM generate_series(1, 20000) g"
+            )
+        for _ in range(5):
+            assert await store.asearch(("events", "t"))
+        await sup.start("Q", thread_id="u", plan=plan("a"))
+    with psycopg.connect(f"{on_postgres}i") as connection:
+        read = "SELECT relname, seq_tup_read FROM pg_stat_user_tables WHERE relname IN ('store', 'checkpoints')"
+        rows: dict[str, int] = dict(connection.execute(read).fetchall())
+    assert {name: many < 20_000 for name, many in rows.items()} == {"store": True, "checkpoints": True}, rows
