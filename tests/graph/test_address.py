@@ -24,6 +24,7 @@ def test_no_password_is_shown(given: str, shown: str) -> None:
     assert "s3cret" not in address.without_secrets("no s3cret and no s3c%72et")
 
 
+@pytest.mark.of_files
 @pytest.mark.parametrize("given", ["runs.db", "/var/lib/runs.db", "C:\\runs.db", "odd:name.db"])
 def test_whatever_else_is_given_is_a_file(given: str) -> None:
     assert address_of(given) == Path(given)

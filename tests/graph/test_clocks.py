@@ -38,6 +38,7 @@ def is_in_order(db: Path) -> bool:
     return len(rows) > 3 and all(parent is None or own > parent for own, parent in rows)
 
 
+@pytest.mark.of_files
 @pytest.mark.usefixtures("died_ahead")
 async def test_a_run_of_a_process_whose_clock_was_ahead_goes_on_and_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -83,6 +83,7 @@ def nothing_happens_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "POLL_S", 3600)
 
 
+@pytest.mark.of_files
 @pytest.mark.parametrize("name", PLANS)
 async def test_a_run_takes_no_more_of_anything_than_was_recorded(name: str, tmp_path: Path) -> None:
     found: Counter[str] = Counter()

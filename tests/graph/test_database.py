@@ -40,6 +40,7 @@ async def refusal_of(db: Path) -> str:
     return str(caught.value)
 
 
+@pytest.mark.of_files
 async def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     db = tmp_path / "notes.txt"
     db.write_text("my notes")
@@ -48,6 +49,7 @@ async def test_a_file_that_is_something_else_is_refused_and_left_alone(tmp_path:
     assert db.read_text() == "my notes"
 
 
+@pytest.mark.of_files
 async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
     db = tmp_path / "runs.db"
     db.write_bytes(HEADER + b"\xff" * 5000)
@@ -55,19 +57,23 @@ async def test_a_damaged_database_is_refused(tmp_path: Path) -> None:
     assert "runs.db is not a Baton database, or is damaged" in await refusal_of(db)
 
 
+@pytest.mark.of_files
 async def test_a_folder_is_refused(tmp_path: Path) -> None:
     assert f"{tmp_path} is a folder; give a file with --db" in await refusal_of(tmp_path)
 
 
+@pytest.mark.of_files
 async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert f"folder {tmp_path / 'no'} does not exist" in await refusal_of(tmp_path / "no" / "runs.db")
 
 
+@pytest.mark.of_files
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder in which even root cannot write")
 async def test_a_folder_that_cannot_be_written_to_is_refused() -> None:
     assert "give a file in a folder you can write to, with --db" in await refusal_of(Path("/proc/runs.db"))
 
 
+@pytest.mark.of_files
 async def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
     db = tmp_path / "runs.db"
     db.touch()
@@ -146,6 +152,7 @@ async def test_a_batch_that_fails_half_way_changes_nothing(tmp_path: Path) -> No
     assert found == ["after", "kept"]
 
 
+@pytest.mark.of_files
 async def test_a_run_whose_disk_fails_while_a_task_waits_for_a_human_stops_and_goes_on_later(tmp_path: Path) -> None:
     asked, fails = asyncio.Event(), asyncio.Event()
 
@@ -261,6 +268,7 @@ async def test_opening_waits_for_whoever_makes_the_file(tmp_path: Path) -> None:
     maker.close()
 
 
+@pytest.mark.of_files
 async def test_a_file_that_cannot_be_written_to_is_looked_at_and_left_as_it_is(tmp_path: Path) -> None:
     db = tmp_path / "runs.db"
     async with opened(db=db) as sup:

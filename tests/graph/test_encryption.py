@@ -32,6 +32,7 @@ def stored(thread: str = "t") -> tuple[set[str], bytes]:
     return {kind for kind, value in rows if value}, b"".join(value or b"" for _, value in rows)
 
 
+@pytest.mark.of_files
 async def test_with_a_key_nothing_can_be_read_in_a_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     await started("open")
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEY)
@@ -43,6 +44,7 @@ async def test_with_a_key_nothing_can_be_read_in_a_checkpoint(monkeypatch: pytes
     assert SECRET.encode() not in content
 
 
+@pytest.mark.of_files
 async def test_a_run_that_began_before_there_was_a_key_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     await started()
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEY)
@@ -52,6 +54,7 @@ async def test_a_run_that_began_before_there_was_a_key_goes_on(monkeypatch: pyte
     assert (run.status, run.tasks[0].result) == ("complete", "a: approve")
 
 
+@pytest.mark.of_files
 @pytest.mark.parametrize(
     ("key", "told"), [(ANOTHER, "are encrypted with another key; set LANGGRAPH_AES_KEY"), ("", "are encrypted; set")]
 )
@@ -65,6 +68,7 @@ async def test_without_the_right_key_one_line_says_so(monkeypatch: pytest.Monkey
                 await doing
 
 
+@pytest.mark.of_files
 def test_the_command_line_says_so_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("LANGGRAPH_AES_KEY", KEY)
     assert main(["run", "Tea?", "--model", "offline", "--thread", "t", "--db", "runs.db"]) in (0, 1, 3, 6)
@@ -78,6 +82,7 @@ def test_the_command_line_says_so_too(monkeypatch: pytest.MonkeyPatch, capsys: p
         assert "LANGGRAPH_AES_KEY" in lines[0]
 
 
+@pytest.mark.of_files
 async def test_a_key_that_is_none_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGGRAPH_AES_KEY", "short")
     with pytest.raises(SettingsInvalid, match="LANGGRAPH_AES_KEY has 5 bytes; give 16, 24 or 32"):

@@ -183,6 +183,7 @@ async def asks(brief: Brief, desk: Any) -> str:
     return str((await desk.ask("launch")).type)
 
 
+@pytest.mark.of_files
 async def test_a_lease_of_another_machine_is_watched_by_the_clock_of_who_wants_it() -> None:
     """Whatever the other's clock says: it may be an hour ahead, or behind."""
     clock = HeldClock()

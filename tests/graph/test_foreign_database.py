@@ -16,6 +16,7 @@ async def started() -> None:
         await sup.start("Q", thread_id="t", plan=plan("a"))
 
 
+@pytest.mark.of_files
 @pytest.mark.parametrize("code", [0, 1, 2])
 @pytest.mark.parametrize("command", [["runs"], ["status", "t"]])
 def test_looking_at_a_foreign_file_runs_no_code_that_is_in_it(code: int, command: list[str]) -> None:

@@ -212,6 +212,7 @@ async def test_runs_are_listed_by_page_the_newest_first() -> None:
     assert set(looked_at) == {*pages[0], *pages[1]} == set("01234")
 
 
+@pytest.mark.of_files
 async def test_a_row_of_the_index_without_a_readable_time_keeps_nobody_from_looking() -> None:
     async with opened(agent(asks)) as sup:
         for thread in ("good", "bad"):

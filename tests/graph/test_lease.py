@@ -117,6 +117,7 @@ def ended_process() -> Iterator[tuple[int, str]]:
     process.communicate()
 
 
+@pytest.mark.of_files
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells by /proc")
 async def test_a_lease_that_a_failing_disk_kept_from_being_given_back_is_free_to_its_process_at_once() -> None:
     fails = asyncio.Event()
@@ -134,6 +135,7 @@ async def test_a_lease_that_a_failing_disk_kept_from_being_given_back_is_free_to
         assert (await sup.resume("t")).status == "complete"
 
 
+@pytest.mark.of_files
 async def test_a_lease_is_renewed_again_when_the_disk_works_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graph.sqlite.lease.HEARTBEAT_S", 0.01)
     clock = HeldClock()
@@ -173,12 +175,14 @@ def birth_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
 
 
+@pytest.mark.of_files
 async def test_a_living_process_that_is_late_keeps_its_lease_but_not_for_ever() -> None:
     pid, born = os.getppid(), birth_of(os.getppid())
     assert await started_under_lease(until=999, now=1000, pid=pid, born=born) == "busy"
     assert await started_under_lease(until=999, now=1000 + LATEST_S, pid=pid, born=born) == "complete"
 
 
+@pytest.mark.of_files
 async def test_the_lease_of_a_process_elsewhere_counts_until_it_runs_out() -> None:
     assert await started_under_lease(until=1000 + LEASE_S, now=1000, host="elsewhere") == "busy"
     assert await started_under_lease(until=999, now=1000, host="elsewhere") == "complete"

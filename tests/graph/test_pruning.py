@@ -141,6 +141,7 @@ async def test_a_run_that_somebody_goes_on_with_is_left_alone() -> None:
             assert [is_gone async for _, is_gone in prune(reading, chosen, with_audit=True)] == [False]
 
 
+@pytest.mark.of_files
 async def test_a_file_that_was_not_made_to_shrink_is_rewritten_when_nobody_is_at_work() -> None:
     with closing(sqlite3.connect("runs.db")) as old:
         old.execute("PRAGMA journal_mode=WAL")
