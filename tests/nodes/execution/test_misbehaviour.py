@@ -181,7 +181,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "a supervisor that returns 50 MB": lambda: Case(nested(run=function(much)), size=MUCH),
     "a worker that returns 50 MB": lambda: Case(model=["x" * MUCH], size=MUCH),
     "a worker that states a million things": lambda: Case(
-        model=["- a [f#L1]\n" * 1_000_000], size=10_999_999, limits=Limits(timeout_s=20)
+        model=["- a [f#L1]\n" * 1_000_000], size=10_999_999, limits=Limits(timeout_s=120)
     ),
     "a graph that calls a tool that does not exist": lambda: Case(tool_node(HAMMER, "So."), result="So."),
     "create_agent that calls a tool that does not exist": lambda: Case(made_agent(HAMMER, "So."), result="So."),
