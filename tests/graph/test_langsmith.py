@@ -3,9 +3,8 @@
 import asyncio
 import json
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from nodes.runtime.clock import SystemClock
 from state.agent import AgentSpec, Brief
 from tests.runs import agent, opened, plan
 from tests.servers import forks
+from tests.servers.loopback import Loopback
 
 PLAIN = {
     "use_multipart_endpoint": False,
@@ -29,7 +29,7 @@ PLAIN = {
 """What its server says of batches: JSON, one after the other."""
 
 
-class LangSmith:
+class LangSmith(Loopback):
     """Takes what LangSmith's library sends: runs in batches, begun and then changed."""
 
     def __init__(self) -> None:
@@ -58,13 +58,7 @@ class LangSmith:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def below(self, parent: str | None) -> list[dict[str, Any]]:
         """The runs that belong to one, in the order in which they began; None: those that belong to none."""

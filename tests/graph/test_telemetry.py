@@ -3,11 +3,10 @@
 import asyncio
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,10 @@ from state.agent import AgentSpec, Brief
 from state.errors import SettingsInvalid
 from tests.runs import agent, opened, plan
 from tests.servers import forks
+from tests.servers.loopback import Loopback
 
 
-class Collector:
+class Collector(Loopback):
     """Takes what OpenTelemetry sends over HTTP, as protobuf."""
 
     def __init__(self) -> None:
@@ -49,13 +49,7 @@ class Collector:
             def log_message(self, *_: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def named(self, name: str) -> list[dict[str, Any]]:
         """The attributes of the spans of a name."""
