@@ -36,7 +36,6 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
         execution, _ = await asyncio.gather(resumed_execution(run, state), run.enter())
-        await execution.recorded.load()
         changed = await catch_up(execution, state)
         if execution.signals.control.driving == "running" and "phase" in changed:
             return changed  # who is stopped still collects what had finished before a crash

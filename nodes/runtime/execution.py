@@ -119,6 +119,7 @@ async def resumed_execution(run: RunContext, state: SupervisorState) -> Executio
         execution.signals.load(),
         execution.approvals.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
+        execution.recorded.load(),
     )
     execution.signals.know(decided)
     execution.signals.taken_back = state.get("handed_back", 0)
