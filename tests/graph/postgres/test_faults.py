@@ -14,11 +14,13 @@ from typing import Any
 import psycopg
 import pytest
 
+from graph.address import PostgresAddress
+from graph.database import open_database
 from graph.lease import Holder
 from graph.postgres import lease
 from nodes.runtime.clock import SystemClock
 from state.agent import Brief
-from state.errors import BatonError, DatabaseUnusable, ThreadBusy
+from state.errors import BatonError, DatabaseUnusable, LeaseLost, ThreadBusy
 from tests import postgres, runs
 from tests.graph.postgres.test_queue import asks, at_work, until
 from tests.runs import agent, plan, statuses
@@ -104,6 +106,36 @@ async def test_a_wrong_password_is_told_without_it(on_postgres: str) -> None:
         assert "wr0ng" not in str(refused.value)
     async with opened(db=on_postgres.replace("baton@", "guarded:right@")) as sup:
         assert (await sup.start("Q", plan=plan("a"))).status == "complete"
+
+
+async def test_what_comes_to_write_after_its_lease_was_given_back_is_refused_and_disturbs_nobody(
+    on_postgres: str,
+) -> None:
+    """It waits for its turn while the session ends: a socket closed under it would keep the next one's answers."""
+    leaves, other = asyncio.Event(), await psycopg.AsyncConnection.connect(on_postgres)
+
+    async def write_late() -> None:
+        await leaves.wait()
+        await database.store.aput(("late",), "row", {})
+
+    async def unlock() -> None:
+        await leaves.wait()
+        for _ in range(20):  # until both stand in line
+            await asyncio.sleep(0)
+        await other.close()
+
+    async with open_database(PostgresAddress(on_postgres)) as database:
+        await other.execute("LOCK TABLE store")
+        async with database.leases(SystemClock()).hold("t"):
+            work = [database.store.aput(("early",), "row", {}), write_late(), unlock()]
+            tasks = [asyncio.create_task(one) for one in work]
+            while not await (await other.execute("SELECT 1 FROM pg_locks WHERE NOT granted")).fetchall():
+                pass
+            leaves.set()
+        early, late, _ = await asyncio.gather(*tasks, return_exceptions=True)
+        found = await database.store.asearch(())
+
+    assert (early, type(late), [row.namespace for row in found]) == (None, LeaseLost, [("early",)])
 
 
 async def test_a_run_whose_server_goes_away_stops_and_goes_on_when_it_is_back() -> None:
