@@ -46,6 +46,7 @@ _CLIENT: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
+    "tcp_user_timeout": 11_000,  # the same for what was sent, and is not acknowledged
 }
 
 Connection = AsyncConnection[DictRow]
@@ -127,9 +128,16 @@ class Session:
             await cursor.execute("SELECT set_config('application_name', %s, false)", [name])
 
     async def end(self) -> None:
-        """End the connection, and with it the leases."""
+        """End the connection, and with it the leases, once nobody is at it.
+
+        Whoever waited for an answer on it would read that of the next connection, which has its number.
+        """
         self._lose()
-        await self._connection.close()
+        await whole(self._close())
+
+    async def _close(self) -> None:
+        async with self._turn:
+            await self._connection.close()
 
     def _lose(self) -> None:
         for fence in self.fences:
@@ -161,6 +169,7 @@ class Server:
         try:
             if session:
                 async with session.cursor(pipeline=pipeline) as cursor:
+                    self.check_fences()  # again: a turn is waited for
                     yield cursor
             else:
                 async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,7 +19,7 @@ from graph.lease import Holder
 from graph.postgres import lease
 from nodes.runtime.clock import SystemClock
 from state.agent import Brief
-from state.errors import BatonError, DatabaseUnusable, ThreadBusy
+from state.errors import BatonError, DatabaseUnusable, LeaseLost, ThreadBusy
 from tests import postgres, runs
 from tests.graph.postgres.test_queue import asks, at_work, until
 from tests.runs import agent, plan, statuses
@@ -155,6 +156,49 @@ class Skewed(SystemClock):
 
     def now(self) -> float:
         return super().now() + self.by_s
+
+
+async def test_what_is_written_while_a_lease_is_given_back_is_refused_and_the_next_connection_is_whole(
+    on_postgres: str,
+) -> None:
+    """A lease's connection that is closed while somebody waits for an answer on it lets him read the next one's."""
+    writing: list[asyncio.Task[None]] = []
+    is_leaving = asyncio.Event()
+    async with runs.opened(db=on_postgres) as sup:
+        store, leases = sup.graph.store, sup._runs.leases
+        assert store
+
+        async def writes_late() -> None:
+            await is_leaving.wait()
+            await store.aput(("mail", "t"), "late", {})
+
+        async def works() -> None:
+            async with leases.hold("t"):
+                writing.append(asyncio.create_task(store.aput(("mail", "t"), "1", {})))
+                writing.append(asyncio.create_task(writes_late()))
+                await asyncio.sleep(0)
+
+        with psycopg.connect(on_postgres) as other:
+            other.execute("LOCK TABLE store IN EXCLUSIVE MODE")
+            working = asyncio.create_task(works())
+            await asyncio.to_thread(_wait_for_who_waits, on_postgres)
+            is_leaving.set()
+            await asyncio.sleep(0)
+        await working
+        await writing[0]
+        with pytest.raises(LeaseLost):
+            await writing[1]
+
+        assert await leases.holder("t") is None
+        assert [row.key for row in await store.asearch(("mail",))] == ["1"]
+
+
+def _wait_for_who_waits(address: str) -> None:
+    """Until somebody waits for a lock on the server."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with psycopg.connect(address, autocommit=True) as connection:
+        while not connection.execute(waiting).fetchall():
+            time.sleep(0.02)
 
 
 @pytest.mark.parametrize("by_s", [-120.0, 120.0])
