@@ -47,6 +47,7 @@ _CLIENT: dict[str, Any] = {
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
+    "tcp_user_timeout": 11_000,  # the same for what was sent, and is not acknowledged
 }
 
 Connection = AsyncConnection[DictRow]
@@ -131,12 +132,15 @@ class Session:
             await cursor.execute("SELECT set_config('application_name', %s, false)", [name])
 
     async def end(self) -> None:
-        """End the connection, and with it the leases, once nobody is at work on it.
+        """End the connection, and with it the leases, once nobody is at it.
 
         A socket that is closed while somebody waits for it stays the event loop's under its number, and the next
         connection that gets that number never hears of its answers.
         """
         self._lose()
+        await whole(self._close())
+
+    async def _close(self) -> None:
         async with self._turn:
             await self._connection.close()
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -14,8 +15,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from graph.address import PostgresAddress
-from graph.database import open_database
 from graph.lease import Holder
 from graph.postgres import lease
 from nodes.runtime.clock import SystemClock
@@ -108,36 +107,6 @@ async def test_a_wrong_password_is_told_without_it(on_postgres: str) -> None:
         assert (await sup.start("Q", plan=plan("a"))).status == "complete"
 
 
-async def test_what_comes_to_write_after_its_lease_was_given_back_is_refused_and_disturbs_nobody(
-    on_postgres: str,
-) -> None:
-    """It waits for its turn while the session ends: a socket closed under it would keep the next one's answers."""
-    leaves, other = asyncio.Event(), await psycopg.AsyncConnection.connect(on_postgres)
-
-    async def write_late() -> None:
-        await leaves.wait()
-        await database.store.aput(("late",), "row", {})
-
-    async def unlock() -> None:
-        await leaves.wait()
-        for _ in range(20):  # until both stand in line
-            await asyncio.sleep(0)
-        await other.close()
-
-    async with open_database(PostgresAddress(on_postgres)) as database:
-        await other.execute("LOCK TABLE store")
-        async with database.leases(SystemClock()).hold("t"):
-            work = [database.store.aput(("early",), "row", {}), write_late(), unlock()]
-            tasks = [asyncio.create_task(one) for one in work]
-            while not await (await other.execute("SELECT 1 FROM pg_locks WHERE NOT granted")).fetchall():
-                pass
-            leaves.set()
-        early, late, _ = await asyncio.gather(*tasks, return_exceptions=True)
-        found = await database.store.asearch(())
-
-    assert (early, type(late), [row.namespace for row in found]) == (None, LeaseLost, [("early",)])
-
-
 async def test_a_run_whose_server_goes_away_stops_and_goes_on_when_it_is_back() -> None:
     work = Gate()
     with postgres.own_server() as server:
@@ -187,6 +156,49 @@ class Skewed(SystemClock):
 
     def now(self) -> float:
         return super().now() + self.by_s
+
+
+async def test_what_is_written_while_a_lease_is_given_back_is_refused_and_the_next_connection_is_whole(
+    on_postgres: str,
+) -> None:
+    """A lease's connection that is closed while somebody waits for an answer on it lets him read the next one's."""
+    writing: list[asyncio.Task[None]] = []
+    is_leaving = asyncio.Event()
+    async with runs.opened(db=on_postgres) as sup:
+        store, leases = sup.graph.store, sup._runs.leases
+        assert store
+
+        async def writes_late() -> None:
+            await is_leaving.wait()
+            await store.aput(("mail", "t"), "late", {})
+
+        async def works() -> None:
+            async with leases.hold("t"):
+                writing.append(asyncio.create_task(store.aput(("mail", "t"), "1", {})))
+                writing.append(asyncio.create_task(writes_late()))
+                await asyncio.sleep(0)
+
+        with psycopg.connect(on_postgres) as other:
+            other.execute("LOCK TABLE store IN EXCLUSIVE MODE")
+            working = asyncio.create_task(works())
+            await asyncio.to_thread(_wait_for_who_waits, on_postgres)
+            is_leaving.set()
+            await asyncio.sleep(0)
+        await working
+        await writing[0]
+        with pytest.raises(LeaseLost):
+            await writing[1]
+
+        assert await leases.holder("t") is None
+        assert [row.key for row in await store.asearch(("mail",))] == ["1"]
+
+
+def _wait_for_who_waits(address: str) -> None:
+    """Until somebody waits for a lock on the server."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with psycopg.connect(address, autocommit=True) as connection:
+        while not connection.execute(waiting).fetchall():
+            time.sleep(0.02)
 
 
 @pytest.mark.parametrize("by_s", [-120.0, 120.0])
