@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from nodes.policy.wording import asked
 from state.approval import POLICY, PRIORITIES, Approval, Decision, FiredTrigger, Risk
 from state.channels import RunState, records_of
-from state.plan import Plan
+from state.plan import Plan, Task
 from state.policy import Policy, Timeout
 from state.record import TaskRecord
 
@@ -65,8 +65,14 @@ def plan_question(plan: Plan, number: int) -> Approval:
         risk="medium",
         triggers=[PLAN_WAITS],
         reason=PLAN_WAITS.reason,
-        description="\n".join(f"- `{task.id}` ({task.role}): {task.description}" for task in plan.tasks),
+        description="\n".join(f"- `{task.id}` ({_terms_of(task)}): {task.description}" for task in plan.tasks),
     )
+
+
+def _terms_of(task: Task) -> str:
+    """Who does a task, what it does to the outside world, and when, in words."""
+    after = f"after {', '.join(task.depends_on)}" if task.depends_on else ""
+    return ", ".join(filter(None, [task.to or task.role, task.action, after, "" if task.required else "optional"]))
 
 
 def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonValue]:

@@ -231,7 +231,8 @@ def test_what_is_asked_is_shown_with_its_arguments(baton: Baton, tea: str, publi
     waiting = baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
 
     for shown in (waiting.err, baton("inbox").out, baton("status", "t").out):
-        assert 'publish {"name": ' in shown
+        assert "Publish report-" in shown
+        assert '{"name": ' in shown
 
 
 def test_a_run_that_is_paused_still_shows_what_it_asks(baton: Baton, tea: str, publishing: str) -> None:
@@ -239,7 +240,7 @@ def test_a_run_that_is_paused_still_shows_what_it_asks(baton: Baton, tea: str, p
     baton("pause", "t")
 
     shown = baton("status", "t").out
-    assert "open: publish" in shown
+    assert "open: Publish report-" in shown
     assert "go on with: baton resume t" in shown
 
 
