@@ -210,7 +210,9 @@ async def test_events_come_through_the_custom_stream() -> None:
 
 
 async def test_who_streams_subgraphs_gets_every_event_as_the_runs_own() -> None:
-    stream = graph_of().astream({"query": "Q", "plan": plan("a", "b")}, THREAD, stream_mode="custom", subgraphs=True)
+    stream: Any = graph_of().astream(
+        {"query": "Q", "plan": plan("a", "b")}, THREAD, stream_mode="custom", subgraphs=True
+    )
     events = [(place, event["seq"]) async for place, event in stream]
 
     assert events == [((), number) for number in range(1, len(events) + 1)]
