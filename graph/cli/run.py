@@ -19,7 +19,7 @@ from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread, open_supervisor
 from nodes.intake import checked_goal
-from nodes.llm.offline.requests import expression_in
+from nodes.language.requests import expression_in
 from state.errors import BadInput, ThreadUnknown
 from state.policy import Oversight
 from state.run import Run

@@ -110,6 +110,7 @@ class Leases:
                 try:
                     yield fence
                 finally:
+                    fence.is_left = True  # who waits for a turn writes nothing after it
                     with suppress(LeaseLost, Error):
                         async with session.cursor() as cursor:
                             await cursor.execute("SELECT pg_advisory_unlock(%s)", [number(thread_id)])

@@ -16,6 +16,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, create_model
 
 from nodes.agents.citations import check, citation_of, computations
+from nodes.language.words import stems
 from nodes.llm.sections import Section, render
 from nodes.llm.structured import ask_for
 from nodes.llm.tokens import prompt_tokens
@@ -39,7 +40,6 @@ from nodes.runtime.durable import own_calls, recorded_step
 from nodes.tools.passages import Passage
 from nodes.tools.search import shown
 from nodes.tools.sources import Sources
-from nodes.tools.words import stems
 from state.answer import DataField
 from state.citation import LABEL, Citation, labels_in
 from state.errors import ModelFailed, SourcesInvalid, ToolRefused

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from nodes.language.words import STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import WordVectors
 from nodes.tools.passages import Passage, place
-from nodes.tools.words import STOP_WORDS, keywords, stem, stems, words
 
 WEIGHTS = (1.5, 2.0, 1.0)
 """Of a match in the file name, the headings, the text."""

@@ -9,10 +9,10 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from nodes.language.subjects import joined, keywords, subject_of, title_of, without_errand
+from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
+from nodes.language.words import stems
 from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
-from nodes.llm.offline.tables import Asked, Table, asked, best, rows_in, tables_in
-from nodes.llm.offline.words import joined, keywords, subject_of, title_of, without_errand
-from nodes.tools.words import stems
 from state.citation import LABEL, SPAN
 
 POINTS = 3

@@ -15,11 +15,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import ToolCall
 
+from nodes.language.subjects import subject_of
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Tool, read
 from nodes.llm.offline.filling import fill
 from nodes.llm.offline.planning import plan
 from nodes.llm.offline.reviewing import review
-from nodes.llm.offline.words import subject_of
 from nodes.llm.offline.working import work
 from nodes.llm.offline.writing import assemble
 from nodes.llm.replying import ReplyingModel

@@ -7,12 +7,13 @@ the aspects that such an analysis always has (chapter 15.9).
 import re
 from dataclasses import dataclass, field, replace
 
+from nodes.language.following import followed
+from nodes.language.requests import Request, expression_in, heeded, understood
+from nodes.language.shapes import Shape, shape_of
+from nodes.language.subjects import capital, keywords
+from nodes.language.table_questions import AGGREGATES, tables_in
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.following import followed
-from nodes.llm.offline.requests import Request, expression_in, heeded, understood
-from nodes.llm.offline.shapes import Shape, described, shape_of
-from nodes.llm.offline.tables import AGGREGATES, tables_in
-from nodes.llm.offline.words import capital, keywords
+from nodes.llm.offline.reshaping import described
 from nodes.policy.orders import ordered
 
 MOST_EXTRA = 4
@@ -61,7 +62,9 @@ def plan(talk: Conversation) -> Arguments:
     said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
     draft = Drafting(talk)
     shape = shape_wanted(said) if earlier else None
-    text = "" if shape else followed(said, earlier) or "Say what can be said"
+    text = (
+        "" if shape else followed(said, [turn.attrs.get("request", "") for turn in earlier]) or "Say what can be said"
+    )
     # What was asked before is asked again where that is meant; what was to be done then is not done again.
     asked = replace(understood(text or said), actions=ordered(said))
     request = heeded(asked, [one.body for one in talk.all("objection")])

@@ -6,10 +6,10 @@ It weighs nothing: it looks for lines that name what they are, and shows them wi
 import re
 from collections.abc import Iterator
 
+from nodes.language.subjects import keywords, title_of
+from nodes.language.words import stems
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
-from nodes.llm.offline.words import keywords, title_of
-from nodes.tools.words import stems
 
 MOST = 4
 """Lines of one kind."""

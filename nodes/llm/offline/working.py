@@ -10,13 +10,13 @@ import io
 import re
 from collections.abc import Callable
 
+from nodes.language.requests import expression_in
+from nodes.language.subjects import subject_of, title_of
 from nodes.llm.offline.answering import answer, points
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Reply, Tool, concluded
-from nodes.llm.offline.requests import expression_in
+from nodes.llm.offline.reshaping import reshape, shape_in
 from nodes.llm.offline.reviewing import judged
-from nodes.llm.offline.shapes import reshape, shape_in
 from nodes.llm.offline.strategy import strategise
-from nodes.llm.offline.words import subject_of, title_of
 from nodes.llm.offline.writing import inputs_of, write
 from nodes.policy.orders import action_of
 from nodes.policy.synthesis import blocks, without_repeats

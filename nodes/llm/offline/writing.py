@@ -3,9 +3,9 @@
 What lacks is looked up where a reviewer asked for it; without inputs the writer does the research itself.
 """
 
+from nodes.language.subjects import title_of
 from nodes.llm.offline.answering import answer, lookups, points
 from nodes.llm.offline.conversation import CONFIDENCE, Conversation, Reply, concluded
-from nodes.llm.offline.words import title_of
 from nodes.policy.synthesis import without_repeats
 from state.citation import LABEL
 

@@ -18,7 +18,7 @@ from graph.lease import Holder
 from graph.postgres import lease
 from nodes.runtime.clock import SystemClock
 from state.agent import Brief
-from state.errors import BatonError, DatabaseUnusable, ThreadBusy
+from state.errors import BatonError, DatabaseUnusable, LeaseLost, ThreadBusy
 from tests import postgres, runs
 from tests.graph.postgres.test_queue import asks, at_work, until
 from tests.runs import agent, plan, statuses
@@ -155,6 +155,40 @@ class Skewed(SystemClock):
 
     def now(self) -> float:
         return super().now() + self.by_s
+
+
+async def test_what_is_written_while_a_lease_is_given_back_is_refused_and_the_next_connection_is_whole(
+    on_postgres: str,
+) -> None:
+    """A lease's connection that is closed while somebody waits for an answer on it lets him read the next one's."""
+    is_leaving = asyncio.Event()
+    async with runs.opened(db=on_postgres) as sup:
+        store, leases = sup.graph.store, sup._runs.leases
+        assert store
+
+        async def writes_late() -> None:
+            await is_leaving.wait()
+            await store.aput(("mail", "t"), "late", {})
+
+        async def ends_the_wait() -> None:
+            await is_leaving.wait()
+            for _ in range(20):  # until whoever leaves, and who comes late, stand in line
+                await asyncio.sleep(0)
+            await other.close()
+
+        other = await psycopg.AsyncConnection.connect(on_postgres)
+        await other.execute("LOCK TABLE store IN EXCLUSIVE MODE")
+        async with leases.hold("t"):
+            work = [store.aput(("mail", "t"), "1", {}), writes_late(), ends_the_wait()]
+            tasks = [asyncio.create_task(one) for one in work]
+            while not await (await other.execute("SELECT 1 FROM pg_locks WHERE NOT granted")).fetchall():
+                pass
+            is_leaving.set()
+        early, late, _ = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert (early, type(late)) == (None, LeaseLost)
+        assert await leases.holder("t") is None
+        assert [row.key for row in await store.asearch(("mail",))] == ["1"]
 
 
 @pytest.mark.parametrize("by_s", [-120.0, 120.0])

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 
+from nodes.language.words import stem
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.model import OfflineModel
-from nodes.tools.words import stem
 from tests.nodes.llm.offline.talk import brief, schema, turn
 
 TASK = "How durable are checkpoints?"

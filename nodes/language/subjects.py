@@ -2,9 +2,9 @@
 
 import re
 
+from nodes.language.words import STOP_WORDS
+from nodes.language.words import keywords as words_of
 from nodes.policy.orders import FAMILIES
-from nodes.tools.words import STOP_WORDS
-from nodes.tools.words import keywords as words_of
 
 VERBS = {
     "research": "research find identify investigate explore gather collect list describe explain study examine "

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.llm.offline.words import capital, joined
-from nodes.tools.words import keywords, stem
+from nodes.language.subjects import capital, joined
+from nodes.language.words import keywords, stem
 
 Row = dict[str, str]
 

@@ -7,8 +7,8 @@ request forbids, quotes, or gives as an example is no wish (`nodes.policy.orders
 import re
 from dataclasses import dataclass, field, replace
 
-from nodes.llm.offline.following import standing_alone
-from nodes.llm.offline.words import KIND, VERB, keywords, without_errand
+from nodes.language.following import standing_alone
+from nodes.language.subjects import KIND, VERB, keywords, without_errand
 from nodes.policy.orders import POLITE, actions_in, ordered, plain, without_forbidden
 
 MOST_WISHES = 12

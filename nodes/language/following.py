@@ -9,11 +9,10 @@ than English ones get their subject behind them, in brackets.
 import re
 from collections.abc import Sequence
 
-from nodes.llm.offline.shapes import shape_of
-from nodes.llm.offline.words import capital, joined, keywords, names, without_errand
-from nodes.llm.sections import Section
+from nodes.language.shapes import shape_of
+from nodes.language.subjects import capital, joined, keywords, names, without_errand
+from nodes.language.words import stem
 from nodes.policy.orders import ordered
-from nodes.tools.words import stem
 
 LONGEST = 14
 """Words of a request that refers to what was before; a longer one says itself what it asks."""
@@ -72,11 +71,11 @@ _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def followed(request: str, earlier: Sequence[Section]) -> str:
-    """The request in words that can stand alone; as it is where it does so already, or nothing was before."""
+def followed(request: str, earlier: Sequence[str]) -> str:
+    """The request in words that can stand alone, given those before it; as it is where it does so already."""
     asked: list[str] = []
     for turn in earlier:
-        said = turn.attrs.get("request", "").strip()
+        said = turn.strip()
         is_about_answer = asked and (shape_of(said) or (ordered(said) and not _names(_inside(said))))
         asked += [_meant(said, asked[-1:]).removeprefix(_REASON)] if said and not is_about_answer else []
     return _meant(request, asked)

@@ -1,0 +1,345 @@
+"""Fills in a form, a JSON schema, by the names of its fields from values that have names: cells of rows, `Price: 12`.
+
+Where the sources say different things of one field, and neither the request nor the form tells which is meant, it stays
+null, and the reason names what they say. What no row and no label holds stays null.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pydantic import JsonValue
+
+from nodes.language.table_questions import AGGREGATES, STOP_CELLS, Asked, Row, Table, alike, asked
+from nodes.language.words import STOP_WORDS, keywords, words
+from nodes.policy.figures import figures_in, is_for_limits, is_limit
+from nodes.policy.schemas import Path, faults, parts_at, pointer, possible_types, words_of
+
+FITS = 0.5
+"""Share of the words of a field and a label together that both have, from which on the one is meant by the other."""
+THOUSAND = 3
+"""The scale of a `k`, which is never a unit of what is counted; `m` may be metres."""
+LISTED = 3
+"""Values that a reason names."""
+
+_LIMITS = re.compile(
+    r"\b(?:under|below|over|above|between|(?:more|less|\w{3,}er)\s+than|"
+    r"at (?:most|least)|up to|before|after|since|until|except|excluding|without|not)\b",
+    re.IGNORECASE,
+)
+_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+_COUNT = rf"\d{{1,3}}|{'|'.join(_COUNTS)}"
+_RANKS = f"first|{AGGREGATES['max']}|{AGGREGATES['min']}"
+_FIRST = re.compile(
+    rf"\b(?:{_RANKS})\s+(?P<after>{_COUNT})\b|\b(?P<before>{_COUNT})\s+\w+s\s+(?:\w+\s+){{0,5}}?(?:{_RANKS})\b",
+    re.IGNORECASE,
+)
+_TRUE, _FALSE = frozenset({"yes", "true", "ja", "y"}), frozenset({"no", "false", "nein", "n"})
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A value under a name, with its place and what stands around it."""
+
+    label: str
+    """As citations have it: `guide.md#L3`."""
+    name: str
+    value: str
+    around: str = ""
+    """The file and the heading above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Values that belong together: a row, or what is said under one heading."""
+
+    label: str
+    values: tuple[Said, ...]
+    table: Table | None = None
+    """The table that it is a row of."""
+
+    def best(self, field: str) -> Said | None:
+        """What it says of a field."""
+        fits = [(fit(field, said.name), said) for said in self.values]
+        score, found = max(fits, key=lambda one: one[0], default=(0.0, None))
+        return found if score >= FITS else None
+
+
+def fit(field: str, name: str) -> float:
+    """How well a name fits a field: the share of the words of both that they have in common, 0 to 1."""
+    own, other = _words(field), _words(name)
+    if not own or not other:
+        return 0.0
+    if "".join(own) == "".join(other):
+        return 1.0
+    mine = [word for word in own if any(alike(word, one) for one in other)]
+    its = [word for word in other if any(alike(one, word) for one in own)]
+    return (len(mine) + len(its)) / (len(own) + len(other)) if mine else 0.0
+
+
+class Form:
+    """One form as it is filled in, for a request, from what is said and from the rows of tables."""
+
+    def __init__(self, request: str, said: Sequence[Said], tables: Sequence[list[Record]]) -> None:
+        self._goal = request
+        self._asked = {word.lower() for word in keywords(request).values()}
+        self._said = said
+        self._tables = tables
+        self.basis: dict[str, dict[str, JsonValue]] = {}
+        """By JSON pointer: `sources` or `reason`."""
+
+    def filled(self, schema: Any, path: Path, record: Record | None = None) -> JsonValue:
+        """A value for a part of the form. `record`: what it is about, where that is settled."""
+        types = possible_types(schema) - {"null"}
+        if "object" in types:
+            return self._object(schema, path, record)
+        if "array" in types and "string" not in types:
+            return self._list(schema, path, record)
+        return self._value(schema, path, record)
+
+    def _object(self, schema: Any, path: Path, record: Record | None) -> JsonValue:
+        own = _properties(schema)
+        record = record or self._meant(own, path)
+        return {name: self.filled(part, (*path, name), record) for name, part in own.items()}
+
+    def _list(self, schema: Any, path: Path, record: Record | None) -> JsonValue:
+        items: Any = next(
+            (part["items"] for part in parts_at(schema, ()) if isinstance(part.get("items"), Mapping)), {}
+        )
+        own = _properties(items)
+        if not own:
+            return self._plain_list(items, path, record)
+        found = self._found(own)
+        if found and (_LIMITS.search(self._goal) or self._is_ranked_somehow(found)):
+            return self._nothing(path, "rules cannot tell which of the rows the request asks for")
+        if not found:
+            return self._nothing(path, f"no table and no labels hold {_listed(list(own))}")
+        return [self._object(items, (*path, number), one) for number, one in enumerate(found)]
+
+    def _plain_list(self, items: Any, path: Path, record: Record | None) -> JsonValue:
+        """Texts or numbers: what stands in one cell with commas between, or in a column."""
+        name = words_of(path[-1:])
+        own = record.best(name) if record else self._one([s for s in self._said if fit(name, s.name) >= FITS], path)
+        if own:
+            made: list[JsonValue] = [
+                _fitted(one.strip(), items, name) for one in re.split(r"[,;]\s+|\s+\|\s+", own.value)
+            ]
+            kept: list[JsonValue] = [one for one in made if one is not None]
+            if kept and len(kept) == len(made):
+                self.basis[pointer(path)] = {"sources": [own.label]}
+                return kept
+        column = [said for rows in self._tables for one in rows if (said := one.best(name))]
+        found = {
+            value: said.label for said in reversed(column) if (value := _fitted(said.value, items, name)) is not None
+        }
+        if not found or record or _LIMITS.search(self._goal):
+            return self._nothing(path, f"no table and no label holds {name!r}")
+        values = list(reversed(found.items()))
+        self.basis |= {pointer((*path, n)): {"sources": [label]} for n, (_, label) in enumerate(values)}
+        column_: list[JsonValue] = [value for value, _ in values]
+        return column_
+
+    def _value(self, schema: Any, path: Path, record: Record | None) -> JsonValue:
+        name = words_of(path[-1:])
+        if record and (own := record.best(name)) and (value := _fitted(own.value, schema, name)) is not None:
+            return self._from(own, value, path)
+        if record and not record.table:
+            return self._nothing(path, f"nothing is said of {name!r} there")
+        if len(path) > 1 and isinstance(path[-2], int):
+            cell = record.best(name) if record else None
+            why = (
+                f"what its row says of {name!r} does not fit: {cell.value[:60]}" if cell else f"its row has no {name!r}"
+            )
+            return self._nothing(path, why)
+        found = [
+            (fit(name, said.name), said, value)
+            for said in self._said
+            if fit(name, said.name) >= FITS and (value := _fitted(said.value, schema, name)) is not None
+        ]
+        best = max((score for score, *_ in found), default=0.0)
+        chosen = [(said, value) for score, said, value in found if score == best]
+        if own := self._one([said for said, _ in chosen], path):
+            return self._from(own, next(value for said, value in chosen if said == own), path)
+        if chosen:
+            told = dict.fromkeys(f"{said.value[:60]} [{said.label}]" for said, _ in chosen)
+            return self._nothing(path, f"the sources say different things: {_listed(list(told))}")
+        unfit = dict.fromkeys(f"{s.value[:60]} [{s.label}]" for s in self._said if fit(name, s.name) >= FITS)
+        if unfit:
+            return self._nothing(path, f"what is said of {name!r} does not fit: {_listed(list(unfit))}")
+        return self._nothing(path, f"no row of a table and no label names {name!r}")
+
+    def _one(self, found: Sequence[Said], path: Path) -> Said | None:
+        """The one that is meant: where values differ, the one whose surroundings the request or the form names."""
+        if len({_flat(said.value) for said in found}) <= 1:
+            return found[0] if found else None
+        wanted = self._asked | set(_words(words_of(path[:-1])))
+        scored = [
+            (len([w for w in wanted if any(alike(one, w) for one in _words(said.around))]), said) for said in found
+        ]
+        most = max(score for score, _ in scored)
+        closest = [said for score, said in scored if score == most]
+        return closest[0] if most and len({_flat(said.value) for said in closest}) == 1 else None
+
+    def _meant(self, own: Mapping[str, Any], path: Path) -> Record | None:
+        """The row that an object is about: the one that the request names, or ranks first."""
+        simple = [words_of((name,)) for name, part in own.items() if not _properties(part)]
+        rows = self._rows(simple, least=1)
+        if not rows:
+            return None
+        for question in (f"{words_of(path)} {' '.join(simple)}" if path else "", self._goal):
+            kept, reading = self._named(rows, question), self._reading(rows, question)
+            if reading and _is_ranking(reading):
+                return next(iter(_ranked(reading, kept)), None)
+            if len(kept) == 1:
+                return kept[0]
+        return None
+
+    def _found(self, own: Mapping[str, Any]) -> list[Record]:
+        """The records of a list: rows of the table that has most of its fields, or what is said under like labels."""
+        names = [words_of((name,)) for name in own]
+        if rows := self._rows(names, least=min(2, len(names))):
+            kept, reading = self._named(rows, self._goal), self._reading(rows, self._goal)
+            return _ranked(reading, kept)[: self._first()] if reading and _is_ranking(reading) else kept
+        grouped: dict[str, list[Said]] = {}
+        for said in self._said:
+            if any(fit(name, said.name) >= FITS for name in names):
+                grouped.setdefault(said.around, []).append(said)
+        groups = [Record(said[0].label, tuple(said)) for said in grouped.values()]
+        whole = [one for one in groups if sum(one.best(name) is not None for name in names) >= min(2, len(names))]
+        return whole if len(whole) > 1 else []
+
+    def _rows(self, names: Sequence[str], least: int) -> list[Record]:
+        """The rows of the table with most of the fields, if it has enough; of several the one that is asked of.
+
+        Of tables with the same columns that fit as well, all, unless they speak of the same things.
+        """
+
+        def score(rows: Sequence[Record]) -> tuple[int, int]:
+            file = rows[0].table.file if rows[0].table else ""
+            held = sum(any(row.best(name) for row in rows[:LISTED]) for name in names)
+            return held, len(self._asked & set(_words(file)))
+
+        best = max(self._tables, key=score, default=[])
+        if not best or score(best)[0] < least:
+            return []
+        like = [rows for rows in self._tables if score(rows) == score(best) and _names(rows) == _names(best)]
+        about = [row.values[0].value for rows in like for row in rows if row.values]
+        return [row for rows in like for row in rows] if len(set(about)) == len(about) else best
+
+    def _reading(self, rows: Sequence[Record], question: str) -> Asked | None:
+        """What a question asks of a table."""
+        table = rows[0].table
+        return asked(question, table, _cells(table, rows, question)) if table else None
+
+    def _named(self, rows: Sequence[Record], question: str) -> list[Record]:
+        """The rows with the cells that a question names, where it names any."""
+        wanted = f" {_spaced(question)} "
+        named: dict[str, set[str]] = {}
+        for said in (said for row in rows for said in row.values if not number_in(said.value)):
+            cell = _spaced(said.value)
+            if len(cell) > 1 and cell not in STOP_CELLS and f" {cell} " in wanted:
+                named.setdefault(said.name, set()).add(said.value)
+        return [row for row in rows if all(_cell(row, name) in cells for name, cells in named.items())]
+
+    def _is_ranked_somehow(self, rows: Sequence[Record]) -> bool:
+        """Whether the request asks for the first of a ranking that cannot be read."""
+        reading = self._reading(rows, self._goal)
+        return bool(_FIRST.search(self._goal)) and not (reading and _is_ranking(reading))
+
+    def _first(self) -> int:
+        """How many of a ranking the request asks for."""
+        match = _FIRST.search(self._goal)
+        count = (match["after"] or match["before"]).lower() if match else "1"
+        return _COUNTS.get(count) or int(count)
+
+    def _from(self, said: Said, value: JsonValue, path: Path) -> JsonValue:
+        self.basis[pointer(path)] = {"sources": [said.label]}
+        return value
+
+    def _nothing(self, path: Path, reason: str) -> JsonValue:
+        self.basis[pointer(path)] = {"reason": reason}
+        return None
+
+
+def _properties(schema: Any) -> Mapping[str, Any]:
+    return {name: one for part in parts_at(schema, ()) for name, one in part.get("properties", {}).items()}
+
+
+def _names(rows: Sequence[Record]) -> set[str]:
+    """What the columns of a table are called."""
+    return {said.name for row in rows for said in row.values}
+
+
+def _is_ranking(reading: Asked) -> bool:
+    return reading.aggregate in ("max", "min") and reading.target is not None and reading.target.is_measure
+
+
+def _ranked(reading: Asked, rows: Sequence[Record]) -> list[Record]:
+    """The rows in the order of a ranking, without those that have no amount."""
+    name = reading.target.said if reading.target else ""
+    amounts = [
+        (amount, row) for row in rows if (said := row.best(name)) and (amount := number_in(said.value)) is not None
+    ]
+    return [row for _, row in sorted(amounts, key=lambda one: one[0], reverse=reading.aggregate == "max")]
+
+
+def _cell(row: Record, name: str) -> str:
+    return next((said.value for said in row.values if said.name == name), "")
+
+
+def _cells(table: Table, rows: Sequence[Record], question: str) -> list[Row]:
+    """The cells that a question names, in the form of `Table.probe`."""
+    found: list[Row] = []
+    wanted = f" {_spaced(question)} "
+    for column in (column for column in table.columns if column.is_text):
+        cells = {said.value for row in rows if (said := row.best(column.said))}
+        size = chr(ord("a") + max(len(cells), 1).bit_length() - 1)
+        found.append(Row(col=column.name, cell="", different=size, whole="false"))
+        named = [cell for cell in sorted(cells) if f" {_spaced(cell)} " in wanted]
+        found += [Row(col=column.name, cell=cell, different=size, whole="true") for cell in named if len(cell) > 1]
+    return found
+
+
+def _words(text: str) -> list[str]:
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text).replace("_", " ")
+    return [word.lower() for word in words(plain) if word.lower() not in STOP_WORDS]
+
+
+def _spaced(text: str) -> str:
+    return " ".join(word.lower() for word in words(text))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _listed(items: Sequence[str]) -> str:
+    return ", ".join(items[:LISTED]) + (" …" if len(items) > LISTED else "")
+
+
+def number_in(text: str) -> Decimal | None:
+    """The one number in a text."""
+    found = figures_in(text)
+    if len(found) != 1:
+        return None
+    is_unit = found[0].is_unit and found[0].scale != THOUSAND
+    return found[0].options[0].scaleb(0 if is_unit else found[0].scale)
+
+
+def _fitted(text: str, schema: Any, name: str = "") -> JsonValue:
+    """A text as a value of a field, if it has a name, that fits the schema; None where it does not."""
+    types = possible_types(schema) - {"null"}
+    made: list[JsonValue] = []
+    plain = _flat(text).strip(" .")
+    if "boolean" in types and plain in _TRUE | _FALSE:
+        made.append(plain in _TRUE)
+    number = number_in(text) if {"number", "integer"} & types else None
+    if number is not None and (is_for_limits(name) or not is_limit(text, number)):
+        made.append(int(number) if number == number.to_integral_value() else float(number))
+    if "string" in types:
+        choices = [one for part in parts_at(schema, ()) for one in part.get("enum", [])]
+        made += [one for one in choices if isinstance(one, str) and _flat(one) == plain]
+        made += [text.strip(), text.strip().rstrip(".")]
+    return next((value for value in made if value not in ("", None) and not faults(value, schema)), None)
