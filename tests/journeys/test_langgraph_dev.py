@@ -121,7 +121,7 @@ async def test_an_approved_plan_is_carried_out_whoever_approves_it(
 ) -> None:
     asked = await run(client, input={**IN_COMMAND, "sources": sources(server)})
     assert asked.question
-    assert [request["name"] for request in asked.question["action_requests"]] == ["plan"]
+    assert [request["name"] for request in asked.question["action_requests"]] == ["Carry out this plan of 1 task?"]
 
     heard = await run(client, asked.thread_id, command={"resume": answer})
 
@@ -163,7 +163,8 @@ async def test_a_page_that_shows_what_was_answered_meanwhile_changes_nothing_and
     noted = await run(
         client, asked.thread_id, input={"messages": [{"role": "user", "content": "yes"}]}, checkpoint=shown
     )
-    assert noted.state["decisions"]["plan.1"]["type"] == "approve"
+    told = [one["content"] for one in noted.state["messages"]]
+    assert "Taken as your answer to “Carry out this plan of 1 task?”: approved." in told
 
 
 async def test_bad_input_comes_back_as_one_line_that_says_what_to_do(client: LangGraphClient) -> None:
