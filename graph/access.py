@@ -14,7 +14,9 @@ from hmac import compare_digest
 from typing import Any
 from urllib.parse import urlsplit
 
-from langgraph_sdk import Auth
+from langgraph_sdk import Auth, get_client
+from langgraph_sdk.errors import NotFoundError
+from langgraph_sdk.schema import Checkpoint, ThreadState
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
@@ -182,6 +184,37 @@ async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG00
         _check_preferences(given.get("context") or {})
     if inner := [key for key in configurable if key.startswith("__pregel")]:
         _refuse(f"a run's config may not have {', '.join(inner)}")
+    if await _is_past(str(value.get("thread_id") or ""), str(configurable.get("checkpoint_id") or "")):
+        if "resume" in command:
+            _refuse("this was answered meanwhile, nothing was done; look at the thread again", 409)
+        del configurable["checkpoint_id"]
+
+
+async def _is_past(thread_id: str, checkpoint_id: str) -> bool:
+    """Whether the state that a page goes on from is not kept any more, or asks what was answered since.
+
+    Chat pages send the checkpoint that they show with all they send. From one that is not there LangGraph would begin
+    an empty thread over what there is.
+    """
+    if not thread_id or not checkpoint_id:
+        return False
+    threads = get_client().threads  # without a URL: the server that runs this
+    try:
+        now = await threads.get_state(thread_id)
+        if now["checkpoint"]["checkpoint_id"] == checkpoint_id:
+            return False
+        wanted = Checkpoint(thread_id=thread_id, checkpoint_ns="", checkpoint_id=checkpoint_id, checkpoint_map={})
+        then = await threads.get_state(thread_id, wanted)
+    except NotFoundError:
+        return False
+    asked = _asked(then)
+    return not then.get("created_at") or bool(asked and not asked & _asked(now))
+
+
+def _asked(state: ThreadState) -> set[str]:
+    """The ids of the questions that a state waits for."""
+    raised: list[Any] = [one.get("value") for task in state["tasks"] for one in task.get("interrupts") or []]
+    return {str(one["id"]) for value in raised if isinstance(value, dict) for one in value.get("approvals") or []}
 
 
 def _check_preferences(context: Mapping[str, object]) -> None:

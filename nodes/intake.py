@@ -28,6 +28,7 @@ from nodes.tools.collect import confined
 from nodes.tools.pages import GivenSources
 from nodes.tools.readers.table import READABLE
 from nodes.tools.uploads import kept_uploads
+from state.approval import Answer
 from state.channels import Terms, is_over
 from state.conversation import Turn
 from state.errors import BadInput, PolicyInvalid, SourcesInvalid, ToolRefused
@@ -285,6 +286,9 @@ def _made_before(earlier: Sequence[Turn], folder: Path) -> list[str]:
     return [str(one) for one in found if one.suffix.lower() in READABLE and one.is_relative_to(home) and one.is_file()]
 
 
+_ANSWERED: dict[Answer, str] = {"approve": "approved", "reject": "rejected", "edit": "approved with changes"}
+
+
 async def _said_meanwhile(services: Services, state: SupervisorState, runtime: Runtime[None]) -> Update:
     """Take up what was said, if anything was: the answer to the one open question, or a note.
 
@@ -300,9 +304,11 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
     questions = open_questions(state)
     if len(questions) == 1 and (answer := typed_answer(text)):
         execution = await resumed_execution(open_context(services, state, runtime, Phase(state["phase"])), state)
-        await take_answers(execution, questions, answer)
+        problems = await take_answers(execution, questions, answer)
         made = execution.signals.decisions[questions[0].id]
-        reply = f"Taken as the answer to “{title_of(questions[0])}” {decided(made)}."
+        title = title_of(questions[0])
+        taken = f"Taken as your answer to “{title}”: {_ANSWERED[made.type]}."
+        reply = f"“{title}” was answered before: {decided(made)}." if problems else taken
         return {
             **await catch_up(execution, state),
             **left,

@@ -21,9 +21,10 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from graph.cli.console import err
-from graph.cli.plan_file import plan_as_yaml
 from graph.cli.screen import moment, one_line, print_err, without_controls
 from nodes.policy.answers import WORDS, checked_edit
+from nodes.policy.plan_text import FIELD as PLAN
+from nodes.policy.shown import args_of, read_args
 from nodes.policy.wording import asked, title_of, unmarked
 from nodes.runtime.clock import SystemClock
 from state.approval import Answer, Approval
@@ -171,10 +172,13 @@ def editor() -> list[str]:
 async def _edited(question: Approval) -> dict[str, JsonValue] | None:
     """The arguments as somebody has left them in the editor; None where they are no arguments, or it did not start."""
     about = "".join(f"# {line}\n" for line in asked(question).splitlines())
-    text = _as_yaml(question)
+    shown = args_of(question)
+    is_plan = isinstance(lines := shown.get(PLAN), str) and question.subject == "plan"
+    text = f"{lines}\n" if is_plan else yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=10_000)
+    what = "the lines, a task each" if is_plan else "the arguments"
     with TemporaryDirectory() as folder:
-        file = Path(folder, "arguments.yaml")
-        await asyncio.to_thread(file.write_text, f"{about}# Change the arguments, save, and leave.\n{text}", "utf-8")
+        file = Path(folder, "plan.txt" if is_plan else "arguments.yaml")
+        await asyncio.to_thread(file.write_text, f"{about}# Change {what}, save, and leave.\n{text}", "utf-8")
         try:
             process = await asyncio.create_subprocess_exec(*editor(), str(file))
             code = await process.wait()
@@ -185,22 +189,16 @@ async def _edited(question: Approval) -> dict[str, JsonValue] | None:
             print_err(f"the editor ended with code {code}; nothing was taken from it")
             return None
         try:
-            args = yaml.safe_load(await asyncio.to_thread(file.read_text, "utf-8"))
+            typed = await asyncio.to_thread(file.read_text, "utf-8")
+            kept = "\n".join(line for line in typed.splitlines() if not line.startswith("#"))
+            args = {PLAN: kept} if is_plan else yaml.safe_load(typed)
+            args = read_args(args, question) if isinstance(args, dict) else None
         except (ValueError, yaml.YAMLError) as error:
             print_err(f"this cannot be read: {one_line(str(error))}")
             return None
-    if not isinstance(args, dict):
+    if args is None:
         print_err("arguments are `name: value`, a line each")
-        return None
     return args
-
-
-def _as_yaml(question: Approval) -> str:
-    """The arguments as somebody would write them."""
-    if question.subject == "plan":
-        return plan_as_yaml(question.args)
-    text: str = yaml.safe_dump(question.args, sort_keys=False, allow_unicode=True, width=10_000)
-    return text
 
 
 def _arguments(text: str) -> dict[str, JsonValue] | None:

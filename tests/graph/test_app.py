@@ -103,7 +103,7 @@ async def test_a_question_is_an_interrupt_that_every_page_understands() -> None:
     (interrupt,) = out["__interrupt__"]
     asked = interrupt.value
 
-    assert [request["name"] for request in asked["action_requests"]] == ["launch", "launch"]
+    assert [request["name"] for request in asked["action_requests"]] == ["launch", "Launch 1?"]
     assert asked["action_requests"][0]["args"] == asked["action_requests"][0]["arguments"] == {"n": 1}
     assert asked["review_configs"][0] == {"action_name": "launch", "allowed_decisions": ["approve", "edit", "reject"]}
     assert [approval["task_id"] for approval in asked["approvals"]] == ["a", "b"]
