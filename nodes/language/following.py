@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from nodes.language.shapes import shape_of
-from nodes.language.subjects import capital, joined, keywords, names, without_errand
+from nodes.language.subjects import ASKS, PLACES, capital, joined, keywords, names, without_errand
 from nodes.language.words import stem
 from nodes.policy.orders import ordered
 
@@ -34,12 +34,7 @@ _AND = re.compile(
     rf"en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
-    r"^(?:wh\w+|how|is|are|was|were|does|do|did|can|could|should|would|will|has|have|may|must|wer|wie|welche[rsnm]?|"
-    r"wann|wo|ist|sind|hat|kann|qu(?:el(?:le)?s?|i|e|oi)|comment|combien|où|est|qué|quién|cuál(?:es)?|cuánto|cómo|dónde|es|"
-    r"chi|che|quale|quanto|come|wie|wat|welke|hoe|кто|что|как|какой|какая|какие|сколько|где|когда)\b",
-    re.IGNORECASE,
-)
+_ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|their|theirs|his|her)|it|they|them|he|she|these|those|this one|that one|"
@@ -53,20 +48,24 @@ _ELSEWHERE = re.compile(
     r"它|这|那个|哪个|それ|これ|그것|هذا|هذه",
     re.IGNORECASE,
 )
-_PLACED = re.compile(
-    r"^(in|of|for|on|with|without|per|from|since|by|under|at|until|before|after|für|mit|pro|avec)\s", re.IGNORECASE
-)
+_PLACED = re.compile(rf"^({PLACES}|für|mit|pro|avec)\s", re.IGNORECASE)
 _DETERMINED = re.compile(r"^(?:the|an?|its|their|his|her|der|die|das|les?|la|el|l[ao]s|il|lo|de|het)\s+", re.IGNORECASE)
 _LAST_OBJECT = re.compile(
     r"\b(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)[\s?.!]*$"
 )
 _SUPERLATIVE = re.compile(r"^(?:which|what|who)(?: ones?)? .*\b(?:\w+est|most|least|best|worst)\b", re.IGNORECASE)
 _THANKS = re.compile(r"(?:thank(?:s| you)|thx|ok(?:ay)?|great|good|nice|danke|merci|gra[cz]ias?|спасибо|谢谢)\b.{0,20}")
-_HEAD = re.compile(
-    r"^(?:(?:what|which|who|how many|how much|list|show|name|compare|tell me|give me|find|describe|explain)\s+)+"
-    r"(?:(?:are|is|were|was|do|does|did)\s+)?(?:(?:the|all|me|us|about)\s+)*",
-    re.IGNORECASE,
+_IS = frozenset(["is", "are", "was", "were"])
+_DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
+_WHOEVER = frozenset(["i", "you", "we", "one", "people", "somebody", "anybody", "they"])
+_AMOUNT = frozenset(["many", "much", "long", "often", "far", "old", "soon", "big"])
+_PLACE = frozenset(PLACES.split("|"))
+_LAST_THING = re.compile(rf"(?<= )(?:the|our|my|your) (?:(?!(?:{PLACES})\b)[\w-]+ ?){{1,3}}$", re.IGNORECASE)
+_DONE = re.compile(
+    r"\w{2,}ed|lit|made|built|held|kept|lost|found|sold|bought|sent|paid|written|shown|given|taken|set|put|cut|won|born|"
+    r"done|told|taught|caught|brought|fed|led|laid|drawn|grown|known|broken|chosen|driven|stolen|worn|hung|run|open"
 )
+"""Words that are said of a thing behind `is` or `was`: participles in their forms."""
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -136,7 +135,7 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
     """The request with its subject in place of what stands for it, or behind it."""
     subject, is_short = _subject(questions), len(text.split()) <= SHORT
     listed = names(f"xx {_inside(questions[-1])}")
-    several = joined(listed) if len(listed) > 1 else f"the {_topic(questions[-1])}"
+    several = joined(listed) if len(listed) > 1 else f"the {_DETERMINED.sub('', _topic(questions[-1]))}"
     if not subject:
         return text
     if _OF_THESE.search(text):
@@ -175,5 +174,31 @@ def _subject(questions: Sequence[str]) -> str:
 
 
 def _topic(question: str) -> str:
-    bare = _DETERMINED.sub("", _HEAD.sub("", without_errand(question)).strip(" ?.!"))
-    return " ".join(re.split(r"[?.!;:]\s", bare)[0].split()[:10])
+    """The thing that a question without names is about: `the lighthouse` of “When was the lighthouse lit?”.
+
+    Where the verb stands tells how far the thing goes: before it, or behind it in “who wrote the manual”.
+    """
+    words = re.split(r"[.!?;:](?:\s|$)", without_errand(question))[0].split() or [""]
+    said = [word.lower() for word in words]
+    asks = said[0] if re.fullmatch(ASKS, said[0]) else ""
+    helps = next((n for n, word in enumerate(said[:6]) if word in _IS | _DOES), -1)
+    is_verb_first = asks == "who" or (asks == "what" and not _DETERMINED.match(" ".join(words[1:])))
+    if not asks:
+        return " ".join(words[:10])
+    if helps < 0 and is_verb_first:
+        return " ".join(words[2:12])
+    rest = words[helps + 1 :] if helps >= 0 else words[2 if said[1:2] and said[1] in _AMOUNT else 1 :]
+    if asks == "how" and said[1:2] and said[1] in _AMOUNT and (at := _LAST_THING.search(" ".join(words))):
+        return at.group()
+    if helps > 1 and asks in ("how", "when", "where", "why") and said[1] not in _AMOUNT:
+        return " ".join(words[1:helps])  # how bees are fed
+    if helps >= 0 and said[helps] in _IS and asks in ("what", "which", "who"):
+        return " ".join(rest[:10])
+    is_of_whoever = bool(rest) and rest[0].lower() in _WHOEVER
+    rest = rest[2:] if is_of_whoever else rest
+    thing = rest[: next((n for n, word in enumerate(rest) if n and word.lower() in _PLACE), len(rest))]
+    ends_in_verb = not is_of_whoever and (
+        helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
+    )
+    is_long = len(_DETERMINED.sub("", " ".join(thing)).split()) > 1
+    return " ".join(thing[:-1] if ends_in_verb and is_long else thing)
