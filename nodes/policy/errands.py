@@ -195,7 +195,8 @@ ASKS = """
 what: what was quoi que qué cosa 什么 何
 which: which welche welcher welches quelle quel quelles quels cuál cuáles quale
 who: who whom wer qui quién chi 谁 誰
-how: how wie comment cómo come 如何 怎么
+how: how wie wieviel wieviele comment combien cómo cuánto cuánta cuántos cuántas come quanto quanta quanti quante 如何
+  怎么
 why: why warum pourquoi perché 为什么 なぜ
 when: when wann quand cuándo quando 何时 いつ
 where: where wo où dónde dove 哪里 どこ
@@ -214,7 +215,8 @@ DENIALS = frozenset(
 
 SMALL = frozenset(
     """
-    a an the this that these those it its them they he she i me my we us our you your to of for on in at by with
+    a an the this that these those it its their theirs his her hers
+    them they he she i me my we us our you your to of for on in at by with
     from into onto about over under between among as than then and or but so if is are was were be been being am do
     does did has have had will would could should can may might must shall please kindly thanks thank hi hello dear
     let lets help just also now again first next finally there here some any all each every both more most very much
