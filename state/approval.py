@@ -112,6 +112,11 @@ class Decision(BaseModel):
     door: str = ""
     """The way it came: `terminal`, `command line`, `python`, `server`, `resume` (LangGraph's own), `deadline` …"""
 
+    @property
+    def who(self) -> str:
+        """Who decided, for people: the name, where one was given."""
+        return {"human": "a person", POLICY: "the policy"}.get(self.by, self.by)
+
 
 PRIORITIES: tuple[Priority, ...] = ("highest", "high", "medium", "low")
 """Most urgent first."""

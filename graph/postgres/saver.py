@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from graph.checkpoint_ids import keep_ids_above
-from graph.postgres.session import Cursor, Server, whole
+from graph.postgres.session import Cursor, Server
 from graph.serializer import Serializer
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
@@ -114,15 +114,13 @@ class Saver(AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint; returns the config that names it."""
-        self._server.check_fences()
-        return await whole(super().aput(config, checkpoint, metadata, new_versions))
+        return await self._server.written(super().aput(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a node or @task returned."""
-        self._server.check_fences()
-        await whole(super().aput_writes(config, writes, task_id, task_path))
+        await self._server.written(super().aput_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -52,6 +53,9 @@ _CLIENT: dict[str, Any] = {
 Connection = AsyncConnection[DictRow]
 Cursor = AsyncCursor[DictRow]
 T = TypeVar("T")
+
+_WRITES: ContextVar[bool] = ContextVar("baton_writes", default=False)
+"""Whether this is done to write: that is refused under a lease that was given back, where looking is not."""
 
 
 class SessionFence(Fence):
@@ -130,7 +134,8 @@ class Session:
     async def end(self) -> None:
         """End the connection, and with it the leases, once nobody is at it.
 
-        Whoever waited for an answer on it would read that of the next connection, which has its number.
+        A socket that is closed while somebody waits for it stays the event loop's under its number, and the next
+        connection that gets that number never hears of its answers.
         """
         self._lose()
         await whole(self._close())
@@ -165,11 +170,14 @@ class Server:
             LeaseLost: the work's lease is another's.
             DatabaseUnusable: the server is gone, or refuses.
         """
+        if _WRITES.get():
+            self.check_fences()
         session = self.session()
         try:
             if session:
                 async with session.cursor(pipeline=pipeline) as cursor:
-                    self.check_fences()  # again: a turn is waited for
+                    if _WRITES.get():  # a lease may have been given back before its turn came
+                        self.check_fences()
                     yield cursor
             else:
                 async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
@@ -198,6 +206,18 @@ class Server:
         for fence in self._fences():
             if fence.is_lost or fence.is_left:
                 raise fence.error()
+
+    async def written(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` returns, which writes, and is done whole.
+
+        Raises:
+            LeaseLost: the work's lease is another's, or was given back.
+        """
+        before = _WRITES.set(True)
+        try:
+            return await whole(work)
+        finally:
+            _WRITES.reset(before)
 
     def _fences(self) -> list[SessionFence]:
         return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.server is self]
@@ -256,8 +276,9 @@ class Transaction:
         async with _cursor_of(self.connection, pipeline=pipeline) as cursor:
             yield cursor
 
-    def check_fences(self) -> None:
-        """Whoever began it has."""
+    async def written(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` returns; whoever began the transaction may write."""
+        return await whole(work)
 
 
 async def connected(address: PostgresAddress, name: str = "baton") -> Connection:

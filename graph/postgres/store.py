@@ -46,9 +46,8 @@ class Store(AsyncPostgresStore):
         if self._server.is_read_only and any(isinstance(op, PutOp) for op in asked):
             found = iter(await self.abatch([op for op in asked if not isinstance(op, PutOp)]))
             return [None if isinstance(op, PutOp) else next(found) for op in asked]
-        if any(isinstance(op, PutOp) for op in asked):
-            self._server.check_fences()
-        return await whole(super().abatch(asked))
+        doing = super().abatch(asked)
+        return await (self._server.written(doing) if any(isinstance(op, PutOp) for op in asked) else whole(doing))
 
     def _get_filter_condition(self, key: str, op: str, value: Any) -> tuple[str, list[Any]]:
         """What a row does not have is no value, as in the other Stores; LangGraph's finds `null` alone here."""

@@ -145,11 +145,11 @@ class Delegations:
                     args={"worker_agent": worker, "task": task, "constraints": constraints},
                     reason=NEEDS_APPROVAL,
                     needs_human=True,
-                    description=f"**{invocation.spec.name}** wants **{worker}** to do: {task}",
+                    description=f"{invocation.spec.name} wants {worker} to do: {task}",
                 )
             )
         if said.type == "reject":
-            raise ToolRefused(f"not delegated: {said.by} did not allow it {said.message}".strip())
+            raise ToolRefused(f"not delegated: {said.who} did not allow it {said.message}".strip())
         args = said.args or {}
         given = {"worker_agent": worker, "task": task, "constraints": constraints, **args}
         return str(given["worker_agent"]), str(given["task"]), str(given["constraints"])

@@ -195,7 +195,7 @@ def breakpoint_before(invocation: Invocation, thread: GraphThread, position: Gra
     question = _question(invocation, position)
     said = invocation.execution.signals.decisions.get(question.id)
     if said and said.type == "reject":
-        raise AgentFailed(f"{said.by} did not allow it to go on {said.message}".strip(), "denied")
+        raise AgentFailed(f"{said.who} did not allow it to go on {said.message}".strip(), "denied")
     return None if said else question
 
 
@@ -222,5 +222,5 @@ def _question(invocation: Invocation, position: GraphPosition) -> Approval:
         args={"next": cast(list[JsonValue], list(position.upcoming))},
         choices=["approve", "reject"],
         reason=f"its graph has a breakpoint before it goes on with {steps}",
-        description=f"**{invocation.spec.name}** stands at a breakpoint of its graph. Next: {steps}",
+        description=f"{invocation.spec.name} stands at a breakpoint of its graph. Next: {steps}",
     )

@@ -13,7 +13,7 @@ from langgraph.types import Interrupt
 from pydantic import JsonValue
 
 from nodes.agents.invocation import Invocation
-from nodes.policy.answers import FREE
+from nodes.policy.shown import FREE
 from state.approval import Approval, Decision, Risk
 from state.text import to_json
 
@@ -127,7 +127,7 @@ def _approval(
         args=cast(dict[str, JsonValue], to_json(args)),
         risk=risk,
         reason=f"{invocation.spec.name} asks before it goes on",
-        description=str(said.get("description") or f"**{invocation.spec.name}** asks about `{action}`"),
+        description=str(said.get("description") or f"{invocation.spec.name} asks about {action}"),
     )
 
 
@@ -151,5 +151,5 @@ def _to_middleware(approval: Approval, said: Decision) -> dict[str, object]:
     if said.type == "edit":
         return {"type": "edit", "edited_action": {"name": approval.action, "args": said.args or {}}}
     if said.type == "reject":
-        return {"type": "reject", "message": said.message or f"{said.by} did not allow this"}
+        return {"type": "reject", "message": said.message or f"{said.who} did not allow this"}
     return {"type": "approve"}

@@ -384,7 +384,7 @@ def _again(side_effect: SideEffect, before: Effect) -> Approval:
         choices=list(side_effect.choices),
         risk="critical" if side_effect.signs and side_effect.signs.risk == "critical" else "high",
         reason="it was called before with the same arguments: the work around it began anew",
-        description=f"`{side_effect.name}` was called for task `{before.task_id}`, with this end: {before.status}."
+        description=f"{side_effect.name} was called before, with this end: {before.status}."
         " Approve: call it again. Reject: it is not called again, and the agent is told so.",
     )
 

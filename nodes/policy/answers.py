@@ -16,15 +16,13 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from pydantic import JsonValue
 
 from nodes.policy.plans import parse_plan
+from nodes.policy.shown import FREE, args_of, is_called, read_args
 from state.approval import POLICY, Answer, Approval, Decision
 from state.errors import PlanInvalid
 from state.text import Json, counted
 
 RESUME = "resume"
 """The door of what comes by LangGraph's own resume."""
-FREE = "answer"
-"""The argument, of an edit, whose value is the answer to a question that takes any."""
-
 _YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
 WORDS: dict[str, Answer] = {
     **dict.fromkeys(("approve", "approved", "accept", "accepted", *_YES, "ok", "okay", "go"), "approve"),
@@ -84,7 +82,7 @@ def checked(decision: Decision, approval: Approval) -> tuple[Decision | None, st
     """The decision with its arguments as they are to be used, or what is wrong with them."""
     if decision.type != "edit" or decision.args is None:
         return decision, ""
-    if approval.takes_anything and not decision.args:
+    if approval.takes_anything and decision.args in ({}, {FREE: ""}, {**approval.args, FREE: ""}):
         return None, "the answer is empty"
     args, problem = checked_edit(decision.args, approval)
     if problem:
@@ -145,6 +143,8 @@ def _decision(answer: JsonValue, by: str, approval: Approval) -> tuple[Decision 
         return None, f"{json.dumps(answer)} is not an answer; say approve, reject or edit"
     if "type" not in answer and isinstance(answer.get("approved"), bool):
         answer = {**answer, "type": "approve" if answer["approved"] else "reject"}
+    if answer.get("type") == "response" and (typed := typed_answer(_message({"args": answer.get("args")}))):
+        answer = {**answer, "args": None, **typed}
     kind = WORDS.get(str(answer.get("type", "")).lower())
     if kind is None:
         return None, f"{str(answer.get('type'))[:80]!r} is not an answer; say approve, reject or edit"
@@ -154,9 +154,13 @@ def _decision(answer: JsonValue, by: str, approval: Approval) -> tuple[Decision 
     who = str(answer.get("by") or answer.get("approver") or by or "human")
     who = "human" if who == POLICY else who  # that name is the policy's own
     args, tool = _edited(answer)
-    if tool and tool != approval.action:
+    if tool and not is_called(tool, approval):
         return None, f"it names {tool[:80]!r}, but {approval.action!r} is asked about: only its arguments can change"
-    if kind == "approve" and args is not None and args != approval.args:
+    if (
+        kind == "approve"
+        and args not in (None, args_of(approval))
+        and checked_edit(args or {}, approval)[0] != approval.args
+    ):
         return None, "an approval takes no other arguments; say edit"
     if kind != "edit":
         return Decision(type=kind, message=message, by=who), ""
@@ -201,7 +205,8 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
     if not args:
         return args, "they are empty; give those that change"
     if approval.subject == "plan":
-        return args, _plan_fault(args)
+        return _checked_plan(args, approval)
+    args = read_args(args, approval)
     if approval.args_schema is None:
         return args, ""
     schema = _closed(approval.args_schema)
@@ -214,12 +219,13 @@ def checked_edit(args: Json, approval: Approval) -> tuple[Json, str]:
     return fitted, "; ".join(_in_words(error) for error in errors[:5])
 
 
-def _plan_fault(args: Json) -> str:
+def _checked_plan(args: Json, approval: Approval) -> tuple[Json, str]:
     try:
-        parse_plan(args)
+        read = read_args(args, approval)
+        parse_plan(read)
     except PlanInvalid as error:
-        return str(error)
-    return ""
+        return args, str(error)
+    return read, ""
 
 
 def _completed(args: Json, approval: Approval, schema: Json) -> Json:

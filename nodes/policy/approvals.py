@@ -10,6 +10,8 @@ from typing import get_args
 
 from pydantic import JsonValue
 
+from nodes.policy.plan_text import plan_as_text
+from nodes.policy.shown import args_of, names_of
 from nodes.policy.wording import asked
 from state.approval import POLICY, PRIORITIES, Approval, Decision, FiredTrigger, Risk
 from state.channels import RunState, records_of
@@ -65,29 +67,30 @@ def plan_question(plan: Plan, number: int) -> Approval:
         risk="medium",
         triggers=[PLAN_WAITS],
         reason=PLAN_WAITS.reason,
-        description="\n".join(f"- `{task.id}` ({task.role}): {task.description}" for task in plan.tasks),
+        description=plan_as_text(plan),
     )
 
 
 def payload(questions: Sequence[Approval], unread: str = "") -> dict[str, JsonValue]:
     """The interrupt's value: read alike by Studio, Agent Chat UI, Agent Inbox and code."""
+    names = names_of(questions)
     value: dict[str, JsonValue] = {
         "action_requests": [
             {
-                "name": q.action,
-                "args": q.args,
-                "arguments": q.args,
-                "description": "\n\n".join(filter(None, [asked(q), q.description])),
+                "name": name,
+                "args": args_of(q),
+                "arguments": args_of(q),
+                "description": asked(q, unread),
             }
-            for q in questions
+            for q, name in zip(questions, names, strict=True)
         ],
         "review_configs": [
             {
-                "action_name": q.action,
+                "action_name": name,
                 "allowed_decisions": [*q.choices],
                 **({"args_schema": q.args_schema} if q.args_schema else {}),  # what a page makes a form from
             }
-            for q in questions
+            for q, name in zip(questions, names, strict=True)
         ],
         "approvals": [q.model_dump(mode="json") for q in questions],
     }
@@ -156,7 +159,7 @@ def denial(decision: Decision, action: str, policy: Policy) -> str:
     """Why the task ends with this decision, or an empty string: the agent goes on with the feedback then."""
     if decision.type != "reject" or policy.on_reject == "revise":
         return ""
-    return f"{decision.by} did not allow {action}" + (f": {decision.message}" if decision.message else "")
+    return f"{decision.who} did not allow {action}" + (f": {decision.message}" if decision.message else "")
 
 
 def is_denied(record: TaskRecord) -> bool:

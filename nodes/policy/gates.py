@@ -63,7 +63,7 @@ def escalated(outcome: Outcome, brief: Brief, decisions: Decisions) -> Outcome:
         risk="high",
         reason=why(outcome),
         description=(
-            f"**{outcome.agent}** could not finish task `{brief.task.id}`: {brief.task.description}\n\n"
+            f"{outcome.agent} could not finish this: {brief.task.description}\n\n"
             'Approve takes what there is (or tries again), edit gives the result: {"result": …}, reject fails the task.'
         ),
     )
@@ -86,7 +86,7 @@ def outcome_by_human(record: TaskRecord, decisions: Decisions) -> Outcome | None
         return None
     said = decisions[question.id]
     if said.type == "reject":
-        failure = Failure(kind="denied", message=f"{said.by} gave it up: {said.message or question.reason}")
+        failure = Failure(kind="denied", message=f"{said.who} gave it up: {said.message or question.reason}")
         return start.model_copy(update={"status": "failed", "failure": failure, "approvals": [], "decided_by": said.by})
     if said.type == "edit" and said.args and "result" in said.args:
         changes = {"result": said.args["result"], "claims": [], "doubts": [], "limited": "", "confidence": None}
@@ -126,7 +126,7 @@ def entry_question(
         },
         risk=risk_of(record.task, policy),
         reason="",
-        description=f"**{record.agent or ''}** is to begin task `{record.id}`: {record.task.description}",
+        description=f"{record.agent or ''} is to begin this: {record.task.description}",
     )
     return what, ask_about(question, found, mode)
 
@@ -166,7 +166,7 @@ def result_question(
         args_schema={"type": "object", "properties": {"result": {}}, "required": ["result"]},
         risk=TRIGGERS[found[0].trigger].risk,
         reason="",
-        description=f"**{outcome.agent}** has ended task `{record.id}`: {record.task.description}\n\n{why}\n\n"
+        description=f"{outcome.agent} has done this: {record.task.description}\n\n{why}\n\n"
         "Approve: it stands. Edit: your result counts. Reject: it is done again with your message.",
     )
     return what, ask_about(question, found, mode)
@@ -210,7 +210,7 @@ def edited(task: Task, decision: Decision | None) -> Task:
 def denied_outcome(record: TaskRecord, decision: Decision, what: str, iteration: int) -> Outcome:
     """The end of a task that a human did not allow."""
     said = f": {decision.message}" if decision.message else ""
-    failure = Failure(kind="denied", message=f"{decision.by} did not allow {what}{said}")
+    failure = Failure(kind="denied", message=f"{decision.who} did not allow {what}{said}")
     return Outcome(task_id=record.id, agent=record.agent or "", status="failed", failure=failure, iteration=iteration)
 
 

@@ -1,11 +1,12 @@
 """What is said in a thread about a run, in plain words: the plan, how far it is, what is asked, what was decided."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from state.approval import POLICY, Approval, Decision
+from state.approval import Approval, Decision
 from state.record import FINAL, TaskRecord
 from state.text import counted
 
@@ -16,7 +17,7 @@ MOST_LISTED = 40
 OBJECTS = ("name", "path", "file", "filename", "title", "to", "recipient", "subject", "url", "query")
 """Arguments that say best what an action is done to, the first that there is."""
 HOW_TO_ANSWER = "Answer with “yes”, or with “no, because …”."
-HOW_TO_ANSWER_EACH = "Answer each where your page shows it, or by `baton answer`."
+HOW_TO_ANSWER_EACH = "Answer them where your page shows them, or by `baton answer`."
 _DECIDED = {"approve": "Approved", "reject": "Rejected", "edit": "Approved with changes"}
 
 
@@ -27,33 +28,40 @@ def title_of(question: Approval) -> str:
             tasks = question.args.get("tasks")
             return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
         case "task":
-            return f"Let {question.agent} begin: {shortened(str(question.args.get('description', question.task_id)))}?"
+            task = shortened(str(question.args.get("description", question.task_id)))
+            return f"Let {question.agent} begin: {task.rstrip('.?!')}?"
         case "result":
-            return f"Does what {question.agent} delivered for {question.task_id} count?"
+            return f"Does what {question.agent} delivered count?"
         case "escalation":
-            return f"{question.agent} could not finish {question.task_id}: what shall become of it?"
+            return f"{question.agent} could not finish: what shall become of it?"
         case "action":
             return f"{_spoken(question.action)}{_object(question.args)}?"
 
 
-def asked(question: Approval) -> str:
-    """What is asked, why, how risky that is and until when it can be answered, in two plain lines."""
+def asked(question: Approval, unread: str = "") -> str:
+    """What is asked, why, how risky that is, until when it can be answered, and what it would do, as plain text.
+
+    `unread`: why the last answer did not count, if one did not.
+    """
     until = f" Until {at(question.expires_at)}." if question.expires_at else ""
-    return f"{title_of(question)}\nWhy: {question.reason.rstrip('.')}. Risk: {question.risk}.{until}"
+    why = f"Why: {question.reason.rstrip('.')}. Risk: {question.risk}.{until}"
+    again = f"The last answer could not be used: {unread}" if unread else ""
+    return "\n\n".join(filter(None, [title_of(question), again, why, question.description]))
 
 
-def questions_text(questions: Sequence[Approval]) -> str:
-    """Every open question, and how to answer."""
-    parts = ["\n\n".join(filter(None, [asked(one), one.description])) for one in questions]
-    how = HOW_TO_ANSWER if len(questions) == 1 else HOW_TO_ANSWER_EACH
-    return "\n\n".join([*parts, how])
+def questions_text(questions: Sequence[Approval], unread: str = "") -> str:
+    """The first of the open questions, what waits behind it, and how to answer."""
+    first, *others = questions
+    behind = [f"Then {counted(len(others), 'question')} more:"] if others else []
+    listed = "\n".join(f"- {title_of(one)}" for one in others[:MOST_LISTED])
+    how = HOW_TO_ANSWER_EACH if others else HOW_TO_ANSWER
+    return "\n\n".join(filter(None, [asked(first, unread), *behind, listed, how]))
 
 
 def decided(decision: Decision) -> str:
     """Who decided what."""
-    who = "the policy" if decision.by == POLICY else decision.by
     said = f": {decision.message}" if decision.message else ""
-    return f"{_DECIDED[decision.type]} by {who}{said}"
+    return f"{_DECIDED[decision.type]} by {decision.who}{said}"
 
 
 def plan_list(records: Sequence[TaskRecord]) -> str:
@@ -77,6 +85,14 @@ def progress_line(records: Mapping[str, TaskRecord], ended: Collection[str], at_
     """How many tasks of how many have ended, and who is at what."""
     doing = [f"{records[one].agent}: {shortened(records[one].task.description)}" for one in at_work if one in records]
     return " · ".join([f"{len(ended)} of {len(records)} done", *doing[:2]])
+
+
+_MARKED = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|`([^`\n]+)`")
+
+
+def unmarked(text: str) -> str:
+    """Markdown for a place that draws none: without the marks of what is bold or code, and nothing else changed."""
+    return _MARKED.sub(lambda found: found[1] or found[2], text)
 
 
 def shortened(text: str) -> str:

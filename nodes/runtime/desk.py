@@ -102,7 +102,7 @@ class Desk:
                 priority=OF_RISK[asked],
                 timeout_s=timeout,
                 reason=f"{self._agent} asks before it does this",
-                description=f"**{self._agent}** asks about `{action}` for task `{task.id}`: {task.description}",
+                description=f"{self._agent} asks this for: {task.description}",
             )
         )
 

@@ -125,7 +125,7 @@ class Clearance:
 
     async def rejected(self, effects: Ledger) -> Effect:
         """What is to be gone on with after a no: not done, or presumed to be done."""
-        by, said = (self.decision.by, self.decision.message) if self.decision else ("", "")
+        by, said = (self.decision.who, self.decision.message) if self.decision else ("", "")
         why = f": {said}" if said else ""
         if self.before and self.may_have_happened:
             told = f"{by} says this is not to be done again, it may have been done already{why}; go on"
@@ -163,8 +163,8 @@ def _doubt(side_effect: SideEffect, before: Effect) -> Approval:
         args=before.args,
         risk="critical" if is_critical else "high",
         reason="it may have happened: the work broke off while it was done",
-        description=f"`{before.tool}` was begun for task `{before.task_id}`, and nothing says how it ended. Look"
-        " whether it happened. Approve: do it (again). Reject: it did happen, or is not to be done.",
+        description=f"{before.tool} was begun before, and nothing says how it ended. Look whether it happened."
+        " Approve: do it (again). Reject: it did happen, or is not to be done.",
         args_schema=side_effect.args_schema,
         choices=list(side_effect.choices),
     )
@@ -193,8 +193,7 @@ async def _first(side_effect: SideEffect, execution: ExecutionContext) -> Approv
         risk=side_effect.signs.risk,
         reason=side_effect.must_ask,
         needs_human=bool(side_effect.must_ask),
-        description=f"**{side_effect.agent}** wants to do `{side_effect.name}` for task `{side_effect.task.id}`: "
-        f"{side_effect.task.description}",
+        description=f"{side_effect.agent} does this for: {side_effect.task.description}",
     )
     question = ask_about(question, found, mode)
     if what == "note" and not side_effect.must_ask:

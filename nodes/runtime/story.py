@@ -3,11 +3,12 @@
 What the thread is to say follows from the state alone (`nodes.policy.wording`), so it is told after every node, and a
 fork, an edit or a thread of a version before is told alike. A question is an AI message with a tool call in front of
 the interrupt, of the same name and arguments: pages that draw questions on tool calls show it; its answer closes the
-call. While tasks are at work nothing of the state can change: then lines are added to the message that tells how far
-it is (`live`), for whoever streams messages; at the end of the step one line stands in their place.
+call and stands in the place of the question. While tasks are at work nothing of the state can change: then lines are
+added to the message that tells how far it is (`live`), for whoever streams messages; at the end of the step one line
+stands in their place.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextvars import copy_context
 from functools import wraps
 from typing import Any, cast
@@ -17,7 +18,8 @@ from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
 from nodes.policy.approvals import open_questions
-from nodes.policy.wording import decided, plan_list, progress, progress_line, questions_text
+from nodes.policy.shown import args_of, names_of
+from nodes.policy.wording import decided, plan_list, progress, progress_line, questions_text, title_of
 from nodes.runtime.context import Node
 from nodes.runtime.nesting import OuterRun
 from state.approval import Approval, Decision
@@ -87,38 +89,68 @@ def _calls(message: AnyMessage) -> list[str]:
 
 
 def _questions(state: SupervisorState, now: Sequence[AnyMessage], questions: Sequence[Approval]) -> list[AnyMessage]:
-    """What closes the tool calls of questions that were answered, and the message with those that are open.
+    """What the messages say that have asked, and the one that asks now, with what closes the tool calls of the others.
 
-    That one is the last of the thread, as pages expect: behind a note, everything that is open is asked again.
+    One question is asked at a time, the most urgent first: pages that draw questions on tool calls answer by position,
+    whichever they were clicked on. That message is the last of the thread, as those pages expect: behind a note it is
+    said again. One that asks no more says what became of its questions.
     """
     ask = f"{state.get('story') or NAME}-ask-"
     closed = {message.tool_call_id for message in now if isinstance(message, ToolMessage)}
     asking = [one for one in now if isinstance(one, AIMessage) and str(one.id).startswith(ask)]
-    is_open, parts, waiting = {one.id for one in questions}, list[AnyMessage](), list[ToolCall]()
-    for call in (call for message in asking for call in message.tool_calls if call["id"] not in closed):
-        decision = (state.get("decisions") or {}).get(_question(call))
-        if decision:
-            parts.append(_closing(call, decided(Decision.model_validate(decision))))
-        elif _question(call) in is_open:
-            waiting.append(call)
-        else:
-            parts.append(_closing(call, "It is not asked any more."))
-    has_note = bool(asking) and any(one.type == "human" for one in now[list(now).index(asking[-1]) + 1 :])
-    if not questions or (not has_note and sorted(is_open) == sorted(map(_question, waiting))):
+    is_last = bool(asking) and not any(one.type == "human" for one in now[list(now).index(asking[-1]) + 1 :])
+    current = asking[-1] if is_last and questions and _asks(asking[-1], questions[0].id, closed) else None
+    ends = {**_ends(state), **{one.id: "It is asked again below." for one in questions}}
+    parts: list[AnyMessage] = []
+    for one in asking:
+        if one is current:
+            continue
+        titles = one.additional_kwargs.get(ASKED) or {_question(call): call["name"] for call in one.tool_calls}
+        lines = [f"{title} {ends.get(key, 'It is not asked any more.')}" for key, title in titles.items()]
+        parts.append(one.model_copy(update={"content": "\n\n".join(lines)}))
+        parts += [
+            ToolMessage(
+                ends.get(_question(call), "It is not asked any more."),
+                tool_call_id=str(call["id"]),
+                name=call["name"],
+                id=f"{call['id']}-answer",
+            )
+            for call in one.tool_calls
+            if call["id"] not in closed
+        ]
+    if not questions:
         return parts
-    number = len(asking)
-    calls = [{"name": one.action, "args": one.args, "id": f"{ask}{number}/{one.id}"} for one in questions]
-    again = [_closing(call, "It is asked again below.") for call in waiting]
-    return [*parts, *again, said(state, f"ask-{number}", questions_text(questions), tool_calls=calls)]
+    number = asking.index(current) if current else len(asking)
+    first = questions[0]
+    call: ToolCall = {
+        "name": names_of(questions)[0],
+        "args": args_of(first),
+        "id": f"{ask}{number}/{first.id}",
+        "type": "tool_call",
+    }
+    titles = {one.id: title_of(one) for one in questions}
+    text = questions_text(questions, state.get("unread", ""))
+    return [*parts, said(state, f"ask-{number}", text, tool_calls=[call], additional_kwargs={ASKED: titles})]
+
+
+ASKED = "asked"
+"""Where a message keeps which questions it has asked: their titles by id."""
+
+
+def _asks(message: AIMessage, question: str, closed: Container[str]) -> bool:
+    """Whether the message asks this question first, and nobody has answered it."""
+    return [_question(call) for call in message.tool_calls if call["id"] not in closed] == [question]
+
+
+def _ends(state: SupervisorState) -> dict[str, str]:
+    """By question, who decided what."""
+    decisions = state.get("decisions") or {}
+    return {key: f"{decided(Decision.model_validate(one))}." for key, one in decisions.items()}
 
 
 def _question(call: ToolCall) -> str:
     """The id of the question that a call shows."""
     return str(call["id"]).partition("/")[2]
-
-
-def _closing(call: ToolCall, text: str) -> ToolMessage:
-    return ToolMessage(text, tool_call_id=str(call["id"]), name=call["name"], id=f"{call['id']}-answer")
 
 
 class Writing:

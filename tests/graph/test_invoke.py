@@ -111,7 +111,7 @@ def test_a_question_is_answered_with_a_command(saver: Saver) -> None:
     (asked,) = graph.invoke(given("a", "b"), THREAD)["__interrupt__"]
     out = graph.invoke(Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]}), THREAD)
 
-    assert [request["name"] for request in asked.value["action_requests"]] == ["launch", "launch"]
+    assert [request["name"] for request in asked.value["action_requests"]] == ["launch", "Launch 1?"]
     assert results(out) == ["approve for a", "reject for b"]
 
 

@@ -1,5 +1,6 @@
 """What the thread of a run tells: the plan, how far it is, what is asked and what was decided, then the report."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -42,17 +43,19 @@ async def test_a_run_tells_its_plan_how_far_it_is_what_it_asks_who_decided_and_i
 
     assert told.text.splitlines()[2:] == ["1. Do a. (ada)", "2. Do b. (bo)"]
     assert line.text == "1 of 2 done · waits for you: 1 open question"
-    assert question.text.startswith("Publish launch.md?\nWhy: bo asks before it does this. Risk: high. Until 20")
+    assert question.text.startswith("Publish launch.md?\n\nWhy: bo asks before it does this. Risk: high. Until 20")
+    assert "\n\nbo asks this for: Do b.\n\n" in question.text
     assert question.text.endswith("Answer with “yes”, or with “no, because …”.")
     (call,), (request,) = question.tool_calls, asked["__interrupt__"][0].value["action_requests"]
     assert (call["name"], call["args"]) == (request["name"], request["args"])
     assert request["description"].startswith("Publish launch.md?")
     assert story(ended["messages"]) == ["human", "plan", "progress", "0", "tool", "report"]
     assert [one.id for one in ended["messages"][:4]] == [one.id for one in asked["messages"]]
+    assert ended["messages"][3].text == "Publish launch.md? Approved by ana."
     assert ended["messages"][2].text == "2 of 2 done"
     closing = ended["messages"][4]
     assert isinstance(closing, ToolMessage)
-    assert (closing.tool_call_id, closing.text) == (call["id"], "Approved by ana")
+    assert (closing.tool_call_id, closing.text) == (call["id"], "Approved by ana.")
     assert ended["messages"][-1].text == ended["report"]
 
 
@@ -82,8 +85,10 @@ async def test_a_typed_yes_or_no_answers_the_one_open_question_and_says_so(typed
     assert out["phase"] == "complete"
     assert out["tasks"][0]["outcome"]["result"] == result
     texts = [one.text for one in out["messages"]]
-    said = "Approved" if result.startswith("approve") else "Rejected"
-    assert [text for text in texts if text.startswith(f"Taken as the answer to “Publish launch.md?” {said} by human")]
+    said, _, why = result.partition(": ")
+    taken = {"approve": "approved", "reject": "rejected"}[said]
+    assert f"Taken as your answer to “Publish launch.md?”: {taken}." in texts
+    assert f"Publish launch.md? {taken.title()} by a person{why and f': {why}'}." in texts
 
 
 @pytest.mark.parametrize("typed", ["no need to hurry", "yes but change the title", "go", "mind the budget"])
@@ -103,6 +108,81 @@ async def test_anything_else_is_a_note_and_what_is_open_is_asked_again(typed: st
     assert closed == calls[:-1]
     again = await invoke(graph, {"messages": [HumanMessage("yes")]})
     assert again["phase"] == "complete"
+
+
+Page = Callable[[dict[str, Any], AnyMessage], dict[str, Any]]
+
+
+def shown_by_deep_agents_ui(payload: dict[str, Any], last: AnyMessage) -> dict[str, Any]:
+    """The request on the card with buttons, which is found by the name of the last message's open tool call."""
+    by_name = {one["name"]: one for one in payload["action_requests"]}
+    (call,) = [one for one in cast(AIMessage, last).tool_calls if one["name"] in by_name]
+    assert call["args"] == by_name[call["name"]]["args"]
+    return by_name[call["name"]]  # type: ignore[no-any-return]
+
+
+def shown_by_agent_inbox(payload: dict[str, Any], last: AnyMessage) -> dict[str, Any]:
+    """The first request."""
+    return payload["action_requests"][0]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("page", "answer"),
+    [
+        (shown_by_deep_agents_ui, {"decisions": [{"type": "approve"}]}),
+        (shown_by_agent_inbox, [{"type": "accept", "args": None}]),
+    ],
+)
+async def test_a_page_that_shows_one_question_of_many_answers_the_one_that_it_shows(page: Page, answer: Any) -> None:
+    async def sends(brief: Brief, desk: Any) -> str:
+        return (await desk.ask("send", {"to": brief.task.id})).type  # type: ignore[no-any-return]
+
+    graph = graph_of(agent(sends))
+    out = await invoke(graph, {"query": "Q", "plan": plan("a", "b", "c")})
+    answered: list[str] = []
+    while "__interrupt__" in out:
+        asked = out["__interrupt__"][0].value
+        assert len({one["name"] for one in asked["action_requests"]}) == len(asked["action_requests"])
+        shown = page(asked, out["messages"][-1])
+        out = await invoke(graph, Command(resume=answer))
+        answered.append(shown["args"]["to"])
+        assert [one["task"]["id"] for one in out["tasks"] if one["status"] == "done"] == answered
+
+    assert answered == ["a", "b", "c"]
+    told = [one.text for one in out["messages"] if "-ask-" in str(one.id) and one.type == "ai"]
+    assert told[0].split("\n\n") == [f"Send {to}? Approved by a person." for to in answered]
+
+
+async def test_why_an_answer_does_not_count_is_said_where_it_is_asked() -> None:
+    graph = graph_of(agent(publishes))
+    first = await invoke(graph, {"query": "Q", "plan": plan("a")})
+    out = await invoke(graph, Command(resume="perhaps"))
+
+    assert [one.id for one in out["messages"]] == [one.id for one in first["messages"]]
+    (request,) = out["__interrupt__"][0].value["action_requests"]
+    key = out["__interrupt__"][0].value["approvals"][0]["id"]
+    why = f"{key}: 'perhaps' is not an answer; say approve, reject or edit"
+    for text in (out["messages"][-1].text, request["description"]):
+        assert text.splitlines()[:3] == [
+            "Publish launch.md?",
+            "",
+            f"The last answer could not be used: {why}",
+        ]
+    out = await invoke(graph, Command(resume="yes"))
+    assert "could not be used" not in "".join(one.text for one in out["messages"])
+
+
+async def test_a_plan_is_asked_about_as_a_list_and_changed_as_one() -> None:
+    graph = graph_of(oversight="in_command")
+    out = await invoke(graph, {"query": "Q", "plan": plan("a", "b <- a")})
+    (request,) = out["__interrupt__"][0].value["action_requests"]
+    lines = "1. Do a. (generalist)\n2. Do b. (generalist, after 1)"
+    assert (request["name"], request["args"]) == ("Carry out this plan of 2 tasks?", {"plan": lines})
+    assert out["messages"][-1].text.count(lines) == 1
+
+    edit = {"action": request["name"], "args": {"plan": "1. Do only this."}}
+    out = await invoke(graph, Command(resume=[{"type": "edit", "args": edit}]))
+    assert [(one["task"]["id"], one["task"]["description"]) for one in out["tasks"]] == [("a", "Do only this.")]
 
 
 async def test_a_typed_yes_answers_none_of_two_questions_and_not_the_next_one_later() -> None:

@@ -12,6 +12,7 @@ from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.helpers.proto_helpers import get_artifact_text, new_text_message
 from a2a.types import Role, SendMessageRequest, StreamResponse, TaskState
 from langgraph_sdk.client import LangGraphClient
+from langgraph_sdk.errors import ConflictError
 
 from graph.cli import main
 from tests.journeys.talks import TALKS, Say, check, written
@@ -120,7 +121,7 @@ async def test_an_approved_plan_is_carried_out_whoever_approves_it(
 ) -> None:
     asked = await run(client, input={**IN_COMMAND, "sources": sources(server)})
     assert asked.question
-    assert [request["name"] for request in asked.question["action_requests"]] == ["plan"]
+    assert [request["name"] for request in asked.question["action_requests"]] == ["Carry out this plan of 1 task?"]
 
     heard = await run(client, asked.thread_id, command={"resume": answer})
 
@@ -142,6 +143,28 @@ async def test_a_rejected_plan_is_made_again_and_an_unreadable_answer_leaves_it_
     assert unread.question
     assert "could not be read" in unread.question["error"]
     assert (await status(server, asked.thread_id, capsys))["status"] == "waiting"
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["passed", "not kept"])
+async def test_a_page_that_shows_what_was_answered_meanwhile_changes_nothing_and_loses_nothing(
+    is_kept: bool, server: Server, client: LangGraphClient
+) -> None:
+    asked = await run(client, input={**IN_COMMAND, "sources": sources(server)})
+    shown: Any = (await client.threads.get_state(asked.thread_id))["checkpoint"]
+    if not is_kept:
+        shown = {**shown, "checkpoint_id": MISSING}
+    await run(client, asked.thread_id, command={"resume": {"decisions": [{"type": "reject", "message": "again"}]}})
+    before: Any = await client.threads.get_state(asked.thread_id)
+    with pytest.raises(ConflictError, match="answered meanwhile"):
+        await run(client, asked.thread_id, command={"resume": {"decisions": [{"type": "approve"}]}}, checkpoint=shown)
+
+    after: Any = await client.threads.get_state(asked.thread_id)
+    assert (after["values"], after["checkpoint"]) == (before["values"], before["checkpoint"])
+    noted = await run(
+        client, asked.thread_id, input={"messages": [{"role": "user", "content": "yes"}]}, checkpoint=shown
+    )
+    told = [one["content"] for one in noted.state["messages"]]
+    assert "Taken as your answer to “Carry out this plan of 1 task?”: approved." in told
 
 
 async def test_bad_input_comes_back_as_one_line_that_says_what_to_do(client: LangGraphClient) -> None:

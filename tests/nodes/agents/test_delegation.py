@@ -216,7 +216,7 @@ async def test_where_delegating_is_forbidden_there_is_no_tool() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "reply"),
-    [("approve", "Seen."), ("reject", "human did not allow this; do not call it again, go on without it")],
+    [("approve", "Seen."), ("reject", "a person did not allow this; do not call it again, go on without it")],
 )
 async def test_each_delegation_may_need_a_human(answer: str, reply: str) -> None:
     model = script(lead=[[delegate("eve", call="x"), delegate("eve", "Look again.", call="y")], "Done."],

@@ -225,7 +225,10 @@ async def test_a_plain_compiled_graph_asks_for_all_of_them_at_its_one_gate() -> 
     config: Any = {"configurable": {"thread_id": "t"}}
     await graph.ainvoke({"query": "Q", "plan": plan("a", "b"), "policy": {"max_iterations": 0}}, config)
     [asked] = (await graph.aget_state(config)).interrupts
-    assert [one["args"] for one in asked.value["action_requests"]] == [{"question": "may a?"}, {"question": "may b?"}]
+    assert [one["args"] for one in asked.value["action_requests"]] == [
+        {"question": "may a?", "answer": ""},
+        {"question": "may b?", "answer": ""},
+    ]
     ended = await graph.ainvoke(Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]}), config)
 
     results = {task["task"]["id"]: task["outcome"]["result"] for task in ended["tasks"]}

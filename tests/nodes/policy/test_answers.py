@@ -59,6 +59,8 @@ def read_one(raw: object) -> tuple[str, str, JsonValue]:
         ([{"type": "accept", "args": {"action": "publish", "args": {"name": "x"}}}], ("approve", "", None)),
         ([{"type": "response", "args": "use another name"}], ("reject", "use another name", None)),
         ([{"type": "edit", "args": {"action": "publish", "args": {"name": "y"}}}], ("edit", "", {"name": "y"})),
+        ([{"type": "response", "args": "Yes!"}], ("approve", "", None)),
+        ([{"type": "response", "args": "no, because of Monday"}], ("reject", "because of Monday", None)),
         # Studio: what a person types
         ("yes", ("approve", "", None)),
         ('"yes"', ("approve", "", None)),
@@ -131,6 +133,14 @@ def test_what_cannot_be_read_leaves_the_question_open_and_says_why(raw: object, 
         ("no", ("reject", None)),
         ({"type": "reject", "message": "never"}, ("reject", None)),
         ({"type": "edit", "args": {"answer": [1]}}, ("edit", {"answer": [1]})),
+        (
+            [{"type": "edit", "args": {"action": "answer", "args": {"question": "Age?", "answer": "30"}}}],
+            ("edit", {"answer": "30"}),
+        ),
+        (
+            [{"type": "accept", "args": {"action": "answer", "args": {"question": "Age?", "answer": ""}}}],
+            ("approve", None),
+        ),
     ],
 )
 def test_a_question_that_takes_any_answer_takes_it_as_it_is_said(raw: object, expected: tuple[str, JsonValue]) -> None:
