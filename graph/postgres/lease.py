@@ -105,7 +105,7 @@ class Leases:
         forget_left()
         async with AsyncExitStack() as stack:
             outer = self._server.session()
-            session = outer if outer else await stack.enter_async_context(self._server.new_session(self._name()))
+            session = outer or await stack.enter_async_context(self._server.new_session(self._name()))
             if any(fence.thread_id == thread_id for fence in session.fences):
                 raise busy(thread_id, _me())
             await self._take(session, thread_id, patience_s)
