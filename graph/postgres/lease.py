@@ -104,8 +104,9 @@ class Leases:
         """
         forget_left()
         async with AsyncExitStack() as stack:
-            outer = self._server.session()
-            session = outer or await stack.enter_async_context(self._server.new_session(self._name()))
+            session = outer = self._server.session()
+            if session is None:
+                session = await stack.enter_async_context(self._server.new_session(self._name()))
             if any(fence.thread_id == thread_id for fence in session.fences):
                 raise busy(thread_id, _me())
             await self._take(session, thread_id, patience_s)
