@@ -61,6 +61,7 @@ def make_intake(base: Services) -> Node:
             return _turned_away(state, str(error))
 
     async def begun(state: SupervisorState, runtime: Runtime[None]) -> Update:
+        _check_kinds(state)
         folder = run_folder(base.artifacts, thread_of(get_config()))
         given = cast(object, runtime.context)
         wanted = checked_preferences(given if isinstance(given, Mapping) else {})
@@ -102,12 +103,29 @@ def _is_told(state: SupervisorState) -> bool:
 
 def _turned_away(state: SupervisorState, why: str) -> Update:
     """What the thread says of a request that cannot be worked on; nothing that came with it counts for the next."""
-    messages, query = state.get("messages") or [], (state.get("query") or "").strip()
+    messages, query = state.get("messages") or [], str(state.get("query") or "").strip()
     said = [HumanMessage(query)] if query else []
     told = AIMessage(f"This could not be started: {why}", id=f"{NAME}-refused-{len(messages)}", name=NAME)
     before = Terms.model_validate(state.get("terms") or {}).sources
     left: Update = {"query": "", "plan": None, "policy": None, "schema": None, "sources": before}
     return {**left, "turned_away": why, "messages": [*said, told]}
+
+
+def _check_kinds(state: SupervisorState) -> None:
+    """Refuse what is no text where text is asked for: LangGraph takes anything.
+
+    Raises:
+        BadInput: a request that is none.
+        SourcesInvalid: sources that are none.
+        PolicyInvalid: a policy that is none.
+    """
+    query, sources = cast(object, state.get("query") or ""), cast(object, state.get("sources") or [])
+    if not isinstance(query, str):
+        raise BadInput(f"the request is {query!r:.80}; say as text what is to be done")
+    if not isinstance(sources, list) or not all(isinstance(source, str | Path) for source in sources):
+        raise SourcesInvalid('the sources are no list of files, folders and pages; give one such as ["notes.md"]')
+    if not isinstance(cast(object, state.get("policy") or {}), Mapping):
+        raise PolicyInvalid('the policy is no mapping; give one such as {"oversight": "in_command"}')
 
 
 def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Update, list[str]]:
@@ -278,7 +296,7 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
     come by here again. A schema comes too late for this run, a plan where there is one, and neither is the next run's.
     """
     messages = state.get("messages") or []
-    text = (state.get("query") or last_human(messages[-1:])).strip()
+    text = str(state.get("query") or last_human(messages[-1:])).strip()
     late = [name for name in ("plan", "schema") if state.get(name) and (name == "schema" or state.get("draft"))]
     left: Update = {"query": "", **dict.fromkeys(late)}
     if not text or (not state.get("query") and text == state.get("goal")):

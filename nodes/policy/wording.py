@@ -1,5 +1,6 @@
 """What is said in a thread about a run, in plain words: the plan, how far it is, what is asked, what was decided."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -27,7 +28,8 @@ def title_of(question: Approval) -> str:
             tasks = question.args.get("tasks")
             return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
         case "task":
-            return f"Let {question.agent} begin: {shortened(str(question.args.get('description', question.task_id)))}?"
+            task = shortened(str(question.args.get("description", question.task_id)))
+            return f"Let {question.agent} begin: {task.rstrip('.?!')}?"
         case "result":
             return f"Does what {question.agent} delivered count?"
         case "escalation":
@@ -83,6 +85,14 @@ def progress_line(records: Mapping[str, TaskRecord], ended: Collection[str], at_
     """How many tasks of how many have ended, and who is at what."""
     doing = [f"{records[one].agent}: {shortened(records[one].task.description)}" for one in at_work if one in records]
     return " · ".join([f"{len(ended)} of {len(records)} done", *doing[:2]])
+
+
+_MARKED = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|`([^`\n]+)`")
+
+
+def unmarked(text: str) -> str:
+    """Markdown for a place that draws none: without the marks of what is bold or code, and nothing else changed."""
+    return _MARKED.sub(lambda found: found[1] or found[2], text)
 
 
 def shortened(text: str) -> str:

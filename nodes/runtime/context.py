@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -145,7 +146,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
             *(outer.journal.clock, outer.servers) if outer else (services.clock, services.servers)
         )
     journal = NestedJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
-    journal.writer = runtime.stream_writer
+    journal.writer = partial(_written_here, copy_context(), runtime.stream_writer)
     saver = configurable.get("__pregel_checkpointer")
     return RunContext(
         services=services,
@@ -162,6 +163,11 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         started_at=state.get("started_at", 0.0),
         by_hand=by_hand,
     )
+
+
+def _written_here(node: Context, writer: Callable[[Json], None], event: Json) -> None:
+    """Stream an event as the node's own, also from within one of its steps, which LangGraph streams as a subgraph's."""
+    node.copy().run(writer, event)
 
 
 def thread_of(config: RunnableConfig) -> str:
