@@ -30,6 +30,8 @@ from state.text import as_unicode
 POOL = 4
 """Connections for whoever is not under a lease."""
 CONNECT_S = 10
+LEFT = 8
+"""Sessions that are kept for work to come: as many as a worker does runs at once."""
 
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
 # A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
@@ -131,6 +133,14 @@ class Session:
         async with self.cursor() as cursor:
             await cursor.execute("SELECT set_config('application_name', %s, false)", [name])
 
+    async def gives_back(self) -> bool:
+        """Give back what it holds; whether it can be worked on again."""
+        with suppress(LeaseLost, Error):
+            async with self.cursor() as cursor:
+                await cursor.execute("SELECT pg_advisory_unlock_all()")
+            return True
+        return False
+
     async def end(self) -> None:
         """End the connection, and with it the leases, once nobody is at it.
 
@@ -161,6 +171,8 @@ class Server:
         self._pool = pool
         self.is_read_only = read_only
         self._sessions: list[Session] = []
+        self._left: list[Session] = []
+        """Those that nobody works on."""
 
     @asynccontextmanager
     async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
@@ -230,13 +242,32 @@ class Server:
 
     @asynccontextmanager
     async def new_session(self, name: str) -> AsyncIterator[Session]:
-        """A session of its own, which the server knows by this name."""
-        session = await self.begun_session(name)
+        """A session for work that nobody else does on it, which the server knows by this name.
+
+        One that other work has left is used again: a new one takes the server longer than a task takes.
+        """
+        session = await self._left_session(name) or await self.begun_session(name)
         try:
             async with session.beating():
                 yield session
+            is_whole = not session.fences and await session.gives_back()
+        except BaseException:
+            is_whole = False
+            raise
         finally:
+            if is_whole and len(self._left) < LEFT:
+                self._left.append(session)
+            else:
+                await self.end_session(session)
+
+    async def _left_session(self, name: str) -> Session | None:
+        while self._left:
+            session = self._left.pop()
+            with suppress(LeaseLost, Error):  # the server has ended it meanwhile
+                await session.is_called(name)
+                return session
             await self.end_session(session)
+        return None
 
     async def begun_session(self, name: str) -> Session:
         """A session of its own, which does not show that somebody is there, until it is ended or the database closed.
