@@ -95,7 +95,8 @@ class Approval(Drawn, BaseModel):
             case "escalation":
                 return f"{self.agent} could not finish: what shall become of it?"
             case "action":
-                return f"{_spoken(self.action)}{_object(self.args)}?"
+                said, what = _spoken(self.action), _object(self.args)
+                return f"{said} {what}?" if what and what.lower() not in said.lower() else f"{said}?"
 
     def _sight(self) -> Sight:
         return Sight(
@@ -136,7 +137,7 @@ def _object(args: Mapping[str, JsonValue]) -> str:
         one for one in (*named, *args.values()) if isinstance(one, str | int | float) and not isinstance(one, bool)
     ]
     lines = [str(one) for one in short if str(one).strip() and "\n" not in str(one) and len(str(one)) <= LONGEST_TITLE]
-    return f" {lines[0]}" if lines else ""
+    return lines[0] if lines else ""
 
 
 class Decision(BaseModel):

@@ -32,7 +32,6 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.nesting import Decide, OuterRun, Waiting
 from nodes.runtime.rows import read_all, space
 from state.approval import POLICY, Approval, Decision
-from state.text import unmarked
 
 ON_THE_LOOP = "on_the_loop"
 
@@ -289,12 +288,12 @@ async def _patiently(send: Callable[[], Awaitable[bool]], clock: Clock, title: s
 
 def title_of(thread_id: str, approval: Approval, opening: str = "") -> str:
     """The first line of a message about a question."""
-    return f"{opening or 'Baton asks'}: {approval.title} ({approval.risk} risk, thread {thread_id})"
+    return f"{opening or 'Baton asks'}: {approval.action} ({approval.risk} risk, thread {thread_id})"
 
 
 def body_of(thread_id: str, approval: Approval) -> str:
     """The message about a question: what, why, how to answer."""
-    lines = [unmarked(approval.description), f"Why: {approval.reason}."]
+    lines = [approval.description, f"Why: {approval.reason}."]
     if approval.args:
         lines.append("With: " + ", ".join(f"{key}={str(value)[:200]!r}" for key, value in approval.args.items()))
     lines.append(f"Answer: baton answer {thread_id} {approval.id} approve|reject|edit")

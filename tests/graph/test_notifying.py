@@ -16,7 +16,7 @@ from state.errors import SettingsInvalid
 from tests.runs import agent, opened, plan
 from tests.servers.webhook import webhook
 
-TITLE = "Baton asks: Launch? (high risk, thread t)"
+TITLE = "Baton asks: launch (high risk, thread t)"
 
 
 async def asks(brief: Brief, desk: Any) -> str:

@@ -19,7 +19,7 @@ from tests.journeys.steered import happened, under_way
 from tests.runs import opened, plan
 
 HALF_AN_HOUR = 1800.0
-TITLES = {task: f"Baton asks: Send {task}? (high risk, thread {THREAD})" for task in IDS}
+TITLES = {task: f"Baton asks: send {task} (high risk, thread {THREAD})" for task in IDS}
 
 
 def levels_of(risk: str) -> Levels:
