@@ -13,6 +13,7 @@ from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
 from nodes.policy.approvals import open_questions
 from nodes.policy.conversation import turns_before
+from nodes.policy.routing import given_plan
 from nodes.policy.schemas import checked_schema
 from nodes.policy.strictness import stricter
 from nodes.policy.wording import decided, title_of
@@ -61,6 +62,7 @@ def make_intake(base: Services) -> Node:
             return _turned_away(state, str(error))
 
     async def begun(state: SupervisorState, runtime: Runtime[None]) -> Update:
+        _check_types(state)
         folder = run_folder(base.artifacts, thread_of(get_config()))
         given = cast(object, runtime.context)
         wanted = checked_preferences(given if isinstance(given, Mapping) else {})
@@ -102,7 +104,7 @@ def _is_told(state: SupervisorState) -> bool:
 
 def _turned_away(state: SupervisorState, why: str) -> Update:
     """What the thread says of a request that cannot be worked on; nothing that came with it counts for the next."""
-    messages, query = state.get("messages") or [], (state.get("query") or "").strip()
+    messages, query = state.get("messages") or [], str(state.get("query") or "").strip()
     said = [HumanMessage(query)] if query else []
     told = AIMessage(f"This could not be started: {why}", id=f"{NAME}-refused-{len(messages)}", name=NAME)
     before = Terms.model_validate(state.get("terms") or {}).sources
@@ -117,6 +119,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
 
     Raises:
         BadInput: no request, or one that is too long.
+        PlanInvalid: a plan that cannot be carried out by this team.
         PolicyInvalid: unknown or out-of-range policy fields.
         SourcesInvalid: sources outside the folders that clients may name.
         SchemaInvalid: a schema that no answer can be asked to fit.
@@ -129,6 +132,8 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
     check_reviewer(policy.reviewer, services)
+    if state.get("plan"):
+        given_plan(state["plan"], services.team.specs, policy.max_team_size)
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
@@ -171,6 +176,19 @@ async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
         except ToolRefused as error:
             raise SourcesInvalid(f"the source {url[:200]!r} cannot be used: {error}") from None
     return missing
+
+
+def _check_types(state: SupervisorState) -> None:
+    """Refuse what is no text, list or mapping where it should be: clients may send anything."""
+    given: Mapping[str, object] = state
+    for name, kind, wanted in (
+        ("query", str, "text"),
+        ("sources", (list, tuple), "a list of paths"),
+        ("policy", Mapping, "a mapping of its fields"),
+        ("schema", Mapping, "a JSON Schema"),
+    ):
+        if given.get(name) is not None and not isinstance(given[name], kind):
+            raise BadInput(f"{name} has to be {wanted}, not {type(given[name]).__name__}")
 
 
 def check_reviewer(name: str, services: Services) -> None:
@@ -278,7 +296,7 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
     come by here again. A schema comes too late for this run, a plan where there is one, and neither is the next run's.
     """
     messages = state.get("messages") or []
-    text = (state.get("query") or last_human(messages[-1:])).strip()
+    text = str(state.get("query") or last_human(messages[-1:])).strip()
     late = [name for name in ("plan", "schema") if state.get(name) and (name == "schema" or state.get("draft"))]
     left: Update = {"query": "", **dict.fromkeys(late)}
     if not text or (not state.get("query") and text == state.get("goal")):

@@ -17,6 +17,8 @@ OBJECTS = ("name", "path", "file", "filename", "title", "to", "recipient", "subj
 """Arguments that say best what an action is done to, the first that there is."""
 HOW_TO_ANSWER = "Answer with “yes”, or with “no, because …”."
 HOW_TO_ANSWER_EACH = "Answer them where your page shows them, or by `baton answer`."
+_END = "?!. "
+"""What a title does not have before its question mark."""
 _DECIDED = {"approve": "Approved", "reject": "Rejected", "edit": "Approved with changes"}
 
 
@@ -27,13 +29,14 @@ def title_of(question: Approval) -> str:
             tasks = question.args.get("tasks")
             return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
         case "task":
-            return f"Let {question.agent} begin: {shortened(str(question.args.get('description', question.task_id)))}?"
+            what = shortened(str(question.args.get("description", question.task_id)))
+            return f"Let {question.agent} begin: {what.rstrip(_END)}?"
         case "result":
             return f"Does what {question.agent} delivered count?"
         case "escalation":
             return f"{question.agent} could not finish: what shall become of it?"
         case "action":
-            return f"{_spoken(question.action)}{_object(question.args)}?"
+            return f"{_spoken(question.action)}{_object(question.args).rstrip(_END)}?"
 
 
 def asked(question: Approval, unread: str = "") -> str:

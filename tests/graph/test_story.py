@@ -271,6 +271,31 @@ async def test_a_server_says_in_the_thread_why_a_request_is_turned_away_and_take
     assert run.status == "complete"
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"query": 5}, "query has to be text, not int"),
+        ({"query": "Q", "sources": "docs"}, "sources has to be a list of paths, not str"),
+        ({"query": "Q", "policy": "loose"}, "policy has to be a mapping of its fields, not str"),
+        ({"query": "Q", "schema": [1]}, "schema has to be a JSON Schema, not list"),
+        ({"query": "Q", "plan": {"tasks": "x"}}, "the plan cannot be used: tasks: Input should be a valid list"),
+        ({"query": "Q", "plan": [{"id": "a", "description": "A", "to": "zoe"}]}, "'zoe'; there are: ada"),
+    ],
+)
+async def test_what_cannot_be_meant_is_turned_away_in_the_thread_and_the_next_request_is_taken(
+    given: Any, why: str
+) -> None:
+    async with two() as served:
+        with pytest.raises(ValueError, match=why):
+            await served.graph.ainvoke(given, config())
+        told = (await served.graph.aget_state(config())).values["messages"][-1].text
+        out = await served.graph.ainvoke(cast(Any, {"query": "Q", "plan": plan("a")}), config())
+
+    assert told.startswith("This could not be started: ")
+    assert why in told
+    assert out["phase"] == "complete"
+
+
 async def test_an_assistant_chooses_among_the_models_and_teams_of_the_server() -> None:
     base = replace(compose(Settings(), team=[agent()], model=ScriptedModel([])), door=SERVER)
     bo = open_team([agent(name="bo")])
