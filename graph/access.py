@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 from base64 import b64decode
+from collections.abc import Mapping
 from hmac import compare_digest
 from typing import Any
 from urllib.parse import urlsplit
@@ -163,16 +164,14 @@ async def _writes_to_the_store(ctx: Auth.types.AuthContext, value: Any) -> None:
 @auth.on.assistants.update
 async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG001
     """May set what there is to set; the server would drop anything else without a word."""
-    try:
-        checked_preferences(value.get("context") or {})
-    except BadInput as error:
-        _refuse(str(error), 422)
+    _check_context(value.get("context"))
 
 
 @auth.on.threads.create_run
 async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG001
     """May be started, resumed and ended; a command may not write the state or jump past a question."""
     given = value.get("kwargs") or {}
+    _check_context(given.get("context"))
     command = given.get("command") or {}
     goto = command.get("goto") or []
     if command.get("update") or any(place != "__end__" for place in (goto if isinstance(goto, list) else [goto])):
@@ -186,6 +185,13 @@ async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG00
         if "resume" in command:
             _refuse("this was answered meanwhile, nothing was done; look at the thread again", 409)
         del configurable["checkpoint_id"]
+
+
+def _check_context(context: Mapping[str, object] | None) -> None:
+    try:
+        checked_preferences(context or {})
+    except BadInput as error:
+        _refuse(str(error), 422)
 
 
 async def _is_past(thread_id: str, checkpoint_id: str) -> bool:
