@@ -144,8 +144,9 @@ class Supervisor:
             ThreadBusy: the thread has work in flight, or a run waits on it.
         """
         thread = checked_thread(thread_id or new_thread())
+        shared = await asyncio.to_thread(shared_sources, sources, self._files)
         asked = Request(
-            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to, OWN),
+            given=self._given(query, shared, plan, policy, answer, to, OWN),
             model=model,
             queue=queue_of(self.services.team.names),
             priority=checked_priority(priority),
