@@ -222,6 +222,22 @@ async def test_who_streams_messages_hears_who_is_at_work_and_no_agent_for_the_as
     assert told["messages"][-1].text == told["report"]
 
 
+async def test_who_streams_all_graphs_gets_no_state_but_that_of_the_run() -> None:
+    def speak(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("Text for a model.")]}
+
+    inner: Any = StateGraph(MessagesState).add_node(speak).add_edge(START, "speak").add_edge("speak", END).compile()
+    team = [AgentSpec(name="ada", role="generalist"), AgentSpec(name="gus", role="graph", run=inner)]
+    graph = graph_of(*team, model=ScriptedModel(["Said."]))
+    given: Any = {"query": "Q", "plan": plan("a", {"id": "b", "role": "graph"})}
+    parts: Any = graph.astream(given, THREAD, stream_mode=["values", "messages"], subgraphs=True)
+    states = [(path, state) async for path, mode, state in parts if mode == "values"]
+
+    assert {path for path, _ in states} == {()}
+    counts = [len(state["messages"]) for _, state in states]
+    assert counts == sorted(counts)
+
+
 async def test_the_report_streams_under_the_id_that_it_keeps() -> None:
     model = ScriptedModel({"You put the findings": "Both are done, and well.", "": "It is done."})
     graph = graph_of(*[AgentSpec(name="ada", role="generalist")], model=model, learning="off")
