@@ -38,6 +38,8 @@ ASK_A_PERSON = 'Basic realm="Baton: any name, and the token as the password", ch
 """Has a browser ask whoever opens a page for the token, and send it with each request of the page."""
 IN_PROCESS = "/noauth"
 """The root path of requests that the server sends itself; none that comes over the network has one."""
+IS_CONTEXT_GIVEN = "__context_provided__"
+"""How the server marks in `configurable` that a run came with a `context`; without, it makes one of `configurable`."""
 
 
 class Gate:
@@ -164,14 +166,13 @@ async def _writes_to_the_store(ctx: Auth.types.AuthContext, value: Any) -> None:
 @auth.on.assistants.update
 async def _assistants(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG001
     """May set what there is to set; the server would drop anything else without a word."""
-    _check_context(value.get("context"))
+    _check_preferences(value.get("context") or {})
 
 
 @auth.on.threads.create_run
 async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG001
-    """May be started, resumed and ended; a command may not write the state or jump past a question."""
+    """May be started, resumed and ended, with what an assistant may set; a command jumps past no question."""
     given = value.get("kwargs") or {}
-    _check_context(given.get("context"))
     command = given.get("command") or {}
     goto = command.get("goto") or []
     if command.get("update") or any(place != "__end__" for place in (goto if isinstance(goto, list) else [goto])):
@@ -179,19 +180,14 @@ async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG00
     if "resume" in command and command["resume"] in (None, {}) and not goto:
         _refuse(f"{json.dumps(command['resume'])} is not an answer; say approve, reject or edit", 422)
     configurable = (given.get("config") or {}).get("configurable") or {}
+    if configurable.get(IS_CONTEXT_GIVEN):
+        _check_preferences(given.get("context") or {})
     if inner := [key for key in configurable if key.startswith("__pregel")]:
         _refuse(f"a run's config may not have {', '.join(inner)}")
     if await _is_past(str(value.get("thread_id") or ""), str(configurable.get("checkpoint_id") or "")):
         if "resume" in command:
             _refuse("this was answered meanwhile, nothing was done; look at the thread again", 409)
         del configurable["checkpoint_id"]
-
-
-def _check_context(context: Mapping[str, object] | None) -> None:
-    try:
-        checked_preferences(context or {})
-    except BadInput as error:
-        _refuse(str(error), 422)
 
 
 async def _is_past(thread_id: str, checkpoint_id: str) -> bool:
@@ -219,6 +215,13 @@ def _asked(state: ThreadState) -> set[str]:
     """The ids of the questions that a state waits for."""
     raised: list[Any] = [one.get("value") for task in state["tasks"] for one in task.get("interrupts") or []]
     return {str(one["id"]) for value in raised if isinstance(value, dict) for one in value.get("approvals") or []}
+
+
+def _check_preferences(context: Mapping[str, object]) -> None:
+    try:
+        checked_preferences(context)
+    except BadInput as error:
+        _refuse(str(error), 422)
 
 
 def _refuse(why: str, code: int = 403) -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import cast
 
 from langgraph.runtime import Runtime
+from pydantic import JsonValue
 
 from nodes.agents.worker.run import WorkerGraph
 from nodes.execution.attempts import AttemptRunner
@@ -18,6 +20,7 @@ from nodes.policy.quality import fingerprint, is_to_review
 from nodes.policy.readiness import goes_on
 from nodes.runtime.context import Node, RunContext, is_by_model, open_context
 from nodes.runtime.execution import ExecutionContext, catch_up, resumed_execution
+from nodes.runtime.recorded import Recorded
 from nodes.runtime.services import Services
 from nodes.runtime.story import live
 from state.channels import dumped
@@ -35,8 +38,11 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
     async def execute(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
-        execution, _ = await asyncio.gather(resumed_execution(run, state), run.enter())
-        await execution.recorded.load()
+        recorded = Recorded(run.store, run.thread_id, run.scope)
+        execution, began, _ = await asyncio.gather(
+            resumed_execution(run, state, recorded), recorded.load(began_with(state)), run.journal.load()
+        )
+        await run.enter([began])
         changed = await catch_up(execution, state)
         if execution.signals.control.driving == "running" and "phase" in changed:
             return changed  # who is stopped still collects what had finished before a crash
@@ -69,6 +75,14 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         return await _after(execution, dispatcher.abort, state, worked_s + run.services.clock.now() - began)
 
     return execute
+
+
+BEGINNING = ("story", "iteration", "tasks", "handed_back", "replanned", "draft")
+
+
+def began_with(state: SupervisorState) -> str:
+    """Tells what a superstep begins from, from what any other does: a run, its round, and how its tasks stand."""
+    return fingerprint([{name: cast(JsonValue, state.get(name)) for name in BEGINNING}])
 
 
 async def _files(run: RunContext) -> list[str]:

@@ -21,7 +21,7 @@ from nodes.runtime.context import Node, RunContext, open_context, run_folder, th
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.nesting import OuterRun
-from nodes.runtime.rows import clear, list_run
+from nodes.runtime.rows import clearing, list_run
 from nodes.runtime.services import Choice, Services
 from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
@@ -62,7 +62,7 @@ def make_intake(base: Services) -> Node:
             return _turned_away(state, str(error))
 
     async def begun(state: SupervisorState, runtime: Runtime[None]) -> Update:
-        _check_types(state)
+        _check_kinds(state)
         folder = run_folder(base.artifacts, thread_of(get_config()))
         given = cast(object, runtime.context)
         wanted = checked_preferences(given if isinstance(given, Mapping) else {})
@@ -77,18 +77,27 @@ def make_intake(base: Services) -> Node:
         update["terms"].update(chosen_model=choice.model, chosen_team=choice.team)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
-        if run.outer is None and not run.by_hand:
-            await list_run(run.store, run.thread_id, update["goal"], update["started_at"], services.door)
-        update["terms"]["audited"] = {run.thread_id: await run.audit.count()}
+        audited, gone, *_ = await asyncio.gather(
+            run.audit.count(),
+            clearing(run.store, run.thread_id),
+            run.journal.load(),
+            _listed(run, update["goal"], update["started_at"]),
+        )
+        update["terms"]["audited"] = {run.thread_id: audited}
         left_out += await _gathered(run, asked["sources"])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
-        await clear(run.store, run.thread_id)
-        await run.enter(begun_rows(run, update["started_at"]))
+        await run.enter([*gone, *begun_rows(run, update["started_at"])])
         return {**update, "warnings": [*left_out, *skipped]}
 
     return intake
+
+
+async def _listed(run: RunContext, goal: str, started_at: float) -> None:
+    """List the run, unless it is part of another."""
+    if run.outer is None and not run.by_hand:
+        await list_run(run.store, run.thread_id, goal, started_at, run.services.door)
 
 
 def _choice_of(state: SupervisorState) -> Choice:
@@ -110,6 +119,23 @@ def _turned_away(state: SupervisorState, why: str) -> Update:
     before = Terms.model_validate(state.get("terms") or {}).sources
     left: Update = {"query": "", "plan": None, "policy": None, "schema": None, "sources": before}
     return {**left, "turned_away": why, "messages": [*said, told]}
+
+
+def _check_kinds(state: SupervisorState) -> None:
+    """Refuse what is no text where text is asked for: LangGraph takes anything.
+
+    Raises:
+        BadInput: a request that is none.
+        SourcesInvalid: sources that are none.
+        PolicyInvalid: a policy that is none.
+    """
+    query, sources = cast(object, state.get("query") or ""), cast(object, state.get("sources") or [])
+    if not isinstance(query, str):
+        raise BadInput(f"the request is {query!r:.80}; say as text what is to be done")
+    if not isinstance(sources, list) or not all(isinstance(source, str | Path) for source in sources):
+        raise SourcesInvalid('the sources are no list of files, folders and pages; give one such as ["notes.md"]')
+    if not isinstance(cast(object, state.get("policy") or {}), Mapping):
+        raise PolicyInvalid('the policy is no mapping; give one such as {"oversight": "in_command"}')
 
 
 def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Update, list[str]]:
@@ -176,19 +202,6 @@ async def _gathered(run: RunContext, sources: Sequence[str]) -> list[str]:
         except ToolRefused as error:
             raise SourcesInvalid(f"the source {url[:200]!r} cannot be used: {error}") from None
     return missing
-
-
-def _check_types(state: SupervisorState) -> None:
-    """Refuse what is no text, list or mapping where it should be: clients may send anything."""
-    given: Mapping[str, object] = state
-    for name, kind, wanted in (
-        ("query", str, "text"),
-        ("sources", (list, tuple), "a list of paths"),
-        ("policy", Mapping, "a mapping of its fields"),
-        ("schema", Mapping, "a JSON Schema"),
-    ):
-        if given.get(name) is not None and not isinstance(given[name], kind):
-            raise BadInput(f"{name} has to be {wanted}, not {type(given[name]).__name__}")
 
 
 def check_reviewer(name: str, services: Services) -> None:

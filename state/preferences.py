@@ -30,8 +30,6 @@ class Preferences(TypedDict, total=False):
 
 ADDRESS = frozenset({"thread_id", "checkpoint_id", "checkpoint_ns"})
 """What of `configurable` says which run it is; programs that put all of it into `context` (AG-UI) set nothing by it."""
-LANGGRAPHS = ("__", "langgraph_")
-"""How keys begin that LangGraph puts there."""
 _PREFERENCES = TypeAdapter(Preferences)
 
 
@@ -50,7 +48,7 @@ def checked_preferences(given: Mapping[str, object]) -> Wanted:
     Raises:
         BadInput: names what is unknown or out of range.
     """
-    given = {name: value for name, value in given.items() if name not in ADDRESS and not name.startswith(LANGGRAPHS)}
+    given = {name: value for name, value in given.items() if name not in ADDRESS}
     if unknown := sorted(given.keys() - Preferences.__annotations__.keys()):
         known = ", ".join(Preferences.__annotations__)
         raise BadInput(f"an assistant cannot set {', '.join(map(repr, unknown))}; it can set {known}")

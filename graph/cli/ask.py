@@ -1,6 +1,7 @@
 """Questions to a human at the terminal. They go to stderr: stdout is for results.
 
-What was typed before a question is shown is no answer to it: it is thrown away. Reading a line holds up nothing else.
+What was typed before a question is shown is no answer to it: it is thrown away. Reading a line holds up nothing else,
+and a question that stands there when the rest of the run comes to its end stays, with what was typed of its answer.
 """
 
 import asyncio
@@ -20,9 +21,12 @@ from pydantic import JsonValue
 from rich.text import Text
 
 from graph.cli.console import err
-from graph.cli.screen import one_line, print_err, without_controls
+from graph.cli.screen import moment, one_line, print_err, without_controls
 from nodes.policy.answers import WORDS, checked_edit
-from nodes.policy.wording import asked
+from nodes.policy.plan_text import FIELD as PLAN
+from nodes.policy.shown import args_of, read_args
+from nodes.policy.wording import asked, title_of, unmarked
+from nodes.runtime.clock import SystemClock
 from state.approval import Answer, Approval
 
 _WORDS: dict[str, Answer] = {**WORDS, "a": "approve", "r": "reject", "e": "edit"}
@@ -40,48 +44,81 @@ class Asker:
     def __init__(self) -> None:
         self._asked: set[str] = set()
         self._is_over = False
+        self._standing = ""
+        """The question that is on the screen, and is not answered."""
+        self._stays = False
 
     def new(self, questions: Sequence[Approval]) -> list[Approval]:
         """Those of the questions that have not been asked yet."""
         return [] if self._is_over else [question for question in questions if question.id not in self._asked]
 
     async def ask(self, questions: Sequence[Approval]) -> dict[str, JsonValue]:
-        """The answers that were given, by question; what was left open is not in it.
+        """The first answer that is given, by question, so that it counts at once; empty where all were left open.
 
         A question at which this is cancelled counts as not asked.
         """
-        new = self.new(questions)
-        answers: dict[str, JsonValue] = {}
+        new = sorted(self.new(questions), key=lambda question: question.id != self._standing)
         for number, question in enumerate(new, 1):
             if self._is_over:
                 break
-            _show(question, f"Question {number} of {len(new)}")
-            _forget_typed()
-            answer = await self._answer(question)
+            stands = question.id == self._standing
+            if not stands:
+                self.end()
+                _show(question, f"  ({number} of {len(new)})" if len(new) > 1 else "")
+                _forget_typed()
+            answer = await self._answer(question, "" if stands else PROMPT)
             self._asked.add(question.id)
             if answer is not None:
-                answers[question.id] = answer
-        return answers
+                return {question.id: answer}
+        return {}
 
-    async def _answer(self, question: Approval) -> JsonValue:
-        try:
-            return await _answer(question)
-        except EOFError:
-            self._is_over = True
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question is on the screen."""
+        return bool(self._standing)
+
+    def keep(self, questions: Sequence[Approval]) -> None:
+        """Let what is on the screen stay there when asking is cancelled, if it is one of these."""
+        self._stays = any(question.id == self._standing for question in questions)
+
+    def end(self) -> None:
+        """Leave the line of the question on the screen, if there is one: it is not to be answered any more."""
+        if self._standing:
             print_err("")
-            return None
+        self._standing, self._stays = "", False
+
+    async def _answer(self, question: Approval, prompt: str) -> JsonValue:
+        self._standing, self._stays = question.id, False
+        try:
+            made = await _answer(question, prompt)
+        except EOFError:
+            self._is_over, made = True, None
+            print_err("")
+        except asyncio.CancelledError:
+            if not self._stays:
+                self.end()
+            raise
+        self._standing = ""
+        return made
 
 
-def _show(question: Approval, title: str) -> None:
+def _show(question: Approval, counted: str) -> None:
+    """What is asked, why, how risky that is, until when there is time, and all that is needed to decide."""
     console = err()
-    who = f"{question.agent}, task {question.task_id}" if question.task_id else question.agent
     console.print()
-    console.print(Text(f"{title}: {one_line(question.action)} ({who})", style="bold"))
-    console.print(Text(f"Risk: {question.risk}. Why you are asked: {one_line(question.reason)}"))
-    if question.description:
-        console.print(Text(without_controls(question.description)))
-    if question.args:
-        console.print(Text(without_controls(_readable(question.args))))
+    console.print(Text(without_controls(one_line(title_of(question))) + counted, style="bold"))
+    until = f" Until {moment(question.expires_at, SystemClock().now())}." if question.expires_at else ""
+    console.print(Text(f"Why: {one_line(question.reason).rstrip('.')}. Risk: {question.risk}.{until}"))
+    about = without_controls(unmarked(question.description))
+    if about:
+        console.print(Text(about))
+    if args := {} if question.subject == "plan" else _unsaid(question.args, about):
+        console.print(Text(without_controls(_readable(args))))
+
+
+def _unsaid(args: dict[str, JsonValue], about: str) -> dict[str, JsonValue]:
+    """The arguments without those that what was said already has to the letter."""
+    return {name: value for name, value in args.items() if not (isinstance(value, str) and value.strip() in about)}
 
 
 def _readable(args: dict[str, JsonValue]) -> str:
@@ -97,9 +134,13 @@ def _argument(name: str, value: JsonValue) -> str:
     return f"{name}:\n{indent(value, '  ')}" if "\n" in value else f"{name}: {value}"
 
 
-async def _answer(question: Approval) -> JsonValue:
-    """What was said, asked for again until it can be read; None when it was nothing."""
-    while line := await _line(PROMPT):
+async def _answer(question: Approval, prompt: str) -> JsonValue:
+    """What was said, asked for again until it can be read; None when it was nothing.
+
+    `prompt`: empty where it is on the screen already.
+    """
+    while line := await _line(prompt):
+        prompt = PROMPT
         word, _, rest = line.partition(" ")
         kind = _WORDS.get(word.lower().rstrip(":,."))
         if kind is None:
@@ -109,7 +150,7 @@ async def _answer(question: Approval) -> JsonValue:
             return {"type": kind, "message": rest.strip()}
         args = await _edited(question) if editor() and not rest.strip() else None
         if args is None:
-            typed = rest.strip() or await _line(f"new arguments for {one_line(question.action)} as JSON: ")
+            typed = rest.strip() or await _line("new arguments as JSON (or set EDITOR, and edit them as text): ")
             args = _arguments(typed)
         if args is None:
             continue
@@ -131,10 +172,13 @@ def editor() -> list[str]:
 async def _edited(question: Approval) -> dict[str, JsonValue] | None:
     """The arguments as somebody has left them in the editor; None where they are no arguments, or it did not start."""
     about = "".join(f"# {line}\n" for line in asked(question).splitlines())
-    text = yaml.safe_dump(question.args, sort_keys=False, allow_unicode=True)
+    shown = args_of(question)
+    is_plan = isinstance(lines := shown.get(PLAN), str) and question.subject == "plan"
+    text = f"{lines}\n" if is_plan else yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=10_000)
+    what = "the lines, a task each" if is_plan else "the arguments"
     with TemporaryDirectory() as folder:
-        file = Path(folder, "arguments.yaml")
-        await asyncio.to_thread(file.write_text, f"{about}# Change the arguments, save, and leave.\n{text}", "utf-8")
+        file = Path(folder, "plan.txt" if is_plan else "arguments.yaml")
+        await asyncio.to_thread(file.write_text, f"{about}# Change {what}, save, and leave.\n{text}", "utf-8")
         try:
             process = await asyncio.create_subprocess_exec(*editor(), str(file))
             code = await process.wait()
@@ -145,13 +189,15 @@ async def _edited(question: Approval) -> dict[str, JsonValue] | None:
             print_err(f"the editor ended with code {code}; nothing was taken from it")
             return None
         try:
-            args = yaml.safe_load(await asyncio.to_thread(file.read_text, "utf-8"))
+            typed = await asyncio.to_thread(file.read_text, "utf-8")
+            kept = "\n".join(line for line in typed.splitlines() if not line.startswith("#"))
+            args = {PLAN: kept} if is_plan else yaml.safe_load(typed)
+            args = read_args(args, question) if isinstance(args, dict) else None
         except (ValueError, yaml.YAMLError) as error:
             print_err(f"this cannot be read: {one_line(str(error))}")
             return None
-    if not isinstance(args, dict):
+    if args is None:
         print_err("arguments are `name: value`, a line each")
-        return None
     return args
 
 
@@ -171,11 +217,7 @@ async def _line(prompt: str) -> str:
     """A line from the terminal; EOFError when there is no more."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
-    try:
-        await _typed()
-    except asyncio.CancelledError:
-        print_err("")
-        raise
+    await _typed()
     line = sys.stdin.readline()
     if not line:
         raise EOFError

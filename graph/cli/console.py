@@ -1,11 +1,14 @@
 """Rich consoles and tables, for terminals and for pipes."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from shutil import get_terminal_size
+from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions
+from rich.console import Console, ConsoleDimensions, ConsoleOptions
 from rich.table import Table
 
 WIDE = 1000
@@ -22,12 +25,27 @@ class _Screen(Console):
 
 def out() -> Console:
     """Results."""
-    return _Screen(markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else WIDE)
+    return _screen(sys.stdout)
 
 
 def err() -> Console:
     """Progress, questions, warnings."""
-    return _Screen(stderr=True, markup=False, highlight=False, emoji=False, width=None if sys.stderr.isatty() else WIDE)
+    return _screen(sys.stderr)
+
+
+def draws(stream: TextIO) -> bool:
+    """Whether it is a terminal that can draw what it shows anew."""
+    return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+
+
+def _screen(stream: TextIO) -> Console:
+    """Rich takes a terminal that cannot draw for one of 80 columns, unless it is told its size."""
+    made = _Screen(stderr=stream is sys.stderr, markup=False, highlight=False, emoji=False)
+    if not stream.isatty():
+        made.width = WIDE
+    elif not draws(stream):
+        made.size = ConsoleDimensions(*get_terminal_size())
+    return made
 
 
 LEAST_TEXT = 24

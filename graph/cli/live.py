@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.text import Text
 from rich.tree import Tree
 
-from graph.cli.console import err
+from graph.cli.console import draws, err
 from graph.cli.screen import OFFLINE, line_of, one_line, print_err, put_json, seconds
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor
@@ -40,22 +40,40 @@ async def watching(sup: Supervisor, thread_id: str, *, as_json: bool) -> AsyncIt
     """Progress as JSON lines, as a tree at a terminal, or as plain lines."""
     if as_json:
         yield Watch(put_json)
-    elif sys.stderr.isatty():
+    elif draws(sys.stderr):
         async with _live_tree(sup, thread_id) as watch:
             yield watch
     else:
-        yield Watch(_plain_lines(thread_id))
+        lines = _Lines(thread_id, is_offline=sup.services.models.name == OFFLINE)
+        yield Watch(lines.hear, lines.aside)
 
 
-def _plain_lines(thread_id: str) -> OnEvent:
+class _Lines:
     """The thread's name once it has begun, then a line for each event."""
-    head = iter([f"thread {thread_id}"])
 
-    def hear(event: Json) -> None:
-        for line in (*head, line_of(Event.model_validate(event))):
+    def __init__(self, thread_id: str, *, is_offline: bool) -> None:
+        self._waiting = [f"thread {thread_id}"]
+        self._is_offline = is_offline
+        self._is_held = False
+
+    def hear(self, event: Json) -> None:
+        """Say it, or keep it until there is room."""
+        self._waiting.append(line_of(Event.model_validate(event), is_offline=self._is_offline))
+        if not self._is_held:
+            self._say()
+
+    @asynccontextmanager
+    async def aside(self) -> AsyncIterator[None]:
+        """Say nothing inside; what came meanwhile comes after it, unless that is cut off."""
+        self._is_held = True
+        yield
+        self._is_held = False
+        self._say()
+
+    def _say(self) -> None:
+        for line in self._waiting:
             print_err(line)
-
-    return hear
+        self._waiting.clear()
 
 
 @asynccontextmanager
@@ -79,6 +97,7 @@ class _LiveTree:
         self._is_stale = True
         self._terminal = asyncio.Lock()
         self._live = _live()
+        self._is_left = False
 
     def hear(self, event: Json) -> None:
         """Take over an event."""
@@ -96,13 +115,16 @@ class _LiveTree:
 
     @asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Leave the tree as it is now, and go on with a new one below what is written meanwhile."""
+        """Leave the tree as it is now, and go on with a new one below what is written meanwhile.
+
+        Where that is cut off nothing more is drawn: what stands there may be a question that somebody answers now.
+        """
         async with self._terminal:
             await self.end()
-            try:
-                yield
-            finally:
-                self._live = _live()
+            self._is_left = True
+            yield
+            self._is_left = False
+            self._live = _live()
 
     async def end(self) -> None:
         """Draw how it stands, and leave it there."""
@@ -111,7 +133,7 @@ class _LiveTree:
         self._live.stop()
 
     async def _draw(self) -> None:
-        if self._progress.started_at is None:
+        if self._progress.started_at is None or self._is_left:
             return
         if self._is_stale:
             self._is_stale = False

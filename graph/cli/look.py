@@ -18,10 +18,18 @@ from graph.cli.console import out, table
 from graph.cli.launch import agents_in, can_only_be_read, existing, recalled
 from graph.cli.options import FAILED, AsJson, Db, MaybeThread, Thread
 from graph.cli.plan_file import plan_as_yaml
-from graph.cli.result import onward, open_questions, show_markdown, standing, summary, to_hand_back, why_it_stands
+from graph.cli.result import (
+    in_a_line,
+    onward,
+    open_questions,
+    show_markdown,
+    standing,
+    summary,
+    to_hand_back,
+    why_it_stands,
+)
 from graph.cli.screen import (
     OFFLINE,
-    action_of,
     command,
     fail,
     line_of,
@@ -273,14 +281,14 @@ def inbox(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) ->
         print_err("nothing waits for you")
         return 0
     listed = table(
-        "priority", "risk", "action", "agent", "why", "decided in", "answer with",
+        "priority", "risk", "question", "agent", "why", "decided in", "answer with",
         least=("agent", "priority", "why", "decided in"),
     )  # fmt: skip
     for where, question in found:
         how = command("answer", where, question.id, "approve", db=db)
         left = seconds(question.expires_at - now) if question.expires_at is not None else ""
         why = one_line(question.reason, 200)
-        listed.add_row(question.priority, question.risk, action_of(question), question.agent, why, left, how)
+        listed.add_row(question.priority, question.risk, in_a_line(question), question.agent, why, left, how)
     out().print(listed)
     return 0
 
@@ -363,7 +371,7 @@ async def _print(db: Address, thread: str, first: int, *, follow: bool, as_json:
                 if as_json:
                     put_json(event.model_dump(mode="json"))
                 else:
-                    print_out(f"{event.seq:>5} {line_of(event)}")
+                    print_out(f"{event.seq:>5} {line_of(event, is_offline=run.model == OFFLINE)}")
             if is_over:
                 return
             await asyncio.sleep(LOOK_EVERY_S)

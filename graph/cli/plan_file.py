@@ -78,7 +78,7 @@ def _read(name: str, shown: str, holding: str) -> object:
 
 def plan_as_yaml(plan: Json) -> str:
     """A plan in the form in which one can be given, for people."""
-    fields = Plan.model_validate(plan).model_dump(mode="json", exclude_none=True)
+    fields = Plan.model_validate(plan).model_dump(mode="json", exclude_defaults=True)
     text: str = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
     return text
 

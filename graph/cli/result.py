@@ -1,5 +1,6 @@
 """How a run ends on the command line: its report in a file, what could not be used, what to do next, an exit code."""
 
+import json
 import sys
 from pathlib import Path
 from uuid import uuid4
@@ -10,7 +11,6 @@ from graph.address import Address
 from graph.cli.console import out
 from graph.cli.options import CANCELLED, COMPLETE, FAILED, HANDED_OVER, PARTIAL, WAITING
 from graph.cli.screen import (
-    action_of,
     command,
     fail,
     one_line,
@@ -22,6 +22,9 @@ from graph.cli.screen import (
     tokens_of,
     without_controls,
 )
+from nodes.policy.wording import title_of
+from state.approval import Approval
+from state.plan import Plan
 from state.run import Run, RunStatus
 from state.text import counted
 
@@ -152,11 +155,24 @@ def onward(run: Run, db: Address | None) -> str:
     return ""
 
 
+def in_a_line(question: Approval, width: int = 160) -> str:
+    """What is asked, with as much as fits of what would be done: `Publish a.md? {"name": "a.md", …`."""
+    match question.subject:
+        case "plan":
+            tasks = Plan.model_validate(question.args).tasks
+            about = "; ".join(f"{number}. {task.description}" for number, task in enumerate(tasks, 1))
+        case "task":
+            about = ""
+        case _:
+            about = json.dumps(question.args, ensure_ascii=False) if question.args else ""
+    return one_line(f"{title_of(question)} {about}".strip(), width)
+
+
 def open_questions(run: Run, db: Address | None) -> list[str]:
     """A line for each open question, with the command that answers it."""
     ways = [command("answer", run.thread_id, question.id, "approve", db=db) for question in run.approvals]
     return [
-        f"open: {action_of(asked)} ({asked.risk} risk, {one_line(asked.agent)}): {way}"
+        f"open: {in_a_line(asked)} ({asked.risk} risk, {one_line(asked.agent)}): {way}"
         for asked, way in zip(run.approvals, ways, strict=True)
     ]
 

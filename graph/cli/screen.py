@@ -11,7 +11,6 @@ if TYPE_CHECKING:  # `baton --help` has a line to say as well, and needs none of
     from pydantic import JsonValue
 
     from graph.address import Address
-    from state.approval import Approval
     from state.event import Event
     from state.run import Run
 
@@ -53,18 +52,26 @@ def without_controls(text: str) -> str:
     return _STEERS.sub("\ufffd", text)
 
 
-def action_of(question: "Approval", width: int = 100) -> str:
-    """What is asked about, with as much of its arguments as fits: `publish {"name": "a.md", …`."""
-    args = json.dumps(question.args, ensure_ascii=False) if question.args else ""
-    return one_line(f"{question.action} {args}".strip(), width)
+def line_of(event: "Event", *, is_offline: bool = False) -> str:
+    """An event as a line: `07:12:01 task_finished t1 researcher status=done tokens=312`.
 
-
-def line_of(event: "Event") -> str:
-    """An event as a line: `07:12:01 task_finished t1 researcher status=done tokens=312`."""
+    `is_offline`: no language model works on the run, so what was read and written is left out.
+    """
     at = datetime.fromtimestamp(event.ts).astimezone().strftime("%H:%M:%S")
     what = event.phase if event.kind == "phase_entered" else None
-    words = [at, event.kind, what, event.task_id, event.agent, *map(_detail, event.data.items())]
+    told = event.data
+    if event.kind == "approval_requested":
+        told = {"id": told.get("id"), "risk": told.get("risk"), "asks": _asks(event), "why": told.get("reason")}
+    details = [_detail(item) for item in told.items() if not (is_offline and item[0] == "tokens")]
+    words = [at, event.kind, what, event.task_id, event.agent, *details]
     return one_line(" ".join(word for word in words if word))
+
+
+def _asks(event: "Event") -> str:
+    from nodes.policy.wording import title_of  # noqa: PLC0415 # whoever has no question to show needs none of it
+    from state.approval import Approval  # noqa: PLC0415
+
+    return title_of(Approval.model_validate({"task_id": event.task_id or "", "agent": event.agent or "", **event.data}))
 
 
 def _detail(item: tuple[str, "JsonValue"]) -> str:

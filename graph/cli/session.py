@@ -66,6 +66,7 @@ class Session:
         # Each answer opens the database anew: nothing is held while a human thinks.
         while run.status == "waiting" and (answers := asyncio.run(self._answers(run))):
             run, artifacts = asyncio.run(self._go(self._answering(answers)))
+        self.asker.end()
         default = run_folder(artifacts, self.thread_id) / "report.md"
         report = Path(self.launch.out) if self.launch.out else default
         return report_result(run, report, db=self.db, as_json=self.as_json)
@@ -110,6 +111,8 @@ class Session:
             if pausing:
                 quit_now()
                 return
+            if self.asker.is_asking:
+                print_err("")
             print_err("pausing: what is at work comes to a point where it can go on; Ctrl-C again quits at once")
             pausing.append(asyncio.create_task(pause()))
 
@@ -148,6 +151,7 @@ class Session:
         try:
             run = await verb(sup, hear)
             async with giving:  # it may have been the last thing that was waited for
+                self.asker.keep([] if run.has_ended else (await sup.view(self.thread_id)).approvals)
                 asking.cancel()
         finally:
             await stop(asking)
@@ -161,7 +165,7 @@ class Session:
             if not new or not any(task.status == "running" for task in run.tasks):
                 return {}
             async with watch.aside():
-                if answers := await self.asker.ask(new[:1]):
+                if answers := await self.asker.ask(new):
                     return answers
 
     async def _given(self, sup: Supervisor, answers: dict[str, JsonValue], on_event: OnEvent) -> None:

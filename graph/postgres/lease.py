@@ -35,12 +35,16 @@ LEFT = "baton-"
 """And of one after the last, or that waits: what it did is still on its way to the database."""
 CUT = "baton!"
 """And of one whose last step was cut off: nothing follows."""
-_WHO = """
-SELECT a.pid, a.application_name, extract(epoch FROM clock_timestamp() - a.state_change)::float8 AS quiet_s
-FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-WHERE l.locktype = 'advisory' AND l.granted AND l.classid::bigint = %s AND l.objid::bigint = %s AND l.objsubid = 1
+_HELD = """
+    l.locktype = 'advisory' AND l.granted AND l.classid::bigint = %s AND l.objid::bigint = %s AND l.objsubid = 1
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
+_WHO = f"""
+SELECT a.pid, a.application_name, extract(epoch FROM clock_timestamp() - a.state_change)::float8 AS quiet_s
+FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE {_HELD}
+"""
+# Whoever has given the lease back meanwhile may hold another's.
+_END = f"SELECT pg_terminate_backend(l.pid, %s) FROM pg_locks l WHERE {_HELD} AND l.pid = %s"
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Leases:
         """
         forget_left()
         async with AsyncExitStack() as stack:
-            session = self._server.session()
+            session = outer = self._server.session()
             if session is None:
                 session = await stack.enter_async_context(self._server.new_session(self._name()))
             if any(fence.thread_id == thread_id for fence in session.fences):
@@ -111,9 +115,10 @@ class Leases:
                     yield fence
                 finally:
                     fence.is_left = True  # who waits for a turn writes nothing after it
-                    with suppress(LeaseLost, Error):
-                        async with session.cursor() as cursor:
-                            await cursor.execute("SELECT pg_advisory_unlock(%s)", [number(thread_id)])
+                    if outer:  # one of its own gives back what it holds
+                        with suppress(LeaseLost, Error):
+                            async with session.cursor() as cursor:
+                                await cursor.execute("SELECT pg_advisory_unlock(%s)", [number(thread_id)])
 
     @asynccontextmanager
     async def step(self, thread_id: str, owner: str, *, is_last: bool = False) -> AsyncIterator[None]:
@@ -222,7 +227,7 @@ class Leases:
             found = await self._found(thread_id)
             if found is not None and (found.is_over or await asyncio.to_thread(found.is_dead)):
                 async with self._server.cursor() as cursor:
-                    await cursor.execute("SELECT pg_terminate_backend(%s, %s)", [found.backend, ENDING_MS])
+                    await cursor.execute(_END, [ENDING_MS, *_halves(thread_id), found.backend])
             elif self._clock.now() >= start + patience_s:
                 raise busy(thread_id, found.holder if found else None)
             else:
@@ -234,9 +239,8 @@ class Leases:
         return f"{kind} {me.pid} {me.born or '-'} {self._server.machine} {me.host}"
 
     async def _found(self, thread_id: str) -> _Found | None:
-        high, low = divmod(number(thread_id) % 2**64, 2**32)
         async with self._server.cursor() as cursor:
-            await cursor.execute(_WHO, [high, low])
+            await cursor.execute(_WHO, _halves(thread_id))
             row = await cursor.fetchone()
         if row is None:
             return None
@@ -252,6 +256,11 @@ class Leases:
 def number(thread_id: str) -> int:
     """The advisory lock of a thread: 64 bits of its hash, as PostgreSQL's bigint."""
     return int.from_bytes(hashlib.sha256(f"baton {thread_id}".encode()).digest()[:8], "big", signed=True)
+
+
+def _halves(thread_id: str) -> tuple[int, int]:
+    """The same, as `pg_locks` shows it."""
+    return divmod(number(thread_id) % 2**64, 2**32)
 
 
 def _me() -> Holder:

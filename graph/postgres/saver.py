@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from graph.checkpoint_ids import keep_ids_above
-from graph.postgres.session import Cursor, Server
+from graph.postgres.session import MOST_ROWS, Cursor, Server
 from graph.serializer import Serializer
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
@@ -120,7 +120,20 @@ class Saver(AsyncPostgresSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Keep what a node or @task returned."""
-        await self._server.written(super().aput_writes(config, writes, task_id, task_path))
+        await self._server.written(self._put_writes(config["configurable"], writes, task_id, task_path))
+
+    async def _put_writes(
+        self, where: dict[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> None:
+        """All rows in one statement, and without LangGraph's visit to another thread for the serializer."""
+        ids = (where["thread_id"], where["checkpoint_ns"], where["checkpoint_id"])
+        rows = self._dump_writes(*ids, task_id, task_path, writes)
+        query = self.INSERT_CHECKPOINT_WRITES_SQL
+        if all(channel in WRITES_IDX_MAP for channel, _ in writes):
+            query = self.UPSERT_CHECKPOINT_WRITES_SQL
+            rows = [*{row[5]: row for row in rows}.values()]  # one statement can't write a row twice: the last counts
+        async with self._cursor(pipeline=len(rows) > MOST_ROWS) as cursor:
+            await cursor.executemany(query, rows)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""

@@ -7,14 +7,17 @@ the leases and can write nothing more. That is the fence, and no clock takes par
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Coroutine
+import re
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor, Error
+from psycopg.abc import Params, Query
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import set_json_dumps
 from psycopg_pool import AsyncConnectionPool
@@ -30,6 +33,10 @@ from state.text import as_unicode
 POOL = 4
 """Connections for whoever is not under a lease."""
 CONNECT_S = 10
+LEFT = 16
+"""Sessions at most that are kept for work to come."""
+MOST_ROWS = 1000
+"""Of one statement: it takes 65,535 values."""
 
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
 # A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
@@ -56,6 +63,23 @@ T = TypeVar("T")
 
 _WRITES: ContextVar[bool] = ContextVar("baton_writes", default=False)
 """Whether this is done to write: that is refused under a lease that was given back, where looking is not."""
+
+
+class _Cursor(AsyncCursor[DictRow]):
+    """A cursor that writes many rows in one statement: one for each keeps the server and this process far longer."""
+
+    async def executemany(
+        self,
+        query: Query,
+        params_seq: Iterable[Params],
+        *,
+        returning: bool = False,  # noqa: ARG002 - psycopg's; nothing is
+    ) -> None:
+        """Do `query`, with one `VALUES (%s, …)`, for all rows of `params_seq`; none comes twice."""
+        rows = [tuple(row) for row in params_seq]
+        head, values, tail = re.split(r"(?<=VALUES )(\([%s, ]+\))", str(query))
+        for some in (rows[n : n + MOST_ROWS] for n in range(0, len(rows), MOST_ROWS)):
+            await self.execute(f"{head}{', '.join([values] * len(some))}{tail}", [*chain.from_iterable(some)])
 
 
 class SessionFence(Fence):
@@ -131,6 +155,14 @@ class Session:
         async with self.cursor() as cursor:
             await cursor.execute("SELECT set_config('application_name', %s, false)", [name])
 
+    async def gives_back(self) -> bool:
+        """Give back what it holds; whether it can be worked on again."""
+        with suppress(LeaseLost, Error):
+            async with self.cursor() as cursor:
+                await cursor.execute("SELECT pg_advisory_unlock_all()")
+            return True
+        return False
+
     async def end(self) -> None:
         """End the connection, and with it the leases, once nobody is at it.
 
@@ -161,6 +193,8 @@ class Server:
         self._pool = pool
         self.is_read_only = read_only
         self._sessions: list[Session] = []
+        self._left: list[Session] = []
+        """Those that nobody works on."""
 
     @asynccontextmanager
     async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
@@ -230,13 +264,32 @@ class Server:
 
     @asynccontextmanager
     async def new_session(self, name: str) -> AsyncIterator[Session]:
-        """A session of its own, which the server knows by this name."""
-        session = await self.begun_session(name)
+        """A session for work that nobody else does on it, which the server knows by this name.
+
+        One that other work has left is used again: a new one takes the server longer than a task takes.
+        """
+        session = await self._left_session(name) or await self.begun_session(name)
         try:
             async with session.beating():
                 yield session
+            is_whole = not session.fences and await session.gives_back()
+        except BaseException:
+            is_whole = False
+            raise
         finally:
+            if is_whole and len(self._left) < LEFT:
+                self._left.append(session)
+            else:
+                await self.end_session(session)
+
+    async def _left_session(self, name: str) -> Session | None:
+        while self._left:
+            session = self._left.pop()
+            with suppress(LeaseLost, Error):  # the server has ended it meanwhile
+                await session.is_called(name)
+                return session
             await self.end_session(session)
+        return None
 
     async def begun_session(self, name: str) -> Session:
         """A session of its own, which does not show that somebody is there, until it is ended or the database closed.
@@ -300,6 +353,7 @@ async def backend_of(connection: Connection) -> int:
 
 async def _set_up(connection: Connection, *, read_only: bool = False) -> None:
     set_json_dumps(as_json, connection)
+    connection.cursor_factory = _Cursor
     await connection.execute(_SETTINGS, ["on" if read_only else "off"], prepare=False)
 
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 
 from nodes.language.shapes import shape_of
-from nodes.language.subjects import capital, joined, keywords, names, without_errand
+from nodes.language.subjects import ASKS, PLACES, capital, joined, keywords, names, without_errand
 from nodes.language.words import stem
+from nodes.policy import errands
 from nodes.policy.orders import ordered
 
 LONGEST = 14
@@ -34,12 +35,7 @@ _AND = re.compile(
     rf"en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
-    r"^(?:wh\w+|how|is|are|was|were|does|do|did|can|could|should|would|will|has|have|may|must|wer|wie|welche[rsnm]?|"
-    r"wann|wo|ist|sind|hat|kann|qu(?:el(?:le)?s?|i|e|oi)|comment|combien|où|est|qué|quién|cuál(?:es)?|cuánto|cómo|dónde|es|"
-    r"chi|che|quale|quanto|come|wie|wat|welke|hoe|кто|что|как|какой|какая|какие|сколько|где|когда)\b",
-    re.IGNORECASE,
-)
+_ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|their|theirs|his|her)|it|they|them|he|she|these|those|this one|that one|"
@@ -53,20 +49,37 @@ _ELSEWHERE = re.compile(
     r"它|这|那个|哪个|それ|これ|그것|هذا|هذه",
     re.IGNORECASE,
 )
-_PLACED = re.compile(
-    r"^(in|of|for|on|with|without|per|from|since|by|under|at|until|before|after|für|mit|pro|avec)\s", re.IGNORECASE
-)
+_PLACED = re.compile(rf"^({PLACES}|{'|'.join(errands.ABOUT)}|pro|avec)\s", re.IGNORECASE)
 _DETERMINED = re.compile(r"^(?:the|an?|its|their|his|her|der|die|das|les?|la|el|l[ao]s|il|lo|de|het)\s+", re.IGNORECASE)
 _LAST_OBJECT = re.compile(
     r"\b(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)[\s?.!]*$"
 )
-_SUPERLATIVE = re.compile(r"^(?:which|what|who)(?: ones?)? .*\b(?:\w+est|most|least|best|worst)\b", re.IGNORECASE)
-_THANKS = re.compile(r"(?:thank(?:s| you)|thx|ok(?:ay)?|great|good|nice|danke|merci|gra[cz]ias?|спасибо|谢谢)\b.{0,20}")
-_HEAD = re.compile(
-    r"^(?:(?:what|which|who|how many|how much|list|show|name|compare|tell me|give me|find|describe|explain)\s+)+"
-    r"(?:(?:are|is|were|was|do|does|did)\s+)?(?:(?:the|all|me|us|about)\s+)*",
+_IS = frozenset(["is", "are", "was", "were"])
+_DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
+_COMPARES = re.compile(
+    r"^(?:which|what|who)(?: ones?)? (?:.*\b(?:\w+est|most|least|best|worst)\b|"
+    r"(?:is|are|was|were|has|have|costs?) (?:the |much )?(?:\w{2,}er|more|less|worse)\b)",
     re.IGNORECASE,
 )
+_THESE = re.compile(
+    r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: (?:the|our|my|these))? "
+    rf"(?P<what>[\w-]+(?: [\w-]+)??)(?= (?:{PLACES}|and|that|have|has|had|{'|'.join(sorted(_IS | _DOES))})\b|[?.!,]|$)",
+    re.IGNORECASE,
+)
+_DO_THAT = re.compile(r"\bdo (?:that|this|it|so)\b", re.IGNORECASE)
+_DEED = re.compile(r"\b(?:i|you|we|one|people) (?P<what>\w.+?)[\s?.!]*$", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
+
+_THANKS = re.compile(r"(?:thank(?:s| you)|thx|ok(?:ay)?|great|good|nice|danke|merci|gra[cz]ias?|спасибо|谢谢)\b.{0,20}")
+_WHOEVER = frozenset(["i", "you", "we", "one", "people", "somebody", "anybody", "they"])
+_AMOUNT = frozenset(["many", "much", "long", "often", "far", "old", "soon", "big"])
+_PLACE = frozenset(PLACES.split("|"))
+_LAST_THING = re.compile(rf"(?<= )(?:the|our|my|your) (?:(?!(?:{PLACES})\b)[\w-]+ ?){{1,3}}$", re.IGNORECASE)
+_DONE = re.compile(
+    r"\w{2,}ed|lit|made|built|held|kept|lost|found|sold|bought|sent|paid|written|shown|given|taken|set|put|cut|won|born|"
+    r"done|told|taught|caught|brought|fed|led|laid|drawn|grown|known|broken|chosen|driven|stolen|worn|hung|run|open"
+)
+"""Words that are said of a thing behind `is` or `was`: participles in their forms."""
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -77,12 +90,18 @@ def followed(request: str, earlier: Sequence[str]) -> str:
     for turn in earlier:
         said = turn.strip()
         is_about_answer = asked and (shape_of(said) or (ordered(said) and not _names(_inside(said))))
-        asked += [_meant(said, asked[-1:]).removeprefix(_REASON)] if said and not is_about_answer else []
+        asked += [_meant(said, asked[-3:]).removeprefix(_REASON)] if said and not is_about_answer else []
     return _meant(request, asked)
 
 
 def standing_alone(text: str, questions: Sequence[str]) -> str:
     """The words with what they refer to in place of `it` and `its`, where they name nothing themselves."""
+    last = questions[-1] if questions else ""
+    if (that := _DO_THAT.search(text)) and (deed := _DEED.search(last)):
+        return _put(deed["what"], text, that)
+    if (person := _PERSON.search(text)) and last.lower().startswith("who "):
+        who = f"the one who {_inside(last).rstrip(' ?.!')}"
+        return _put(f"that of {who}" if person["whose"] else who, text, person)
     match, subject = _ONE.search(text), _subject(questions)
     if not match or not subject or _names(_inside(text[: match.start()])):
         return text
@@ -121,7 +140,7 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
         return _put(what, last, places[-1]) if places else f"{bare}: {what if known else ' '.join(own)}"
     aspect = _DETERMINED.sub("", what)
     if _ONE.match(what) and aspect != what:
-        return f"{capital(aspect)} of {_subject(questions)}"
+        return f"{capital(aspect)} of {_owner(questions)}"
     *before, head = what.split()
     same_word = next((re.escape(one) for one in re.findall(r"[\w-]+", last) if stem(one) == stem(head)), "")
     if same_word and (place := re.search(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same_word}\b", last)):
@@ -129,27 +148,40 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     object_ = _LAST_OBJECT.search(last)
     if aspect == what and object_ and not known:
         return f"{last[: object_.start('what')]}{what}{last[object_.end('what') :]}"
-    return f"{capital(aspect)} of {_subject(questions)}"
+    return f"{capital(aspect)} of {_owner(questions)}"
 
 
 def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
     """The request with its subject in place of what stands for it, or behind it."""
     subject, is_short = _subject(questions), len(text.split()) <= SHORT
-    listed = names(f"xx {_inside(questions[-1])}")
-    several = joined(listed) if len(listed) > 1 else f"the {_topic(questions[-1])}"
     if not subject:
         return text
     if _OF_THESE.search(text):
-        return _OF_THESE.sub(f"of {several}", text)
+        return _OF_THESE.sub(f"of {_several(questions)}", text)
     own, refers = _names(_inside(text)), _ONE.search(text)
-    if not own and not refers and is_short and _SUPERLATIVE.search(text) and " of " not in text:
-        return f"{text.rstrip(' ?.!')} of {several}?"
+    if not own and not refers and is_short and _COMPARES.search(text) and " of " not in text:
+        return f"{text.rstrip(' ?.!')} of {_several(questions, named=True)}?"
     if (whole := standing_alone(text, questions)) != text:
         return whole
     is_open = is_joined or len(keywords(text)) < 2 or bool(_ELSEWHERE.search(text))
     if own or not is_open or not is_short or keywords(text).keys() >= keywords(subject).keys():
         return text
     return f"{text.rstrip(' ?.!？')} ({subject.replace(' and ', ', ')})?"
+
+
+def _several(questions: Sequence[str], *, named: bool = False) -> str:
+    """What `of these` are: the names of the last question, the things it asks for, else the names of the last ones."""
+    last = questions[-1]
+    own, these = _names(_inside(last)), _THESE.match(last)
+    before = list(dict.fromkeys(name for one in questions[-3:] for name in _names(_inside(one))))
+    listed = own if len(own) > 1 else before if named or not these else []
+    things = these["what"] if these else _DETERMINED.sub("", _topic(last))
+    return joined(listed) if len(listed) > 1 else f"the {things}"
+
+
+def _owner(questions: Sequence[str]) -> str:
+    """What has the thing that is asked for besides: `the pump` after “What is the warranty on the pump?”."""
+    return re.sub(r"^.*?\s(?:on|of|for|in)\s+", "", _subject(questions))
 
 
 def _names(text: str) -> list[str]:
@@ -175,5 +207,31 @@ def _subject(questions: Sequence[str]) -> str:
 
 
 def _topic(question: str) -> str:
-    bare = _DETERMINED.sub("", _HEAD.sub("", without_errand(question)).strip(" ?.!"))
-    return " ".join(re.split(r"[?.!;:]\s", bare)[0].split()[:10])
+    """The thing that a question without names is about: `the lighthouse` of “When was the lighthouse lit?”.
+
+    Where the verb stands tells how far the thing goes: before it, or behind it in “who wrote the manual”.
+    """
+    words = re.split(r"[.!?;:](?:\s|$)", without_errand(question))[0].split() or [""]
+    said = [word.lower() for word in words]
+    asks = said[0] if re.fullmatch(ASKS, said[0]) else ""
+    helps = next((n for n, word in enumerate(said[:6]) if word in _IS | _DOES), -1)
+    is_verb_first = asks == "who" or (asks == "what" and not _DETERMINED.match(" ".join(words[1:])))
+    if not asks:
+        return " ".join(words[:10])
+    if helps < 0 and is_verb_first:
+        return " ".join(words[2:12])
+    rest = words[helps + 1 :] if helps >= 0 else words[2 if said[1:2] and said[1] in _AMOUNT else 1 :]
+    if asks == "how" and said[1:2] and said[1] in _AMOUNT and (at := _LAST_THING.search(" ".join(words))):
+        return at.group()
+    if helps > 1 and asks in ("how", "when", "where", "why") and said[1] not in _AMOUNT:
+        return " ".join(words[1:helps])  # how bees are fed
+    if helps >= 0 and said[helps] in _IS and asks in ("what", "which", "who"):
+        return " ".join(rest[:10])
+    is_of_whoever = bool(rest) and rest[0].lower() in _WHOEVER
+    rest = rest[2:] if is_of_whoever else rest
+    thing = rest[: next((n for n, word in enumerate(rest) if n and word.lower() in _PLACE), len(rest))]
+    ends_in_verb = not is_of_whoever and (
+        helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
+    )
+    is_long = len(_DETERMINED.sub("", " ".join(thing)).split()) > 1
+    return " ".join(thing[:-1] if ends_in_verb and is_long else thing)

@@ -8,33 +8,43 @@ import re
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
-from nodes.language.subjects import KIND, VERB, keywords, without_errand
+from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, without_errand
 from nodes.policy.orders import POLITE, actions_in, ordered, plain, without_forbidden
 
 MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
 
-_ASKS = r"what|how|why|who|whose|whom|which|when|where|whether|is|are|was|were|does|do|did|can|could|should|would|will"
-_QUESTION = re.compile(rf"^(?:(?:in|of|for|to|at|on|with|from) )?(?:{_ASKS}|has|have|may|must)\b|\?$", re.IGNORECASE)
+_QUESTION = re.compile(rf"^¿|^(?:(?:{PLACES}) )?(?:{ASKS})\b|[?？]$", re.IGNORECASE)
+_JOINT = "and|und|et|y|e|ed"
 _ITEM = re.compile(
     r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|"
     r"(?<=[.?!;:])\s+\d{1,2}[.)]\s+"
 )
 _SENTENCE = re.compile(r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|;\s+|\n+")
 _THEN = re.compile(
-    r"(?:\s*[,;]\s*(?:and\s+)?(?:then\s+|finally\s+|also\s+)?|\s+(?:and\s+then|then|and finally|and also|and)\s+)"
-    rf"(?={VERB})",
+    rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:then\s+|finally\s+|also\s+|dann\s+)?|"
+    rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
     re.IGNORECASE,
 )
 _ASKS_ON = re.compile(
-    rf"\s*,?\s+and\s+(?=(?:{_ASKS})\s+\w)|,\s+(?=(?:what|how|why|who|which)\s+\w|(?:when|where)\s+(?:is|are|was|were|"
-    r"do|does|did|can|will|has|have|should)\b)",
+    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)|,\s+(?=(?:what|how|why|who|which)\s+\w|"
+    r"(?:when|where)\s+(?:is|are|was|were|do|does|did|can|will|has|have|should)\b)",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
     r"\b(?:how|what|why|which|who|that|if|when|whether|to(?!\s+(?:(?:the|an?|my|our|your)\b|(?-i:[A-Z]))))\s+\w+",
     re.IGNORECASE,
 )
+_NEEDS = re.compile(
+    r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
+)
+_LETTER = re.compile(
+    r"\A\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening))\b[^\n,.!?:]{0,40}[,.!:]\s*|"
+    r"(?:\n\s*|(?<=[.!?])\s+)(?:(?:best|kind|warm)(?: \w+)?|regards|cheers|(?:many )?thanks|thank you|yours(?: \w+)?|"
+    r"sincerely)[,.!]?\s*(?:\n\s*)*[^\n?]{0,40}\Z",
+    re.IGNORECASE,
+)
+"""How a letter begins and ends."""
 _BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
 _TEXTS = (
     r"report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|document|"
@@ -85,17 +95,17 @@ def understood(text: str) -> Request:
     before: list[str] = []
     for clause in wishes_in(text):
         is_of_result = _RESULT.match(clause.partition(" ")[2])
-        _take(clause if is_of_result else standing_alone(clause, before), request)
-        before = [clause]
+        before = [clause if is_of_result else standing_alone(clause, before)]
+        _take(before[0], request)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
     return request
 
 
 def wishes_in(text: str) -> list[str]:
-    """The clauses that ask for something, in order; all of it where none does."""
+    """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
     wishes, clauses, is_announced = list[str](), list[str](), False
-    text = without_forbidden(re.sub(r"^[ \t]*>.*$", "", text, flags=re.MULTILINE))
+    text = without_forbidden(_LETTER.sub("", re.sub(r"^[ \t]*>.*$", "", text, flags=re.MULTILINE))) or text
     parts = [part for part in _ITEM.split(text) if part.strip()]
     for number, part in enumerate(parts):
         for place, sentence in enumerate(_SENTENCE.split(part.strip())):
@@ -108,7 +118,7 @@ def wishes_in(text: str) -> list[str]:
                 clauses.append(clause)
                 is_item = number > 0 and place == 0 and (is_announced or len(parts) > 2)
                 wishes += [clause] if is_item or _is_wish(clause) else []
-    return wishes or clauses
+    return wishes or [one for one in clauses if _NEEDS.search(one)] or clauses
 
 
 def _chained(sentence: str) -> list[str]:
@@ -155,6 +165,9 @@ def _take(clause: str, request: Request) -> None:
         if not is_summary and (_RESULT.match(rest) or (not about and request.aspects)):
             request.writing = True
             return
+        if about and is_text_about and request.aspects and about.group().lower().startswith("for "):
+            request.writing = True  # those who are to read it
+            return
         subject = (about["what"] if about and is_text_about else rest).strip(" .?")
         pair = re.fullmatch(r"([\w-]+(?: [\w-]+)?) and ([\w-]+(?: [\w-]+)?)", subject)
         if request.aspects or pair or len(enumerated(subject)) > 1:
@@ -189,7 +202,7 @@ def enumerated(text: str) -> list[str]:
     is_prose = any(len(item.split()) > 8 for item in items[1:-1])
     if is_chain or is_prose or len(items) < (2 if colon else 3):
         return [text]
-    joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) else ""
+    joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) and not _NEEDS.search(head) else ""
     if not joint and (last := _OF.match(items[-1])):
         items[-1], joint = last["item"], f" {last['joint']} {_bare(last['of'])}"
     first = re.match(rf"(?P<of>.*\b{_LEADING})\s+(?P<item>[^,]+)$", items[0], re.DOTALL)

@@ -4,6 +4,7 @@ import re
 
 from nodes.language.words import STOP_WORDS
 from nodes.language.words import keywords as words_of
+from nodes.policy import errands
 from nodes.policy.orders import FAMILIES
 
 VERBS = {
@@ -14,11 +15,23 @@ VERBS = {
     "strategy": "recommend advise propose suggest prioritise prioritize decide strategise strategize",
     "implementation": "implement code build develop program export refactor",
     "writing": "write draft summarise summarize compose report document formulate translate",
-    "vague": "conduct perform prepare produce create make generate do provide put draw plan",
+    "vague": "conduct perform prepare produce create make generate do provide put draw plan save store",
     "action": " ".join(FAMILIES.values()),
 }
 """Verbs a wish begins with, by the kind of work they ask for."""
-KIND = {verb: kind for kind, verbs in VERBS.items() for verb in verbs.split()}
+_KIND_OF_ACT = {
+    **dict.fromkeys(("analyze", "compare", "list", "explain", "find"), "research"),
+    **dict.fromkeys(("summarize", "write", "translate"), "writing"),
+    **dict.fromkeys(FAMILIES, "action"),
+    "calculate": "analysis",
+    "recommend": "strategy",
+    "build": "implementation",
+}
+KIND = {
+    **{verb: _KIND_OF_ACT[act] for verb, act in errands.meanings(errands.ACTS).items() if act in _KIND_OF_ACT},
+    **{verb: kind for kind, verbs in VERBS.items() for verb in verbs.split()},
+}
+"""What kind of work a verb asks for, in a few languages."""
 VERB = rf"(?:{'|'.join(KIND)})\b(?!\s+(?:of|and|is|are|market|for|in|on|by|as)\b)"
 """Such a verb, where it is no noun."""
 _ABOUT_WORK = """
@@ -31,13 +44,26 @@ ERRANDS = frozenset(_ABOUT_WORK.split()).union(
     *(VERBS[kind].split() for kind in ("research", "strategy", "writing", "vague"))
 )
 """In a request they name the errand, not the subject."""
+ASKS = "|".join(sorted({*errands.meanings(errands.ASKS), *errands.BE, "whose"}, key=len, reverse=True))
+"""Words a question begins with, in a few languages, as a pattern."""
+PLACES = "in|of|for|on|with|without|per|from|since|by|under|at|until|before|after|to|about|over|through|into|during"
+"""Words before where, when or what for, as a pattern."""
+_NO_NAMES = (
+    STOP_WORDS
+    | ERRANDS
+    | frozenset(
+        """
+    january february march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    """.split()  # noqa: SIM905 - a list of words reads as words
+    )
+)
 MOST_WORDS = 12
 """Words of a short name."""
 
 _ERRAND = re.compile(
-    r"^(?:please\s+)?(?:research|find(?: out)?|identify|investigate|determine|check|clarify|outline|compare|name|list|"
-    r"describe|explain|analy[sz]e|gather|look up|summari[sz]e|write|tell me(?: about)?|say|show(?: me)?|"
-    r"give(?: me)?)\b(?!\s+(?:of|and|is|are)\b)\s*:?\s+",
+    rf"^(?:please\s+)?(?:{'|'.join(VERBS['research'].split())}|summari[sz]e|write)\b(?!\s+(?:of|and|is|are)\b)"
+    r"(?:\s+(?:me|us|out|up|into))?(?:\s+about)?\s*:?\s+",
     re.IGNORECASE,
 )
 _CUT = re.compile(r"[:;(\n]|\.\s|,\s+(?:such as|including|with)\b|\s[–—-]\s|(?<=\?)")
@@ -71,7 +97,7 @@ def names(text: str) -> list[str]:
     for sentence in re.split(r"[.!?:\n]\s*", text):
         for number, word in enumerate(re.findall(r"[^\W_][\w.+#-]*[\w+#]", sentence)):
             is_name = any(ch.isupper() for ch in word[1:]) or (number > 0 and word[0].isupper())
-            if is_name and word.lower() not in STOP_WORDS | ERRANDS:
+            if is_name and word.lower() not in _NO_NAMES:
                 found.append(word)
     return list(dict.fromkeys(found))
 

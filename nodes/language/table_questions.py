@@ -267,7 +267,7 @@ class Asked:
             parts.append(f"HAVING count(*) = count(DISTINCT {time}) AND min({time}) < max({time})")
         is_ranked = named and self.aggregate not in ("", "change")
         order = f"2 {'ASC' if self.aggregate == 'min' else 'DESC'} NULLS LAST, 1" if is_ranked else "1"
-        parts.append(f"ORDER BY {order} LIMIT {self.most if named else RANKED}")
+        parts.append(f"ORDER BY {order} LIMIT {self.most}")
         return " ".join(parts)
 
     def sentences(self, rows: list[Row]) -> list[str]:
@@ -333,11 +333,17 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     group = None if is_ranking else group
     which = _named(_WHICH, text, [c for c in table.columns if not c.is_measure])
     target = _target(table, free, senses, {column.name for column in (group, which) if column} | filtered)
+    extreme = aggregate in ("max", "min")
+    if extreme and target and not target.is_measure:
+        amount = _target(
+            replace(table, columns=tuple(c for c in table.columns if c.is_measure)), free, senses, filtered
+        )
+        which, target = (which or target, amount) if amount else (which, target)
+    target = target or (which if filters and not aggregate else None)
     amounts = [column for column in table.columns if column.is_measure]
     if is_ranking and not target and len(amounts) == 1 and _named(_GROUP, text, [table.named]):
         target = amounts[0]  # `by price`, of a table of prices
     is_amount = target is not None and target.is_measure
-    extreme = aggregate in ("max", "min")
     if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
         if is_amount and target.match(counted["what"].lower().split()):
             aggregate = "" if filters else "sum"

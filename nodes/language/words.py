@@ -11,7 +11,9 @@ from functools import lru_cache
 
 import snowballstemmer
 
-STOP_WORDS = frozenset(
+from nodes.policy import errands
+
+STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | frozenset(
     """
     a about above after again against all also am an and any are aren as at be because been before being below between
     both but by can cannot could d did do does doesn doing don during each else etc every few for from further get gets
@@ -22,7 +24,7 @@ STOP_WORDS = frozenset(
     who whom whose why will with within without would you your tell happens happen need needs want many
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
-"""Words of English that say nothing about the subject."""
+"""Words that say nothing about the subject: English ones, and those that ask in other languages."""
 
 _SPELLINGS = (
     (re.compile("^licens|^licenc"), "licens"),

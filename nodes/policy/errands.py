@@ -4,6 +4,8 @@ Each line of a table begins with what its words come to. Whole words count, in t
 have another word understood, add it to its line.
 """
 
+import re
+
 ACTS = """
 analyze: analyze analyse evaluate assess examine investigate study research explore dissect analysiere analysieren
   analysiert untersuche untersuchen bewerte bewerten analyser analysez étudie étudier examine évalue analiza
@@ -14,9 +16,10 @@ compare: compare contrast vergleiche vergleichen vergleich comparer comparez com
 write: write draft compose author pen schreibe schreiben verfasse verfassen écris écrire rédige rédiger escribe
   escribir redacta scrivi scrivere escreva 写 撰写 書いて 書く
 translate: translate übersetze übersetzen traduis traduire traduce traducir traduci traduza 翻译 翻訳
-delete: delete remove erase wipe drop purge discard trash lösche löschen lösch entferne entfernen supprime supprimer
-  supprimez efface effacer borra borrar elimina eliminar cancella exclua apague 删除 削除 消して
-send: send mail forward sende senden schick schicke envoie envoyer envía enviar invia 发送 送信 送って
+delete: delete remove erase wipe drop purge discard trash lösche löschen lösch löscht entferne entfernen supprime
+  supprimer supprimez efface effacer borra borrar elimina eliminar cancella exclua apague 删除 削除 消して
+send: send mail forward sende senden sendet schick schicke schicken verschicke verschicken versende versenden
+  envoie envoyer envía enviar invia 发送 送信 送って
 publish: publish post share release announce veröffentliche veröffentlichen publie publier publica publicar pubblica
   发布 公開
 pay: pay buy purchase order kaufe kaufen bezahle achète acheter compra comprar 购买 買って
@@ -192,7 +195,8 @@ ASKS = """
 what: what was quoi que qué cosa 什么 何
 which: which welche welcher welches quelle quel quelles quels cuál cuáles quale
 who: who whom wer qui quién chi 谁 誰
-how: how wie comment cómo come 如何 怎么
+how: how wie wieviel wieviele comment combien cómo cuánto cuánta cuántos cuántas come quanto quanta quanti quante 如何
+  怎么
 why: why warum pourquoi perché 为什么 なぜ
 when: when wann quand cuándo quando 何时 いつ
 where: where wo où dónde dove 哪里 どこ
@@ -211,7 +215,8 @@ DENIALS = frozenset(
 
 SMALL = frozenset(
     """
-    a an the this that these those it its them they he she i me my we us our you your to of for on in at by with
+    a an the this that these those it its their theirs his her hers
+    them they he she i me my we us our you your to of for on in at by with
     from into onto about over under between among as than then and or but so if is are was were be been being am do
     does did has have had will would could should can may might must shall please kindly thanks thank hi hello dear
     let lets help just also now again first next finally there here some any all each every both more most very much
@@ -236,7 +241,7 @@ MANNER = frozenset(
 
 BE = frozenset(
     """
-    is are was were be do does did can could should would will has have may must ist sind est sont es
+    is are was were be been do does did can could should would will has have had may must ist sind est sont es
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Verbs that follow a word that asks."""
@@ -268,3 +273,13 @@ PHRASES = {
     r"\bmarktanalyse\b": "markt analyse",
 }
 """What several words come to."""
+
+
+def meanings(table: str) -> dict[str, str]:
+    """What each word of one of these tables comes to."""
+    found: dict[str, str] = {}
+    for line in re.split(r"\n(?=\S)", table.strip()):
+        meant, _, words = line.partition(":")
+        for word in words.split():
+            found.setdefault(word.casefold(), meant)
+    return found

@@ -6,6 +6,9 @@ publish until …": what may be done later is not done now.
 """
 
 import re
+from collections.abc import Iterator
+
+from nodes.policy import errands
 
 FAMILIES = {
     "publish": "publish post release announce share upload",
@@ -17,13 +20,30 @@ FAMILIES = {
 
 _FAMILY = {verb: action for action, verbs in FAMILIES.items() for verb in verbs.split()}
 _VERBS = "|".join(_FAMILY)
+_ABROAD = {
+    word: act
+    for word, act in errands.meanings(errands.ACTS).items()
+    if act in FAMILIES and word not in {*_FAMILY, "remove", "drop", "purge", "discard", "trash", "order"}
+}
+"""The same verbs in other languages."""
+_NO_ABROAD = errands.DENIALS | {"nichts", "niemanden", "rien", "nada", "niente", "nulla", "nessuno", "ninguno"}
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ASKS_ABROAD = frozenset(errands.meanings(errands.ASKS))
+_CLAUSES = re.compile(r"[.!;:\n。！；，,]+|(?<=[?？])|\s(?:und|et|y|e|aber|mais|pero|ma)\s")
+_POLITE_ABROAD = re.compile(
+    r"^(?:bitte|dann|nun|danach|s['’]il (?:vous|te) plaît|puis|ensuite|por favor|luego|después|per favore|poi|请|請|"
+    r"und|et|y|e)\s*",
+    re.IGNORECASE,
+)
 _FORMS = (
     rf"(?:{_VERBS}|publish(?:ing|ed)|post(?:ing|ed)|releas(?:ing|ed)|announc(?:ing|ed)|shar(?:ing|ed)|"
     r"upload(?:ing|ed)|sen(?:ding|t)|e?mail(?:ing|ed)|forward(?:ing|ed)|deliver(?:ing|ed)|delet(?:ing|ed)|"
     r"eras(?:ing|ed)|wip(?:ing|ed)|pa(?:ying|id)|bu(?:ying)|bought|purchas(?:ing|ed))"
 )
 _QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<!\w)'[^'\n]{3,}'(?!\w)", re.DOTALL
+    r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<!\w)'[^'\n]{3,}'(?!\w)|"
+    r"(?:(?<=\bsays:)|(?<=\bsaid:)|(?<=\breads:)|(?<=\bstates:)|(?<=\bwrote:)|(?<=\bwrites:))[^\n.?!]+",
+    re.DOTALL,
 )
 _FORWARDED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _EXAMPLE = re.compile(
@@ -54,10 +74,10 @@ _ENDS = re.compile(
 )
 POLITE = re.compile(
     r"^(?:(?:please|kindly|then|and|also|next|finally|first|second|third|lastly|afterwards|now|so|just|only|ok(?:ay)?|hi|"
-    r"hello|dear \w+|in addition|additionally)[,\s]+|(?:can|could|would|will) you (?:please )?|(?:i|we)(?: want| need|"
-    r" would like| wish|['’]d like)(?: you)? to |(?:i|we) (?:(?:was )?wonder(?:ing)?|want to know),? |do you know |"
-    r"(?:i|we)(?:['’]d| would) like to know |you (?:should|must|may) |(?:your|the) task(?: is)?:? (?:to )?|help me "
-    r"(?:to )?|let['’]?s |\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
+    r"hello|dear \w+|in addition|additionally)[,\s]+|(?:can|could|would|will) you (?:please )?|"
+    r"(?:i|we)(?: want| need|(?: would|['’]d)(?: also)? like| wish)(?: you)? to (?:know,? )?|"
+    r"(?:i|we) (?:was )?wonder(?:ing)?,? |do you know |you (?:should|must) |(?:your|the) task(?: is)?:? (?:to )?|"
+    r"help me (?:to )?|let['’]?s |\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
     re.IGNORECASE,
 )
 """What people say before what they want."""
@@ -84,6 +104,8 @@ def plain(request: str) -> str:
 def without_forbidden(request: str) -> str:
     """The request without the places where it says what not to do to the outside world."""
     cut = _FORBIDDEN.sub(_closed, request)
+    for clause, _, is_denied in _abroad(request):
+        cut = cut.replace(clause, "", 1) if is_denied else cut
     return re.sub(r"[ \t]{2,}", " ", _NOTHING.sub("", cut)).strip(" ;,\n").removeprefix(".").strip()
 
 
@@ -93,6 +115,7 @@ def forbidden(request: str) -> frozenset[str]:
     said = [found["verbs"] for found in _FORBIDDEN.finditer(text)]
     said += [found["verbs"] or found["passive"] for found in _NOTHING.finditer(text)]
     actions = {action for part in said for word in re.findall(r"\w+", part.lower()) if (action := action_of(word))}
+    actions |= {action for _, action, is_denied in _abroad(text) if is_denied}
     return frozenset(actions - set(ordered(request)))
 
 
@@ -107,6 +130,7 @@ def ordered(request: str) -> list[str]:
             if match and (not asks or _OBJECT.match(bare)):
                 found.append(_FAMILY[match["verb"].lower()])
             asks = asks or (bool(_SUBORDINATE.search(clause)) and not match)
+    found += [action for _, action, is_denied in _abroad(plain(request)) if not is_denied]
     return list(dict.fromkeys(found))
 
 
@@ -124,6 +148,20 @@ def action_of(word: str) -> str:
 def actions_in(named: str) -> list[str]:
     """The actions that a task's `action` comes to, however it is written: `send_email`, `publishing`."""
     return list(dict.fromkeys(action for word in re.findall(r"[a-z]+", named.lower()) if (action := action_of(word))))
+
+
+def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:
+    """The clauses in other languages that order or forbid an action: clause, action, whether it is forbidden."""
+    for clause in filter(None, map(str.strip, _CLAUSES.split(request))):
+        is_unspaced = bool(_CJK.search(clause))
+        first, *others = re.findall(r"[\w-]+", _POLITE_ABROAD.sub("", clause).casefold()) or [""]
+        named = [act for word, act in _ABROAD.items() if (word in clause if is_unspaced else word in (first, *others))]
+        asks = any(word in clause if _CJK.match(word) else word == first for word in _ASKS_ABROAD)
+        if not named or asks or clause.endswith(("?", "？", "吗", "か")):
+            continue
+        is_denied = any(no in clause if _CJK.match(no) else no in (first, *others) for no in _NO_ABROAD)
+        if is_denied or is_unspaced or first in _ABROAD:
+            yield clause, named[0], is_denied
 
 
 def _closed(found: re.Match[str]) -> str:

@@ -132,16 +132,7 @@ def _unspaced(text: str, start: int) -> Iterator[_Token]:
         yield _Token(text[begun:at], start + begun, start + at)
 
 
-def _table(lines: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line in re.split(r"\n(?=\S)", lines.strip()):
-        meant, _, words = line.partition(":")
-        for word in words.split():
-            found.setdefault(word.casefold(), meant)
-    return found
-
-
-_ACTS, _NOUNS, _KINDS, _ASKS = map(_table, (errands.ACTS, errands.NOUNS, errands.KINDS, errands.ASKS))
+_ACTS, _NOUNS, _KINDS, _ASKS = map(errands.meanings, (errands.ACTS, errands.NOUNS, errands.KINDS, errands.ASKS))
 _DENIALS, _LIGHT, _SMALL, _MANNER = errands.DENIALS, errands.LIGHT, errands.SMALL, errands.MANNER
 
 

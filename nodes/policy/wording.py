@@ -1,5 +1,6 @@
 """What is said in a thread about a run, in plain words: the plan, how far it is, what is asked, what was decided."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -86,6 +87,14 @@ def progress_line(records: Mapping[str, TaskRecord], ended: Collection[str], at_
     """How many tasks of how many have ended, and who is at what."""
     doing = [f"{records[one].agent}: {shortened(records[one].task.description)}" for one in at_work if one in records]
     return " · ".join([f"{len(ended)} of {len(records)} done", *doing[:2]])
+
+
+_MARKED = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|`([^`\n]+)`")
+
+
+def unmarked(text: str) -> str:
+    """Markdown for a place that draws none: without the marks of what is bold or code, and nothing else changed."""
+    return _MARKED.sub(lambda found: found[1] or found[2], text)
 
 
 def shortened(text: str) -> str:

@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -80,7 +81,7 @@ class RunContext:
     async def enter(self, also: Sequence[PutOp] = ()) -> None:
         """Say that the phase was entered, together with the rows in `also`."""
         row = self.journal.row("run", {"phase": self.phase.value, "at": self.services.clock.now()})
-        await self.emit("phase_entered", also=[row, *also])
+        await self.emit("phase_entered", also=[*also, row])
 
     async def sources(self) -> Sources | None:
         """The user's files and the pages that were fetched, indexed once per process; None if there are none."""
@@ -145,7 +146,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
             *(outer.journal.clock, outer.servers) if outer else (services.clock, services.servers)
         )
     journal = NestedJournal(outer, thread_id) if outer else Journal(store, thread_id, services.clock)
-    journal.writer = runtime.stream_writer
+    journal.writer = partial(_written_here, copy_context(), runtime.stream_writer)
     saver = configurable.get("__pregel_checkpointer")
     return RunContext(
         services=services,
@@ -162,6 +163,11 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
         started_at=state.get("started_at", 0.0),
         by_hand=by_hand,
     )
+
+
+def _written_here(node: Context, writer: Callable[[Json], None], event: Json) -> None:
+    """Stream an event as the node's own, also from within one of its steps, which LangGraph streams as a subgraph's."""
+    node.copy().run(writer, event)
 
 
 def thread_of(config: RunnableConfig) -> str:

@@ -72,7 +72,7 @@ class ExecutionContext:
             self.signals.changed.set()
 
 
-def open_execution(run: RunContext) -> ExecutionContext:
+def open_execution(run: RunContext, recorded: Recorded | None = None) -> ExecutionContext:
     """An execution context; its signals and budget are still to be loaded."""
     signals, budget = open_signals(run), Budget(run)
     records = Records()
@@ -81,7 +81,7 @@ def open_execution(run: RunContext) -> ExecutionContext:
     effects = NestedLedger(run.outer) if run.outer else SideEffectLedger(run.store, run.thread_id, run.services.clock)
     concurrency = ConcurrencyLimit(run.policy.max_parallel, run.outer.concurrency if run.outer else None)
     saver = run.saver or InMemorySaver()
-    recorded = Recorded(run.store, run.thread_id, run.scope)
+    recorded = recorded or Recorded(run.store, run.thread_id, run.scope)
     return ExecutionContext(
         run, signals, budget, listener, effects, questions, concurrency, saver, recorded, records=records
     )
@@ -111,9 +111,11 @@ HAND_BACK = "hand-back"
 """The door of an approval that a human gave by handing back."""
 
 
-async def resumed_execution(run: RunContext, state: SupervisorState) -> ExecutionContext:
+async def resumed_execution(
+    run: RunContext, state: SupervisorState, recorded: Recorded | None = None
+) -> ExecutionContext:
     """An execution context with what the state and the Store hold: tasks, signals, questions, budget."""
-    execution = open_execution(run)
+    execution = open_execution(run, recorded)
     decided, *_ = await asyncio.gather(
         run.decided(state),
         execution.signals.load(),

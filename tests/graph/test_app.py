@@ -1,5 +1,6 @@
 """The plain compiled graph, without the facade: `ainvoke`, `astream`, `Command(resume=…)`."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from graph.app import build_supervisor
 from graph.builder import Graph
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Brief
-from state.errors import BadInput, PolicyInvalid
+from state.errors import BadInput, PolicyInvalid, SourcesInvalid
 from state.replies import PlanDraft, TaskDraft
 from tests.runs import Turns, agent, plan
 
@@ -75,6 +76,9 @@ async def test_without_a_checkpointer_it_runs_all_the_same() -> None:
     [
         ({"query": " "}, BadInput, "the request is empty"),
         ({"messages": []}, BadInput, "the request is empty"),
+        ({"query": 5}, BadInput, "the request is 5; say as text"),
+        ({"query": "Q", "sources": "notes.md"}, SourcesInvalid, "no list of files"),
+        ({"query": "Q", "policy": ["in_command"]}, PolicyInvalid, "the policy is no mapping"),
         ({"query": "Q", "plan": plan("a <- b")}, BadInput, "unknown task 'b'"),
         ({"query": "Q", "plan": plan("a"), "policy": {"max_attempts": 0}}, PolicyInvalid, "max_attempts"),
     ],
@@ -146,6 +150,33 @@ async def test_new_text_while_work_is_in_flight_is_a_note_and_restarts_nothing()
     assert (out["phase"], work.tasks) == ("complete", ["a"])
 
 
+@pytest.mark.parametrize("times", [1, 2])
+async def test_what_had_ended_is_not_done_again_where_new_text_cuts_the_run_off(times: int) -> None:
+    begun, is_open = asyncio.Event(), False
+    done = list[str]()
+
+    async def works(brief: Brief, desk: Any) -> str:
+        if brief.task.id == "gate" and not is_open:
+            begun.set()
+            await asyncio.Event().wait()
+        done.append(brief.task.id)
+        return "So."
+
+    graph = graph_of(agent(works))
+    given: Any = {"query": "Q", "plan": plan("a", "gate <- a")}
+    for number in range(times):
+        running = asyncio.create_task(invoke(graph, given))
+        await begun.wait()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        begun.clear()
+        given = {"messages": [HumanMessage(f"Mind the budget, {number}.")]}
+    is_open = True
+    out = await invoke(graph, given)
+
+    assert (out["phase"], done) == ("complete", ["a", "gate"])
+
+
 async def test_new_text_while_a_plan_waits_for_approval_does_not_throw_the_plan_away() -> None:
     draft = PlanDraft(tasks=[TaskDraft(id="p", description="Do it.")])
     graph = graph_of(model=ScriptedModel([draft]), oversight="in_command")
@@ -176,6 +207,15 @@ async def test_events_come_through_the_custom_stream() -> None:
     assert {event["type"] for event in events} == {"baton.event"}
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert events[-1]["kind"] == "run_finished"
+
+
+async def test_who_streams_subgraphs_gets_every_event_as_the_runs_own() -> None:
+    stream: Any = graph_of().astream(
+        {"query": "Q", "plan": plan("a", "b")}, THREAD, stream_mode="custom", subgraphs=True
+    )
+    events = [(place, event["seq"]) async for place, event in stream]
+
+    assert events == [((), number) for number in range(1, len(events) + 1)]
 
 
 async def test_what_is_checkpointed_is_plain_json() -> None:

@@ -289,10 +289,9 @@ async def test_a_server_says_in_the_thread_why_a_request_is_turned_away_and_take
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"query": 5}, "query has to be text, not int"),
-        ({"query": "Q", "sources": "docs"}, "sources has to be a list of paths, not str"),
-        ({"query": "Q", "policy": "loose"}, "policy has to be a mapping of its fields, not str"),
-        ({"query": "Q", "schema": [1]}, "schema has to be a JSON Schema, not list"),
+        ({"query": 5}, "the request is 5; say as text"),
+        ({"query": "Q", "sources": "docs"}, "the sources are no list"),
+        ({"query": "Q", "policy": "loose"}, "the policy is no mapping"),
         ({"query": "Q", "plan": {"tasks": "x"}}, "the plan cannot be used: tasks: Input should be a valid list"),
         ({"query": "Q", "plan": [{"id": "a", "description": "A", "to": "zoe"}]}, "'zoe'; there are: ada"),
     ],

@@ -260,6 +260,8 @@ async def test_what_an_assistant_sets_holds_for_its_runs_within_the_servers_poli
     schema: Any = (await client.assistants.get_schemas(made))["context_schema"]
     wrong = await refused(client.assistants.create("supervisor", context={"oversigt": "auto"}))
     changed = await refused(client.assistants.update(made, context={"max_parallel": 0}))
+    one: Any = {"input": {"query": "Tea?"}, "context": {"oversigt": "auto"}}
+    of_a_run = await refused(client.runs.create(thread_id, made, **one))
 
     assert [one["id"] for one in (await asked(client, thread_id))["approvals"]] == ["plan.0"]
     assert (terms["policy"]["oversight"], terms["policy"]["token_budget"]) == ("in_command", 5000)
@@ -267,4 +269,5 @@ async def test_what_an_assistant_sets_holds_for_its_runs_within_the_servers_poli
     assert [source.rpartition("/")[2] for source in terms["sources"]] == ["notes.md"]
     assert schema["properties"]["oversight"]["description"] == "How closely a human watches."
     assert "an assistant cannot set 'oversigt'; it can set oversight, " in wrong
+    assert "an assistant cannot set 'oversigt'" in of_a_run
     assert "max_parallel: Input should be greater than or equal to 1" in changed

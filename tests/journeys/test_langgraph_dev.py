@@ -12,7 +12,7 @@ from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.helpers.proto_helpers import get_artifact_text, new_text_message
 from a2a.types import Role, SendMessageRequest, StreamResponse, TaskState
 from langgraph_sdk.client import LangGraphClient
-from langgraph_sdk.errors import ConflictError, UnprocessableEntityError
+from langgraph_sdk.errors import ConflictError
 
 from graph.cli import main
 from tests.journeys.talks import TALKS, Say, check, written
@@ -169,15 +169,6 @@ async def test_a_page_that_shows_what_was_answered_meanwhile_changes_nothing_and
 
 async def test_bad_input_comes_back_as_one_line_that_says_what_to_do(client: LangGraphClient) -> None:
     assert (await run(client, input={"query": " "})).errors == ["the request is empty; say what is to be done"]
-
-
-@pytest.mark.parametrize("given", [{"context": {"oversigt": "auto"}}, {"context": {"token_budget": "much"}}])
-async def test_what_a_run_cannot_set_is_refused_by_name_before_it_begins(
-    given: dict[str, Any], client: LangGraphClient
-) -> None:
-    (name,) = given["context"]
-    with pytest.raises(UnprocessableEntityError, match=name):
-        await run(client, input={"query": QUESTION}, **given)
 
 
 async def test_a_thread_can_be_copied_and_goes_on_with_another_question(client: LangGraphClient) -> None:

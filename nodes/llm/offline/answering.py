@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nodes.language.subjects import joined, keywords, subject_of, title_of, without_errand
 from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
 from nodes.language.words import stems
-from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
+from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, concluded
 from state.citation import LABEL, SPAN
 
 POINTS = 3
@@ -99,8 +99,7 @@ def lookups(talk: Conversation) -> list[Call]:
     """What is worth asking the sources now and was not asked yet; nothing when all was."""
     calls: list[Call] = []
     if "search" in talk.tools:
-        feedback = LABEL.sub("", talk.body("feedback"))
-        wanted = [*questions_in(talk.task), feedback, *(mail.body for mail in talk.all("mail"))]
+        wanted = [*questions_in(talk.task), _missed(talk), *(mail.body for mail in talk.all("mail"))]
         calls = [_search(text) for text in wanted if keywords(text)]
     if "read" in talk.tools and not calls:
         files = [match["file"] for line in talk.source_lines if (match := _FILE.match(line))]
@@ -141,7 +140,9 @@ def chosen(found: Sequence[Passage], tables: Collection[str] = (), chars: int = 
     picks: list[Passage] = []
     for passage in found:
         is_aside = passage.file in tables and any(pick.file not in tables for pick in picks)
-        is_title = len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
+        is_title = (
+            passage.place[0] != "r" and len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
+        )
         is_fitting = not picks or sum(len(one.text) for one in (*picks, passage)) <= chars
         is_new = not any(passage.repeats(pick) for pick in picks)
         picks += [passage] if is_fitting and is_new and not is_aside and not is_title else []
@@ -173,7 +174,7 @@ def reading_of(question: str, talk: Conversation) -> Asked | None:
 def passages_for(talk: Conversation) -> list[Passage]:
     """The passages in all tool results, each once, the best of each first; what others asked for before the task."""
     own = [_search(question).args for question in questions_in(talk.task)]
-    searches = sorted(talk.results("search"), key=lambda done: done.args in own)
+    searches = sorted(talk.results("search"), key=lambda done: done.args in own or _share(done) < COVERED)
     results = [passages_in(done.text) for done in (*searches, *talk.results("read"))]
     ranked = [one[rank] for rank in range(max(map(len, results), default=0)) for one in results if rank < len(one)]
     found: dict[str, Passage] = {}
@@ -189,7 +190,7 @@ def covered(question: str, talk: Conversation) -> tuple[list[str], float]:
     """
     done = talk.answer_to(_search(question))
     if done and not done.failed and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
-        return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), int(said["cover"]) / 100
+        return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), _share(done)
     wanted, have = subject_of(question), [set(stems(passage.text)) for passage in passages_for(talk)]
     unknown = [word for key, word in wanted.items() if not any(key in one for one in have)]
     return unknown, round(max((len(wanted.keys() & one) for one in have), default=0) / max(1, len(wanted)), 2)
@@ -206,6 +207,18 @@ def passages_in(text: str) -> list[Passage]:
             body = "\n".join(body.split("\n")[:most]).rstrip()
         found.append(Passage(mark["file"], mark["place"], body))
     return found
+
+
+def _share(done: Done) -> float:
+    """How much of its query a search found, 0 to 1; 1 where it does not say."""
+    said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
+    return int(said["cover"]) / 100 if said else 1.0
+
+
+def _missed(talk: Conversation) -> str:
+    """What a reviewer wants besides: the sentences that speak of the request; all where none does."""
+    said = re.split(r"(?<=[.!?])\s+", LABEL.sub("", talk.body("feedback")))
+    return " ".join([one for one in said if keywords(one).keys() & keywords(talk.request).keys()] or said)
 
 
 def _search(question: str) -> Call:

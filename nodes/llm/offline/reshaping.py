@@ -15,7 +15,9 @@ SHORT = 320
 """Characters of a point in a shorter answer, or in a cell of a table."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
-_SAID_OF_ITSELF = re.compile(r"\n*^(?:Confidence:|… \(the beginning of )[^\n]*$", re.IGNORECASE | re.MULTILINE)
+_SAID_OF_ITSELF = re.compile(
+    r"\n*^(?:Confidence:|No passage speaks of |… \(the beginning of )[^\n]*$", re.IGNORECASE | re.MULTILINE
+)
 _BEFORE = "The answer before"
 _TITLES: dict[ShapeName, str] = {"whole": "", "shorter": ", shorter", "table": ", as a table", "list": ", as a list"}
 _ABOUT, _SAID, _WHERE = "About", "What is said", "Where"

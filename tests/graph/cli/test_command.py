@@ -35,8 +35,8 @@ def test_the_inbox_shows_the_most_urgent_first_and_how_long_there_is(baton: Bato
     said = baton("inbox")
     rows = said.out.splitlines()
 
-    assert rows[1].split()[:3] == ["highest", "high", "publish"]
-    assert rows[2].split()[:3] == ["medium", "medium", "plan"]
+    assert rows[1].split()[:3] == ["highest", "high", "Publish"]
+    assert rows[2].split()[:3] == ["medium", "medium", "Carry"]
     assert "29m" in rows[1]
 
 

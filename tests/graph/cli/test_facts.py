@@ -98,7 +98,7 @@ def test_a_run_started_in_python_says_that_it_waits_for_its_team_and_goes_on_wit
     assert without.code == given.code == 3
     way = "go on with the program that started it, or with its team file: baton resume t --team FILE --db runs.db"
     assert shown.out.splitlines()[-1] == way
-    assert f"open: land (medium risk, slow): baton answer t {second} approve" in given.err
+    assert f"open: Land? (medium risk, slow): baton answer t {second} approve" in given.err
     assert (kept.code, kept.lines[-1]["tasks"][0]["result"]) == (0, "approve, approve")
 
 
@@ -116,7 +116,7 @@ def test_a_team_file_that_lacks_agents_is_refused_and_not_kept(baton: Baton, tea
     resumed = baton("resume", "t")
 
     assert (refused.code, answered.code, resumed.code) == (3, 3, 3)
-    assert "open: land" in resumed.err
+    assert "open: Land?" in resumed.err
 
 
 def test_a_run_without_a_required_task_ends_partial_with_a_code_of_its_own(baton: Baton, team: str) -> None:

@@ -2,6 +2,7 @@ import asyncio
 import io
 import json
 import sys
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -9,8 +10,11 @@ from pydantic import JsonValue
 from graph.cli.ask import Asker
 from graph.cli.launch import Launch
 from graph.cli.session import Session
+from nodes.policy.approvals import plan_question
 from state.approval import Approval
+from state.plan import Plan
 from tests.graph.cli.conftest import Baton
+from tests.runs import plan
 
 ASK = "How much caffeine is in tea?"
 
@@ -122,6 +126,19 @@ def test_an_edit_opens_the_editor_that_somebody_has_chosen(
     assert asyncio.run(Asker().ask([question()])) == {"q1": answer}
 
 
+def test_a_plan_is_edited_as_lines_with_a_task_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "sed -i -e s/prices/terms/ -e '/Sum/d'")
+    typing(monkeypatch, "edit\n")
+    given = plan(
+        {"id": "a", "description": "Compare the prices."}, {"id": "b", "description": "Sum it up.", "depends_on": ["a"]}
+    )
+
+    said: Any = asyncio.run(Asker().ask([plan_question(Plan.model_validate(given), 0)]))
+
+    assert [task["description"] for task in said["plan.0"]["args"]["tasks"]] == ["Compare the terms."]
+
+
 def test_an_empty_line_leaves_a_question_open_and_it_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     typing(monkeypatch, "\napprove\napprove\n")
     asker = Asker()
@@ -231,7 +248,8 @@ def test_what_is_asked_is_shown_with_its_arguments(baton: Baton, tea: str, publi
     waiting = baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
 
     for shown in (waiting.err, baton("inbox").out, baton("status", "t").out):
-        assert 'publish {"name": ' in shown
+        assert "Publish report-" in shown
+        assert '{"name": ' in shown
 
 
 def test_a_run_that_is_paused_still_shows_what_it_asks(baton: Baton, tea: str, publishing: str) -> None:
@@ -239,7 +257,7 @@ def test_a_run_that_is_paused_still_shows_what_it_asks(baton: Baton, tea: str, p
     baton("pause", "t")
 
     shown = baton("status", "t").out
-    assert "open: publish" in shown
+    assert "open: Publish report-" in shown
     assert "go on with: baton resume t" in shown
 
 

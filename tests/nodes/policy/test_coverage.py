@@ -26,6 +26,7 @@ from nodes.policy.coverage import inputs_unused, length_fault, parts_left_out
         ),
         ("How large is it? Who leads it?", "UiPath has 40 %.", []),
         ("What is the capital of France?", "Paris", []),
+        ("List the teas and their prices", "Assam tea: 4.50", []),
         ("Compare Postgres and MySQL", "Both are databases.", []),
         ("Analyze the market for electric bicycles in Germany", "It grows.", []),
         ("", "Said.", []),

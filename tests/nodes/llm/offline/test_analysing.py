@@ -53,6 +53,25 @@ def test_figures_are_computed_and_carry_the_label_of_their_table() -> None:
     assert labels_in(text) == [("prices.csv", "table")]
 
 
+@pytest.mark.parametrize("question", ["Which of the plans is the cheapest?", "What is the cheapest plan?"])
+def test_a_column_that_the_table_is_called_by_does_not_hide_the_amount_that_is_ranked(question: str) -> None:
+    plans = "CREATE TABLE plans AS SELECT * FROM (VALUES ('Solo', 9), ('Team', 39)) t(plan, price)"
+    line = "plans.csv: table plans (plan VARCHAR, price BIGINT), 2 rows"
+    text = analysed(question, query_over(plans, file="plans.csv"), line)
+    assert "Solo (9) and Team (39)" in text
+
+
+def test_all_rows_that_say_yes_are_listed() -> None:
+    rooms = (
+        "CREATE TABLE rooms AS SELECT * FROM (VALUES ('Attic','yes'),('Hall','yes'),('Yard','no')) t(room, projector)"
+    )
+    line = "rooms.csv: table rooms (room VARCHAR, projector VARCHAR), 3 rows"
+    text = analysed("Which rooms have a projector?", query_over(rooms, file="rooms.csv"), line)
+    assert "Attic" in text
+    assert "Hall" in text
+    assert "Yard" not in text
+
+
 def test_only_what_was_asked_for_is_computed() -> None:
     text = analysed("Which vendor has the highest list price?", query_over(ROWS))
     expected = "- Highest list price in prices: Dash (40), Bolt (30), Core (20) and Acme (10). [prices.csv#table]"

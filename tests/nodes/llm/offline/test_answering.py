@@ -134,6 +134,15 @@ def test_what_feedback_asks_for_comes_first() -> None:
     assert quotes(text)[0] == "The price on SQLite is 3 dollars."
 
 
+def test_what_feedback_finds_little_for_comes_last_and_only_what_speaks_of_the_request_is_looked_for() -> None:
+    extra = f"[ferry.md#L1] Answer the captain.\n\n{UNSURE}"
+    said = "It leaves out: the durable price. Answer each part, or say that nothing is known of it."
+    tools = {"search": lambda args: extra if "price" in str(args["query"]) else f"{FOUND}\n\n{SURE}"}
+    text, talk = finished(brief(TASK, "research", Section("feedback", said)), tools)
+    assert "ferry" not in text.split("\n\n")[0]
+    assert not any("Answer each part" in str(call["args"]) for m in talk for call in getattr(m, "tool_calls", []))
+
+
 def test_labels_in_feedback_are_not_searched_for() -> None:
     feedback = Section(
         "feedback", "These citations are not in the sources: [prices.csv#table]. Cite only what tools gave."
