@@ -36,6 +36,8 @@ Risk = Literal["low", "medium", "high", "critical"]
 
 OBJECTS = ("name", "path", "file", "filename", "title", "to", "recipient", "subject", "url", "query")
 """Arguments that say best what an action is done to, the first that there is."""
+END = "?!. "
+"""What a title does not have before its question mark."""
 
 
 class Approval(Drawn, BaseModel):
@@ -89,13 +91,13 @@ class Approval(Drawn, BaseModel):
                 return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
             case "task":
                 task = shortened(str(self.args.get("description", self.task_id)))
-                return f"Let {self.agent} begin: {task.rstrip('.?!')}?"
+                return f"Let {self.agent} begin: {task.rstrip(END)}?"
             case "result":
                 return f"Does what {self.agent} delivered count?"
             case "escalation":
                 return f"{self.agent} could not finish: what shall become of it?"
             case "action":
-                said, what = _spoken(self.action), _object(self.args)
+                said, what = _spoken(self.action), _object(self.args).rstrip(END)
                 return f"{said} {what}?" if what and what.lower() not in said.lower() else f"{said}?"
 
     def _sight(self) -> Sight:

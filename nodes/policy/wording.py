@@ -21,7 +21,7 @@ def asked(question: Approval, unread: str = "") -> str:
     """
     until = f" Until {at(question.expires_at)}." if question.expires_at else ""
     why = f"Why: {question.reason.rstrip('.')}. Risk: {question.risk}.{until}"
-    again = f"The last answer could not be used: {unread}" if unread else ""
+    again = f"The last answer could not be used: {unread.replace(f'{question.id}: ', '')}" if unread else ""
     return "\n\n".join(filter(None, [question.title, again, why, question.description]))
 
 
