@@ -160,9 +160,10 @@ async def _records(state: SupervisorState, run: RunContext, plan: Plan) -> list[
     """The tasks of the plan; of a plan that is made again, what is the same as before keeps what came of it."""
     before = records_of(state)
     records = handed_back(before, {}, plan, at=run.services.clock.now(), iteration=state.get("iteration", 0))
-    signals = SignalState(run.store, run.thread_id)
-    await signals.load()
-    await forget(run, signals, before, records)
+    if before:
+        signals = SignalState(run.store, run.thread_id)
+        await signals.load()
+        await forget(run, signals, before, records)
     return records
 
 

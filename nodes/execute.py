@@ -39,8 +39,8 @@ def make_execute(services: Services, worker: WorkerGraph) -> Node:
         """Run tasks; a superstep ends when nothing more can run."""
         run = open_context(services, state, runtime, Phase.executing)
         recorded = Recorded(run.store, run.thread_id, run.scope)
-        execution, began = await asyncio.gather(
-            resumed_execution(run, state, recorded), recorded.load(began_with(state))
+        execution, began, _ = await asyncio.gather(
+            resumed_execution(run, state, recorded), recorded.load(began_with(state)), run.journal.load()
         )
         await run.enter([began])
         changed = await catch_up(execution, state)

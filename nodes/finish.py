@@ -11,12 +11,13 @@ from nodes.policy.phases import ending
 from nodes.policy.quality import unaccepted
 from nodes.policy.schemas import lacking
 from nodes.runtime.context import Node, RunContext, open_context
-from nodes.runtime.episodes import episode_row, forget_oldest
+from nodes.runtime.episodes import episode_row, outlived
 from nodes.runtime.journal import read_events
-from nodes.runtime.listener import TOO_LATE, refuse_waiting
+from nodes.runtime.listener import TOO_LATE, refuse
 from nodes.runtime.observing import EndedRun, NoObserver, harmless
 from nodes.runtime.rows import RUN, read_ledger
 from nodes.runtime.services import Services
+from nodes.runtime.signals import waiting
 from nodes.runtime.story import said
 from nodes.runtime.trust_store import ended_rows
 from state.channels import Terms, control_of, records_of
@@ -44,25 +45,28 @@ def make_finish(services: Services) -> Node:
             unaccepted=unaccepted(state, records),
         )
         run = open_context(services, state, runtime, phase)
-        await refuse_waiting(run, f"{TOO_LATE}: the run was {phase.value}")
         now = run.services.clock.now()
         outcomes = [record.outcome for record in records if record.outcome]
-        ledger, ended = await asyncio.gather(
-            read_ledger(run.store, run.thread_id), ended_rows(run, outcomes, state.get("started_at", now), now)
+        late, ledger, ended, gone, _ = await asyncio.gather(
+            waiting(run.store, run.thread_id),
+            read_ledger(run.store, run.thread_id),
+            ended_rows(run, outcomes, state.get("started_at", now), now),
+            _outlived(run),
+            run.journal.load(),
         )
+        await refuse(run, late, f"{TOO_LATE}: the run was {phase.value}")
         used = Usage.model_validate(state.get("spent") or {}) + ledger.get(RUN, Usage())
         rows = [
             run.journal.row("run", {"phase": phase.value, "at": now}),
             *ended,
-            *(remembered := _remembered(run, state, records, phase, used, now)),
+            *gone,
+            *_remembered(run, state, records, phase, used, now),
         ]
         for doubt in map(Doubt.model_validate, state.get("doubts", [])):
             await run.emit("result_doubted", task_id=doubt.task_id or None, doubt=doubt.kind, said=doubt.said)
         await run.emit(
             "run_finished", also=rows, status=phase.value, error=error, tokens=used.total_tokens, calls=used.calls
         )
-        if remembered:
-            await forget_oldest(run.store)
         with harmless():
             await run.services.observer.ended(await _ended(run, state, phase, error, used, now))
         artifacts = [artifact for record in records if record.outcome for artifact in record.outcome.artifacts]
@@ -100,10 +104,20 @@ async def _ended(
     )
 
 
+async def _outlived(run: RunContext) -> list[PutOp]:
+    """What makes room for it."""
+    return await outlived(run.store) if _is_remembered(run) else []
+
+
+def _is_remembered(run: RunContext) -> bool:
+    """Whether later runs are to learn from this one; runs below another are part of that one."""
+    return run.policy.learning != "off" and not run.outer and not run.by_hand
+
+
 def _remembered(
     run: RunContext, state: SupervisorState, records: Sequence[TaskRecord], phase: Phase, used: Usage, at: float
 ) -> list[PutOp]:
-    """What later runs can learn from this one, unless they are not to; runs below another are part of that one."""
-    if run.policy.learning == "off" or run.outer or run.by_hand:
+    """What later runs can learn from this one."""
+    if not _is_remembered(run):
         return []
     return [episode_row(episode_of(state, records, run.thread_id, status=phase.value, used=used, at=at))]

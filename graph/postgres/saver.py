@@ -14,7 +14,7 @@ from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoin
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from graph.checkpoint_ids import keep_ids_above
-from graph.postgres.session import Cursor, Server
+from graph.postgres.session import MOST_ROWS, Cursor, Server
 from graph.serializer import Serializer
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
@@ -125,17 +125,15 @@ class Saver(AsyncPostgresSaver):
     async def _put_writes(
         self, where: dict[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
     ) -> None:
-        """Without LangGraph's visit to another thread for each: that takes longer than most take the serializer."""
+        """All rows in one statement, and without LangGraph's visit to another thread for the serializer."""
         ids = (where["thread_id"], where["checkpoint_ns"], where["checkpoint_id"])
         rows = self._dump_writes(*ids, task_id, task_path, writes)
-        is_special = all(channel in WRITES_IDX_MAP for channel, _ in writes)
-        query = self.UPSERT_CHECKPOINT_WRITES_SQL if is_special else self.INSERT_CHECKPOINT_WRITES_SQL
-        if len(rows) == 1:
-            async with self._cursor() as cursor:
-                await cursor.execute(query, rows[0])
-        else:
-            async with self._cursor(pipeline=True) as cursor:
-                await cursor.executemany(query, rows)
+        query = self.INSERT_CHECKPOINT_WRITES_SQL
+        if all(channel in WRITES_IDX_MAP for channel, _ in writes):
+            query = self.UPSERT_CHECKPOINT_WRITES_SQL
+            rows = [*{row[5]: row for row in rows}.values()]  # one statement can't write a row twice: the last counts
+        async with self._cursor(pipeline=len(rows) > MOST_ROWS) as cursor:
+            await cursor.executemany(query, rows)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""

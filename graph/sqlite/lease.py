@@ -26,7 +26,7 @@ _TAKE = """
 INSERT INTO store (prefix, key, value, created_at, updated_at)
 VALUES (:prefix, 'lease', :value, CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)
 ON CONFLICT (prefix, key) DO UPDATE SET value = excluded.value, updated_at = CURRENT_TIMESTAMP
-WHERE store.value = :seen
+WHERE store.value = :seen OR json_extract(store.value, '$.owner') IN (:owner, :free)
 """
 _RENEW = """
 UPDATE store SET value = :value, updated_at = CURRENT_TIMESTAMP
@@ -145,11 +145,16 @@ class Leases:
 
     async def _take(self, thread_id: str, owner: str) -> bool:
         """Take the lease, if nobody living has it, and nobody else was faster."""
+        if await self._put(thread_id, owner):
+            return True
         seen, other = await self._found(thread_id)
-        if other and other.owner not in (owner, FREE) and not await self._is_over(thread_id, seen, other):
-            return False
-        values = {"prefix": _prefix(thread_id), "seen": seen, "value": self._row(owner, LEASE_S)}
-        _, changed = await self._connection.one(_TAKE, values)
+        is_over = other is None or await self._is_over(thread_id, seen, other)
+        return is_over and await self._put(thread_id, owner, seen)
+
+    async def _put(self, thread_id: str, owner: str, seen: str | bytes = b"") -> bool:
+        """Take the lease if nobody has it, it is the owner's or was given back, or its row still is what was `seen`."""
+        values = {"seen": seen, "value": self._row(owner, LEASE_S), "owner": owner, "free": FREE}
+        _, changed = await self._connection.one(_TAKE, {"prefix": _prefix(thread_id), **values})
         if changed:
             self._watched.pop(thread_id, None)
         return changed == 1

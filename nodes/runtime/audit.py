@@ -92,7 +92,8 @@ class Audit:
 
     async def count(self) -> int:
         """How many records there are."""
-        return (await self._last()).count
+        head, rows = await asyncio.gather(_head(self._store, self._heads), _rows(self._store, self._log))
+        return head.count if head and head.count else _end(rows).count
 
     async def _last(self) -> _Head:
         head = await _head(self._store, self._heads)

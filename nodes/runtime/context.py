@@ -81,7 +81,7 @@ class RunContext:
     async def enter(self, also: Sequence[PutOp] = ()) -> None:
         """Say that the phase was entered, together with the rows in `also`."""
         row = self.journal.row("run", {"phase": self.phase.value, "at": self.services.clock.now()})
-        await self.emit("phase_entered", also=[row, *also])
+        await self.emit("phase_entered", also=[*also, row])
 
     async def sources(self) -> Sources | None:
         """The user's files and the pages that were fetched, indexed once per process; None if there are none."""

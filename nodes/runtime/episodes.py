@@ -42,11 +42,10 @@ def _read(items: Iterable[Item]) -> list[Episode]:
     return sorted(found, key=lambda episode: (-episode.finished_at, episode.thread_id))
 
 
-async def forget_oldest(store: BaseStore) -> None:
-    """Keep the newest; writes nothing while there are no more than are kept."""
-    gone = await store.asearch((_KIND,), offset=KEPT_EPISODES, limit=MOST)
-    if gone:
-        await store.abatch([PutOp(row.namespace, row.key, None) for row in gone])
+async def outlived(store: BaseStore) -> list[PutOp]:
+    """What forgets, once it is written, the oldest where one more than the newest are kept would be there."""
+    gone = await store.asearch((_KIND,), offset=KEPT_EPISODES - 1, limit=MOST)
+    return [PutOp(row.namespace, row.key, None) for row in gone]
 
 
 async def forget_episodes(store: BaseStore, thread_id: str) -> int:

@@ -93,6 +93,10 @@ class Journal:
             raise told.error
         return told.event
 
+    async def load(self) -> None:
+        """Read the number of the last event with what else is read now, before anything is told; else that does."""
+        self._seq = await read_last_seq(self.store, self.thread_id)
+
     async def flush(self) -> None:
         """Write what could wait."""
         while self._told or self._writing:

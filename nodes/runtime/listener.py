@@ -8,7 +8,7 @@ stored a moment later, in one transaction with its event.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol, runtime_checkable
 
@@ -90,8 +90,7 @@ class Listener:
 
     @asynccontextmanager
     async def listening(self) -> AsyncIterator[None]:
-        """Apply what waits, then listen while inside."""
-        await self.look()
+        """Listen while inside; whoever begins has just looked (`catch_up`)."""
         bell = self.run.services.wake_ups.bell(self.run.thread_id)
         listening = asyncio.create_task(self._listen(bell))
         try:
@@ -290,7 +289,12 @@ class Listener:
 
 async def refuse_waiting(run: RunContext, reason: str) -> None:
     """Answer every signal that nobody has looked at, and that nobody will: the run has come to its end."""
-    for item in await waiting(run.store, run.thread_id):
+    await refuse(run, await waiting(run.store, run.thread_id), reason)
+
+
+async def refuse(run: RunContext, late: Iterable[Waiting], reason: str) -> None:
+    """Answer signals that nobody will look at."""
+    for item in late:
         await _refuse(run, item, reason)
 
 

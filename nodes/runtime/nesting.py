@@ -197,6 +197,9 @@ class NestedJournal(Journal):
             also=also,
         )
 
+    async def load(self) -> None:
+        """Nothing: the outer one knows."""
+
     async def flush(self) -> None:
         """Write what could wait, outside."""
         await self._outer.journal.flush()

@@ -250,10 +250,8 @@ async def copy_rows(old: BaseStore, new: BaseStore) -> int:
     return len(rows)
 
 
-async def clear(store: BaseStore, thread_id: str) -> None:
-    """Forget what belonged to the last run of a thread."""
+async def clearing(store: BaseStore, thread_id: str) -> list[PutOp]:
+    """What forgets, once it is written, what belonged to the last run of a thread."""
     places = [space(kind, thread_id) for kind, lifetime in KINDS.items() if lifetime == "run"]
     pages = await read_each(store, places)
-    rows = [PutOp(place, row.key, None) for place, page in zip(places, pages, strict=True) for row in page]
-    if rows:
-        await store.abatch(rows)
+    return [PutOp(place, row.key, None) for place, page in zip(places, pages, strict=True) for row in page]

@@ -27,8 +27,8 @@ COUNTED = {
 MOST = {
     "one": {
         "rows": 95,
-        "visits": 62,
-        "transactions": 31,
+        "visits": 50,
+        "transactions": 28,
         "supersteps": 9,
         "@tasks": 1,
         "validations": 120,
@@ -36,8 +36,8 @@ MOST = {
     },
     "chain": {
         "rows": 135,
-        "visits": 101,
-        "transactions": 70,
+        "visits": 88,
+        "transactions": 67,
         "supersteps": 9,
         "@tasks": 20,
         "validations": 49,
@@ -45,8 +45,8 @@ MOST = {
     },
     "wide": {
         "rows": 180,
-        "visits": 161,
-        "transactions": 130,
+        "visits": 145,
+        "transactions": 124,
         "supersteps": 9,
         "@tasks": 50,
         "validations": 46,

@@ -15,7 +15,7 @@ from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.policy import episodes as keeping
 from nodes.policy.episodes import LOOKED_AT
-from nodes.runtime.episodes import advised, forget_oldest, read_episodes
+from nodes.runtime.episodes import advised, read_episodes
 from state.agent import Brief
 from state.episode import Episode, EpisodeTask
 from state.errors import AgentFailed
@@ -159,6 +159,7 @@ async def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None
             )
     with closing(sqlite3.connect(DB)) as file, file:  # the Store keeps the second in which a row was written
         file.execute("UPDATE store SET updated_at = datetime(json_extract(value, '$.finished_at'), 'unixepoch')")
+    async with opened() as sup:
+        await sup.start("Q", thread_id="t4", plan=plan("a"))
     async with open_database(Path(DB), "normal") as database:
-        await forget_oldest(database.store)
-        assert [one.thread_id for one in await read_episodes(database.store)] == ["t3", "t2"]
+        assert [one.thread_id for one in await read_episodes(database.store)] == ["t4", "t3"]

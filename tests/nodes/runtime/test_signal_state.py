@@ -2,7 +2,7 @@
 
 from langgraph.store.memory import InMemoryStore
 
-from nodes.runtime.rows import clear
+from nodes.runtime.rows import clearing
 from nodes.runtime.signals import SignalState
 from state.agent import Mail
 from state.approval import Decision
@@ -78,7 +78,7 @@ async def test_whoever_drives_is_told_to_the_dispatcher() -> None:
 async def test_the_next_run_on_a_thread_starts_unsteered() -> None:
     store = InMemoryStore()
     await steered(store)
-    await clear(store, THREAD)
+    await store.abatch(await clearing(store, THREAD))
     after = await loaded(store)
     assert (after.control, after.retired, after.recruits) == (Control(), set(), [])
     assert (after.decisions, after.mailboxes) == ({}, {})
