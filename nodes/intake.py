@@ -13,6 +13,7 @@ from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
 from nodes.policy.approvals import open_questions
 from nodes.policy.conversation import turns_before
+from nodes.policy.routing import given_plan
 from nodes.policy.schemas import checked_schema
 from nodes.policy.strictness import stricter
 from nodes.policy.wording import decided, title_of
@@ -144,6 +145,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
 
     Raises:
         BadInput: no request, or one that is too long.
+        PlanInvalid: a plan that cannot be carried out by this team.
         PolicyInvalid: unknown or out-of-range policy fields.
         SourcesInvalid: sources outside the folders that clients may name.
         SchemaInvalid: a schema that no answer can be asked to fit.
@@ -156,6 +158,8 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
     check_reviewer(policy.reviewer, services)
+    if state.get("plan"):
+        given_plan(state["plan"], services.team.specs, policy.max_team_size)
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)

@@ -18,6 +18,8 @@ OBJECTS = ("name", "path", "file", "filename", "title", "to", "recipient", "subj
 """Arguments that say best what an action is done to, the first that there is."""
 HOW_TO_ANSWER = "Answer with “yes”, or with “no, because …”."
 HOW_TO_ANSWER_EACH = "Answer them where your page shows them, or by `baton answer`."
+_END = "?!. "
+"""What a title does not have before its question mark."""
 _DECIDED = {"approve": "Approved", "reject": "Rejected", "edit": "Approved with changes"}
 
 
@@ -28,14 +30,14 @@ def title_of(question: Approval) -> str:
             tasks = question.args.get("tasks")
             return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
         case "task":
-            task = shortened(str(question.args.get("description", question.task_id)))
-            return f"Let {question.agent} begin: {task.rstrip('.?!')}?"
+            what = shortened(str(question.args.get("description", question.task_id)))
+            return f"Let {question.agent} begin: {what.rstrip(_END)}?"
         case "result":
             return f"Does what {question.agent} delivered count?"
         case "escalation":
             return f"{question.agent} could not finish: what shall become of it?"
         case "action":
-            return f"{_spoken(question.action)}{_object(question.args)}?"
+            return f"{_spoken(question.action)}{_object(question.args).rstrip(_END)}?"
 
 
 def asked(question: Approval, unread: str = "") -> str:
@@ -45,7 +47,7 @@ def asked(question: Approval, unread: str = "") -> str:
     """
     until = f" Until {at(question.expires_at)}." if question.expires_at else ""
     why = f"Why: {question.reason.rstrip('.')}. Risk: {question.risk}.{until}"
-    again = f"The last answer could not be used: {unread}" if unread else ""
+    again = f"The last answer could not be used: {unread.replace(f'{question.id}: ', '')}" if unread else ""
     return "\n\n".join(filter(None, [title_of(question), again, why, question.description]))
 
 
