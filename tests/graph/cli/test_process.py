@@ -133,6 +133,23 @@ def test_at_a_terminal_it_asks_and_shows_the_report(tea: str, publishing: str, t
     assert str(tmp_path / "artifacts" / "t" / "report.md") in terminal.shown.replace("\r\n", "")
 
 
+def test_a_narrow_terminal_that_cannot_draw_shows_lines_and_what_is_asked_in_plain_words(
+    tea: str, publishing: str
+) -> None:
+    words = ["run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "in_command"]
+    terminal = Terminal(*words, COLUMNS="50", LINES="25")
+    terminal.until("approve, reject or edit?")
+    before, _, asked = terminal.shown.rpartition("Carry out this plan of 2 tasks?")
+    question = asked.partition("approve, reject or edit?")[0].splitlines()
+    terminal.type("")
+
+    assert terminal.end() == 3
+    assert "phase_entered decomposing" in before
+    assert max(map(len, question)) <= 50
+    assert "1. Find how much caffeine tea has (researcher)" in question
+    assert not [mark for mark in ("\x1b", "depends_on", "tokens=") if mark in terminal.shown]
+
+
 def test_at_a_terminal_an_empty_answer_leaves_the_question_open(tea: str, publishing: str) -> None:
     terminal = Terminal("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
     terminal.until("approve, reject or edit?")
