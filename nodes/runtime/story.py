@@ -19,7 +19,7 @@ from langgraph.runtime import Runtime
 
 from nodes.policy.approvals import open_questions
 from nodes.policy.shown import args_of, names_of
-from nodes.policy.wording import decided, plan_list, progress, progress_line, questions_text, title_of
+from nodes.policy.wording import decided, plan_list, progress, progress_line, questions_text
 from nodes.runtime.context import Node
 from nodes.runtime.nesting import OuterRun
 from state.approval import Approval, Decision
@@ -131,7 +131,7 @@ def _questions(state: SupervisorState, now: Sequence[AnyMessage], questions: Seq
         "id": f"{ask}{number}/{first.id}",
         "type": "tool_call",
     }
-    titles = {one.id: title_of(one) for one in questions}
+    titles = {one.id: one.title for one in questions}
     text = questions_text(questions, state.get("unread", ""))
     return [*parts, said(state, f"ask-{number}", text, tool_calls=[call], additional_kwargs={ASKED: titles})]
 
