@@ -20,7 +20,6 @@ from graph.sqlite.connection import explained
 from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.policy.approvals import open_questions
 from nodes.policy.phases import next_node
-from nodes.policy.wording import title_of
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.context import RunContext
 from nodes.runtime.journal import Journal
@@ -227,7 +226,7 @@ class Runs(Reading):
             if question.id not in signals.decisions:
                 no = Decision(type="reject", message="marked as resolved without an answer", door=MARKED_AS_RESOLVED)
                 await asked.answer(question, no, signals.decide)
-        about = " ".join(title_of(question) for question in questions)
+        about = " ".join(question.title for question in questions)
         return f"Marked as resolved while this was asked: {about} That counts as a no."
 
     def context(self, thread_id: str, state: RunState) -> RunContext:

@@ -16,7 +16,7 @@ from nodes.policy.conversation import turns_before
 from nodes.policy.routing import given_plan
 from nodes.policy.schemas import checked_schema
 from nodes.policy.strictness import stricter
-from nodes.policy.wording import decided, title_of
+from nodes.policy.wording import decided
 from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
@@ -319,7 +319,7 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
         execution = await resumed_execution(open_context(services, state, runtime, Phase(state["phase"])), state)
         problems = await take_answers(execution, questions, answer)
         made = execution.signals.decisions[questions[0].id]
-        title = title_of(questions[0])
+        title = questions[0].title
         taken = f"Taken as your answer to “{title}”: {_ANSWERED[made.type]}."
         reply = f"“{title}” was answered before: {decided(made)}." if problems else taken
         return {
