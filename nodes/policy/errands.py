@@ -20,8 +20,8 @@ delete: delete remove erase wipe drop purge discard trash lösche löschen lösc
   supprimer supprimez efface effacer borra borrar elimina eliminar cancella exclua apague 删除 削除 消して
 send: send mail forward sende senden sendet schick schicke schicken verschicke verschicken versende versenden
   envoie envoyer envía envíe envíes envíen enviar invia 发送 送信 送って
-publish: publish post share release announce veröffentliche veröffentlichen publie publier publica publique publiques publicar
-  pubblica 发布 公開
+publish: publish post share release announce veröffentliche veröffentlichen publie publier publica publique publiques
+  publicar pubblica 发布 公開
 pay: pay buy purchase order kaufe kaufen bezahle achète acheter compra comprar 购买 買って
 sell: sell verkaufe vends vender
 list: list enumerate name itemize liste auflisten nenne énumère lister enumera lista listar elenca 列出 挙げて
