@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from graph.policy_text import fields
-from state.event import FIELDS, OPTIONAL
+from state.event import FIELDS, MEANINGS, OPTIONAL
 
 HERE = Path(__file__).resolve().parent
 POLICY = """\
@@ -12,16 +12,16 @@ POLICY = """\
 
 Made from the model by `python docs/generate.py`. `baton policy` prints the same, with what holds where you are; `baton policy THREAD` says what a run works under. Fields are set by `--set KEY=VALUE` or `--policy FILE`, by `policy:` in a team file, and for everything by `BATON_POLICY`; the first of these that says something holds. Times may be written as `1h30m` after `--set`.
 
-| field | default | values | what it does |
+| field | default | may be | what it does |
 |---|---|---|---|
 """
 EVENTS = """\
 # Events: what a run tells
 
-Made from the model by `python docs/generate.py`. Each event has `seq`, `thread_id`, `kind`, `phase`, `task_id`, `agent`, `ts` and `path`; `data` holds what its kind tells. A name with `?` is there where there is something to tell.
+Made from the model by `python docs/generate.py`. They come from `sup.stream()`, in LangGraph's stream mode `custom`, from `baton run --json`, a line each, and from `baton log THREAD`. Each has `type` (`baton.event`), `v` (1), `seq` (from 1, without gaps), `thread_id`, `kind`, `phase`, `task_id`, `agent`, `ts` (seconds since 1970) and `path` (agents from the outermost to the one it is about, where one works for another); `data` holds what its kind tells. A name with `?` is there where there is something to tell. More kinds and more names may come; those there are stay.
 
-| kind | data |
-|---|---|
+| kind | says | data |
+|---|---|---|
 """
 
 
@@ -35,7 +35,11 @@ def policy_page() -> str:
 
 def events_page() -> str:
     """The page of all events."""
-    return EVENTS + "\n".join(f"| `{kind}` | {_names(names)} |" for kind, names in FIELDS.items()) + "\n"
+    return (
+        EVENTS
+        + "\n".join(f"| `{kind}` | {MEANINGS[kind]} | {_names(names)} |" for kind, names in FIELDS.items())
+        + "\n"
+    )
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -25,24 +25,50 @@ class Field:
 
     name: str
     kind: str
-    """What may be given, as Python writes types."""
+    """What may be given, in words."""
     default: JsonValue
     effect: str
 
 
 def fields() -> list[Field]:
     """All fields, in their order, from the model itself."""
-    defaults = Policy().model_dump(mode="json")
+    defaults, schema = Policy().model_dump(mode="json"), Policy.model_json_schema()
     return [
-        Field(name, _kind(info.annotation), defaults[name], " ".join((info.description or "").split()))
+        Field(name, _kind(schema["properties"][name], schema["$defs"]), defaults[name], _effect(info.description))
         for name, info in Policy.model_fields.items()
     ]
 
 
-def _kind(annotation: object) -> str:
-    said = annotation.__name__ if isinstance(annotation, type) and not hasattr(annotation, "__args__") else annotation
-    text = re.sub(r"(?:typing|state\.policy)\.", "", str(said))
-    return re.sub(r"Literal\[([^\]]*)\]", lambda found: found[1].replace("'", "").replace(", ", " or "), text)
+def _effect(description: str | None) -> str:
+    return " ".join((description or "").split())
+
+
+def _kind(schema: Mapping[str, Any], known: Mapping[str, Any]) -> str:
+    """What may be given, in words: `a whole number from 1 to 20`, `high, low`, `nothing`."""
+    match schema:
+        case {"$ref": str(place)}:
+            return _kind(known[place.rpartition("/")[2]], known)
+        case {"anyOf": list(ways)}:
+            return ", or ".join(_kind(way, known) for way in ways)
+        case {"enum": list(values)}:
+            return ", ".join(map(str, values))
+        case {"type": "array", "items": items}:
+            return f"a list, each {_kind(items, known)}"
+        case {"type": "object", "properties": properties}:
+            return " and ".join(f"`{name}`: {_kind(one, known)}" for name, one in properties.items())
+        case {"type": "object", "additionalProperties": value}:
+            keys = _kind(schema["propertyNames"], known) if "propertyNames" in schema else "name"
+            return f"by {keys}: {_kind(value, known)}"
+        case {"type": ("integer" | "number") as kind}:
+            return f"a {'whole number' if kind == 'integer' else 'number'}{_bounds(schema)}"
+        case {"type": "string"}:
+            return "text"
+    return "nothing"
+
+
+def _bounds(schema: Mapping[str, Any]) -> str:
+    said = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
+    return "".join(f" {word} {schema[key]:,}" for key, word in said.items() if key in schema)
 
 
 def read_policy(path: Path, name: str = "--policy") -> Json:
@@ -54,10 +80,14 @@ def read_policy(path: Path, name: str = "--policy") -> Json:
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise PolicyInvalid(f"{name}, {path}, cannot be read: {' '.join(str(error).split())}") from error
+        raise PolicyInvalid(f"{name}, {path}, cannot be read: {_why(error)}") from error
     if not isinstance(given, dict):
         raise PolicyInvalid(f"{name}, {path}, has no policy fields; write `oversight: in_command`")
     return checked(given)
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or " ".join(str(error).split())
 
 
 def set_fields(pairs: Iterable[str]) -> Json:

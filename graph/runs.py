@@ -226,8 +226,8 @@ class Runs(Reading):
             if question.id not in signals.decisions:
                 no = Decision(type="reject", message="marked as resolved without an answer", door=MARKED_AS_RESOLVED)
                 await asked.answer(question, no, signals.decide)
-        about = ", ".join(f"{question.id} ({question.action})" for question in questions)
-        return f"Marked as resolved with open questions: {about}. That cancels them: they count as answered with no."
+        about = " ".join(question.title for question in questions)
+        return f"Marked as resolved while this was asked: {about} That counts as a no."
 
     def context(self, thread_id: str, state: RunState) -> RunContext:
         """A run as a door sees it that does not execute it."""

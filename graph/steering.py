@@ -21,9 +21,8 @@ from graph.views import questions_of
 from nodes.policy.answers import LOOK_AT_SIGNALS, already_answered, read_answers
 from nodes.policy.approvals import open_questions
 from nodes.policy.mail import addressees, nobody
-from nodes.policy.plans import for_strangers, parse_plan
 from nodes.policy.recruiting import nobody as no_agent
-from nodes.policy.routing import too_many
+from nodes.policy.routing import given_plan
 from nodes.policy.takeover import hand_back_faults
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.journal import read_board
@@ -155,12 +154,10 @@ async def hand_back(
     if run.status != "handed_over":
         raise BadInput(f"thread {thread_id} is not in a human's hands (it is {run.status}); `baton takeover` first")
     await _refuse_strangers(runs, thread_id)
-    made = parse_plan(plan) if plan is not None else None
     state = (await runs.position(thread_id)).state
     records = [TaskRecord.model_validate(task) for task in state["tasks"]]
     team, most = runs.services.team, runs.context(thread_id, state).policy.max_team_size
-    if made and (why := for_strangers(made, team.names) or too_many(made.tasks, team.specs, most)):
-        raise BadInput(f"the plan cannot be used: {why}")
+    made = given_plan(plan, team.specs, most) if plan is not None else None
     if faults := hand_back_faults(records, results, made):
         raise BadInput("; ".join(faults))
     handed = HandBack(results=dict(results), plan=made, by=by, door=door)

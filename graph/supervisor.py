@@ -23,9 +23,9 @@ from graph.steering import Answers, OnEvent, last
 from graph.views import is_due
 from graph.worker import DRAIN_S, OnRun, Worker, quiet, tell
 from nodes.intake import checked_goal
-from nodes.policy.plans import for_strangers, parse_plan, plan_for
+from nodes.policy.plans import plan_for
 from nodes.policy.recruiting import directory
-from nodes.policy.routing import too_many
+from nodes.policy.routing import given_plan
 from nodes.policy.schemas import schema_of
 from nodes.policy.trust import trust_of
 from nodes.runtime.clock import Clock, Notifier
@@ -35,7 +35,7 @@ from nodes.runtime.trust_store import read_trust, write_incident
 from nodes.tools.pages import GivenSources
 from state.agent import Member, Team
 from state.approval import Entry
-from state.errors import BadInput, PlanInvalid, ThreadDamaged
+from state.errors import BadInput, ThreadDamaged
 from state.event import Event
 from state.plan import Plan
 from state.policy import merged_policy
@@ -144,8 +144,9 @@ class Supervisor:
             ThreadBusy: the thread has work in flight, or a run waits on it.
         """
         thread = checked_thread(thread_id or new_thread())
+        shared = await asyncio.to_thread(shared_sources, sources, self._files)
         asked = Request(
-            given=self._given(query, shared_sources(sources, self._files), plan, policy, answer, to, OWN),
+            given=self._given(query, shared, plan, policy, answer, to, OWN),
             model=model,
             queue=queue_of(self.services.team.names),
             priority=checked_priority(priority),
@@ -376,9 +377,8 @@ class Supervisor:
         most = merged_policy(services.policy, policy).max_team_size
         if to and plan is not None:
             raise BadInput(f"give a plan or the agent who does all of it ({to}), not both")
-        made = parse_plan(plan) if plan is not None else plan_for(team.agent(to), goal) if to else None
-        if made and (why := for_strangers(made, team.names) or too_many(made.tasks, team.specs, most)):
-            raise PlanInvalid(f"the plan cannot be used: {why}")
+        wanted = plan_for(team.agent(to), goal) if to else plan
+        made = given_plan(wanted, team.specs, most) if wanted is not None else None
         return {
             "query": goal,
             **({"sources": [*sources]} if sources else {}),

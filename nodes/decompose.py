@@ -13,7 +13,7 @@ from nodes.policy.advice import Proposal
 from nodes.policy.approvals import plan_question
 from nodes.policy.phases import is_decomposed
 from nodes.policy.plans import choose_mode, complaints, for_strangers, parse_plan, repair
-from nodes.policy.routing import roles_of, routes, too_many
+from nodes.policy.routing import given_plan, roles_of, routes
 from nodes.policy.takeover import handed_back
 from nodes.runtime.approvals import questions_for
 from nodes.runtime.budget import Budget, open_meter
@@ -106,11 +106,7 @@ async def _plan(state: SupervisorState, run: RunContext, budget: Budget) -> tupl
     """The plan, what was repaired in it, and what earlier runs have to do with it."""
     known = Advice.model_validate(state["advice"]) if state.get("advice") else None
     if state.get("plan"):
-        plan = parse_plan(state["plan"])
-        team = run.services.team
-        if why := for_strangers(plan, team.names) or too_many(plan.tasks, team.specs, run.policy.max_team_size):
-            raise PlanInvalid(f"the plan cannot be used: {why}")
-        return plan, [], None
+        return given_plan(state["plan"], run.services.team.specs, run.policy.max_team_size), [], None
     if state.get("tasks") and state.get("draft"):  # it waits for its approval, and a note or a signal came in
         return parse_plan(state["draft"]), [], known
     if known and state.get("objections"):

@@ -13,9 +13,10 @@ from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
 from nodes.policy.approvals import open_questions
 from nodes.policy.conversation import turns_before
+from nodes.policy.routing import given_plan
 from nodes.policy.schemas import checked_schema
 from nodes.policy.strictness import stricter
-from nodes.policy.wording import decided, title_of
+from nodes.policy.wording import decided
 from nodes.runtime.context import Node, RunContext, open_context, run_folder, thread_of
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
@@ -144,6 +145,7 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
 
     Raises:
         BadInput: no request, or one that is too long.
+        PlanInvalid: a plan that cannot be carried out by this team.
         PolicyInvalid: unknown or out-of-range policy fields.
         SourcesInvalid: sources outside the folders that clients may name.
         SchemaInvalid: a schema that no answer can be asked to fit.
@@ -156,6 +158,8 @@ def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Up
     else:
         policy, kept = merged_policy(services.policy, state.get("policy")), []
     check_reviewer(policy.reviewer, services)
+    if state.get("plan"):
+        given_plan(state["plan"], services.team.specs, policy.max_team_size)
     said_last = messages[-1].content if messages and not state.get("query") else ""
     uploads = kept_uploads(said_last, folder, services.max_source_bytes)
     given, gone = _sources(state)
@@ -315,7 +319,7 @@ async def _said_meanwhile(services: Services, state: SupervisorState, runtime: R
         execution = await resumed_execution(open_context(services, state, runtime, Phase(state["phase"])), state)
         problems = await take_answers(execution, questions, answer)
         made = execution.signals.decisions[questions[0].id]
-        title = title_of(questions[0])
+        title = questions[0].title
         taken = f"Taken as your answer to “{title}”: {_ANSWERED[made.type]}."
         reply = f"“{title}” was answered before: {decided(made)}." if problems else taken
         return {

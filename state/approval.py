@@ -1,12 +1,13 @@
 """A question to a human, its answer, why it was asked (chapter 15.12.2), and the audit line of both."""
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from state.drawn import Drawn, Sight
-from state.text import as_text
+from state.text import LONGEST_TITLE, as_text, counted, shortened, unmarked
 
 Answer = Literal["approve", "reject", "edit"]
 Subject = Literal["action", "task", "result", "plan", "escalation"]
@@ -31,6 +32,12 @@ class FiredTrigger(BaseModel):
 
 
 Risk = Literal["low", "medium", "high", "critical"]
+
+
+OBJECTS = ("name", "path", "file", "filename", "title", "to", "recipient", "subject", "url", "query")
+"""Arguments that say best what an action is done to, the first that there is."""
+END = "?!. "
+"""What a title does not have before its question mark."""
 
 
 class Approval(Drawn, BaseModel):
@@ -75,14 +82,36 @@ class Approval(Drawn, BaseModel):
     escalated: bool = False
     """Whether the first deadline has passed and somebody else was told."""
 
+    @property
+    def title(self) -> str:
+        """What is asked, as somebody would ask it: `Publish launch.md?`."""
+        match self.subject:
+            case "plan":
+                tasks = self.args.get("tasks")
+                return f"Carry out this plan of {counted(len(tasks) if isinstance(tasks, list) else 0, 'task')}?"
+            case "task":
+                task = shortened(str(self.args.get("description", self.task_id)))
+                return f"Let {self.agent} begin: {task.rstrip(END)}?"
+            case "result":
+                return f"Does what {self.agent} delivered count?"
+            case "escalation":
+                return f"{self.agent} could not finish: what shall become of it?"
+            case "action":
+                said, what = _spoken(self.action), _object(self.args).rstrip(END)
+                return f"{said} {what}?" if what and what.lower() not in said.lower() else f"{said}?"
+
     def _sight(self) -> Sight:
         return Sight(
-            title=f"{self.agent} wants to {self.action}",
+            title=self.title,
             status=f"{self.risk} risk",
-            facts=[f"why: {self.reason}", f"answer: {' or '.join(self.choices)}, as {self.id}"],
+            facts=[
+                f"asked by {self.agent}",
+                f"why: {self.reason}",
+                f"answer: {' or '.join(self.choices)}, as {self.id}",
+            ],
             columns=["argument", "value"],
             rows=[[name, as_text(value)] for name, value in self.args.items()],
-            text=self.description,
+            text=unmarked(self.description),
         )
 
     @model_validator(mode="before")
@@ -97,6 +126,20 @@ class Approval(Drawn, BaseModel):
             "takes_anything": value["action"] == "answer" and value.get("args_schema") is None,
             "subject": "escalation" if is_escalation else value.get("subject", "action"),
         }
+
+
+def _spoken(action: str) -> str:
+    words = " ".join(action.replace("_", " ").replace("-", " ").split())
+    return words[:1].upper() + words[1:]
+
+
+def _object(args: Mapping[str, JsonValue]) -> str:
+    named = [args[key] for key in OBJECTS if key in args]
+    short = [
+        one for one in (*named, *args.values()) if isinstance(one, str | int | float) and not isinstance(one, bool)
+    ]
+    lines = [str(one) for one in short if str(one).strip() and "\n" not in str(one) and len(str(one)) <= LONGEST_TITLE]
+    return lines[0] if lines else ""
 
 
 class Decision(BaseModel):

@@ -70,6 +70,11 @@ class PolicyInvalid(BadInput):
 class SourcesInvalid(BadInput):
     """Sources that are missing, empty or unreadable."""
 
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason or text
+        """What is wrong with the first of them, without where it lies."""
+
 
 class SchemaInvalid(BadInput):
     """A schema that no answer can be asked to fit."""

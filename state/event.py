@@ -63,7 +63,32 @@ FIELDS: Mapping[EventKind, tuple[str, ...]] = {
     "result_doubted": ("doubt", "said"),
     "run_finished": ("status", "tokens", "calls", "error?"),
 }
-"""What `data` holds, by kind. To add an event, name it in `EventKind` and list its fields here."""
+"""What `data` holds, by kind. To add an event, name it in `EventKind`, list its fields here, and its meaning below."""
+
+MEANINGS: Mapping[EventKind, str] = {
+    "phase_entered": "The run goes on with what `phase` says.",
+    "plan_advised": "Earlier `threads` say how a request like this one is planned; `applied`: their plan is used.",
+    "task_started": "The agent begins, in this round (`iteration`; 0 is the first).",
+    "task_retried": "A try failed for that `reason`; the next, number `attempt`, begins after `delay_s` seconds.",
+    "task_finished": "The task has ended: done, failed, skipped or cancelled. `answered_by`: another task had done it.",
+    "task_parked": "The task waits for a human; everything else goes on.",
+    "task_added": "Review or somebody at work has added a task to the plan.",
+    "agent_recruited": "Somebody asked for help in a `role`; where it was not `granted`, `reason` says why.",
+    "agent_retired": "The agent gets no new tasks.",
+    "agent_reported": "An agent says how far it is.",
+    "mail_delivered": "An agent got what another (`sender`) wrote to it; `lost`: what its mailbox had no room for.",
+    "delegation_started": "An agent gives a part of its task to a worker of its own.",
+    "delegation_completed": "That worker has ended.",
+    "approval_requested": "A human is asked. `expires_at`: when the policy decides in their place.",
+    "approval_answered": "A question was answered, `by` a human or the policy.",
+    "control_changed": "The run was paused, taken over, let go on or cancelled; `driving` says which.",
+    "signal_refused": "What somebody wanted to happen does not: `reason` says why.",
+    "budget_exceeded": "A limit of the policy is reached; nothing new starts.",
+    "server_paused": "A model's server asks to be left alone; all calls to it wait `delay_s` seconds.",
+    "result_doubted": "What was delivered is no plain success; `said` tells why.",
+    "run_finished": "The run has ended, with this status.",
+}
+"""What each says to whoever hears it."""
 
 
 def check_data(kind: EventKind, data: Mapping[str, JsonValue]) -> None:

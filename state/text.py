@@ -1,5 +1,6 @@
 """Plain data and text that can be stored and sent: halves of characters, as broken bytes leave them, are replaced."""
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import cast
@@ -86,3 +87,21 @@ def _plain(value: object, longest: int, most: int, depth: int) -> object:
 def counted(number: int, what: str) -> str:
     """How many of something: `1 open question`, `2 open questions`."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+LONGEST_TITLE = 90
+"""Characters of a title or of a task in a line."""
+
+
+def shortened(text: str) -> str:
+    """The text as one line, its beginning where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1].rstrip() + "…"
+
+
+_MARKED = re.compile(r"\*\*(?=\S)([^*\n]+?)(?<=\S)\*\*|`([^`\n]+)`")
+
+
+def unmarked(text: str) -> str:
+    """Markdown for a place that draws none: without the marks of what is bold or code, and nothing else changed."""
+    return _MARKED.sub(lambda found: found[1] or found[2], text)

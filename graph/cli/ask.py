@@ -25,9 +25,10 @@ from graph.cli.screen import moment, one_line, print_err, without_controls
 from nodes.policy.answers import WORDS, checked_edit
 from nodes.policy.plan_text import FIELD as PLAN
 from nodes.policy.shown import args_of, read_args
-from nodes.policy.wording import asked, title_of, unmarked
+from nodes.policy.wording import asked
 from nodes.runtime.clock import SystemClock
 from state.approval import Answer, Approval
+from state.text import unmarked
 
 _WORDS: dict[str, Answer] = {**WORDS, "a": "approve", "r": "reject", "e": "edit"}
 PROMPT = "approve, reject or edit? (with a message, or new arguments as JSON; empty leaves it open) "
@@ -106,7 +107,7 @@ def _show(question: Approval, counted: str) -> None:
     """What is asked, why, how risky that is, until when there is time, and all that is needed to decide."""
     console = err()
     console.print()
-    console.print(Text(without_controls(one_line(title_of(question))) + counted, style="bold"))
+    console.print(Text(without_controls(one_line(question.title)) + counted, style="bold"))
     until = f" Until {moment(question.expires_at, SystemClock().now())}." if question.expires_at else ""
     console.print(Text(f"Why: {one_line(question.reason).rstrip('.')}. Risk: {question.risk}.{until}"))
     about = without_controls(unmarked(question.description))

@@ -10,7 +10,7 @@ from graph.cli.screen import print_err, print_out, put_json
 from state.errors import BadInput
 
 TEAM = """\
-# Who works. `baton team --team team.yaml` checks the file; all that an agent can have is in docs/agents-and-teams.md.
+# Who works. `baton team --team team.yaml` checks the file; Baton's docs/agents.md has all that an agent can have.
 agents:
   - name: reader
     role: researcher

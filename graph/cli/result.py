@@ -22,7 +22,6 @@ from graph.cli.screen import (
     tokens_of,
     without_controls,
 )
-from nodes.policy.wording import title_of
 from state.approval import Approval
 from state.plan import Plan
 from state.run import Run, RunStatus
@@ -165,7 +164,7 @@ def in_a_line(question: Approval, width: int = 160) -> str:
             about = ""
         case _:
             about = json.dumps(question.args, ensure_ascii=False) if question.args else ""
-    return one_line(f"{title_of(question)} {about}".strip(), width)
+    return one_line(f"{question.title} {about}".strip(), width)
 
 
 def open_questions(run: Run, db: Address | None) -> list[str]:

@@ -68,10 +68,9 @@ def line_of(event: "Event", *, is_offline: bool = False) -> str:
 
 
 def _asks(event: "Event") -> str:
-    from nodes.policy.wording import title_of  # noqa: PLC0415 # whoever has no question to show needs none of it
-    from state.approval import Approval  # noqa: PLC0415
+    from state.approval import Approval  # noqa: PLC0415 # whoever has no question to show needs none of it
 
-    return title_of(Approval.model_validate({"task_id": event.task_id or "", "agent": event.agent or "", **event.data}))
+    return Approval.model_validate({"task_id": event.task_id or "", "agent": event.agent or "", **event.data}).title
 
 
 def _detail(item: tuple[str, "JsonValue"]) -> str:

@@ -21,11 +21,12 @@ from starlette.types import Receive, Scope, Send
 from graph.supervisor import Supervisor
 from graph.web.problems import in_one_line
 from graph.web.verbs import VERBS, AnswerBody, Driving, StartBody
-from nodes.policy.wording import at, shortened, title_of
+from nodes.policy.wording import at
 from state.answer import DataField
 from state.approval import Answer, Approval
 from state.errors import BadInput
 from state.run import Run, RunStatus
+from state.text import shortened
 
 LOOK_EVERY_S = 0.25
 """Seconds between two looks at a run that somebody waits for: another process may run it."""
@@ -265,7 +266,7 @@ class McpTools:
 
 def _question(asked: Approval) -> Question:
     return Question(
-        title=title_of(asked),
+        title=asked.title,
         why=asked.reason,
         until=at(asked.expires_at) if asked.expires_at else "",
         about=asked.description,

@@ -24,6 +24,7 @@ from langgraph.config import get_config
 from langgraph.prebuilt import ToolNode
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.pregel import Pregel
+from langgraph.pregel.protocol import StreamProtocol
 
 from nodes.agents.tool_calls import contained_tool
 from nodes.runtime.calling import contained
@@ -34,6 +35,8 @@ SCRATCHPAD = "__pregel_scratchpad"
 """Where, in a config, LangGraph's `interrupt()` looks for answers."""
 SEND = "__pregel_send"
 """What it tells that it has taken one; and where a node's code writes besides what it returns."""
+STREAM = "__pregel_stream"
+"""Where a graph finds whom the one that calls it streams to."""
 GIVEN = NULL_TASK_ID
 """The task id of writes that a run begins or goes on with, which are no task's."""
 
@@ -101,11 +104,17 @@ def within(config: RunnableConfig) -> Iterator[None]:
 
 
 def unheard(config: RunnableConfig) -> RunnableConfig:
-    """`config` without LangGraph's own callback handlers: what agents' models and graphs say is not the run's answer.
+    """`config` without what streams agents' messages and states: what they say to each other is not the run's answer.
+
+    Agent Chat UI asks for all graphs, and takes any state for the thread's, down to the prompts of a worker.
 
     Tried instead: the tag `nostream`. It keeps a model's tokens back; the same text comes as the output of the node
-    that asked, as soon as a page streams subgraphs.
+    that asked, as soon as a page streams subgraphs. There is no tag for states.
     """
+    conf: Mapping[str, Any] = config.get("configurable", {})
+    if isinstance(stream := conf.get(STREAM), StreamProtocol):
+        quieter = StreamProtocol(stream.__call__, stream.modes - {"values"})
+        config = cast(RunnableConfig, {**config, "configurable": {**conf, STREAM: quieter}})
     told = config.get("callbacks")
     if not isinstance(told, BaseCallbackManager):
         return config

@@ -93,6 +93,17 @@ _HOW_MANY = re.compile(
 )
 _QUESTION = re.compile(r"\b(?:wh(?:at|y|en|ere|o|ose|ich)|how|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE)
 _NUMBERED = re.compile(r"\b(?P<value>\d+(?:\.\d+)?)\s+(?P<column>[a-z]\w+)", re.IGNORECASE)
+_SIGNS = {
+    ">=": r"at least|no less than|not less than|from",
+    "<=": r"at most|up to|no more than|not more than",
+    ">": r"(?:more|greater|higher|larger|longer|heavier|older|bigger|taller|faster|dearer) than|over|above|exceeding",
+    "<": r"(?:less|fewer|lower|smaller|shorter|lighter|younger|cheaper) than|under|below",
+}
+_BOUND = re.compile(
+    rf"(?P<before>(?:[\w'-]+\s+){{0,4}})\b(?P<how>{'|'.join(_SIGNS.values())})\s+(?:[€$£]\s?)?"
+    r"(?P<value>\d[\d,]*(?:\.\d+)?)(?P<after>(?:\s+[\w'-]+){0,2})",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 _SENSE = {stem(word): wanted.split() for wanted, said in SENSES.items() for word in said.split()}
 _SAID_BY_FORM = {stem(w) for p in (*ROWS, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
@@ -222,13 +233,17 @@ class Asked:
     filters: tuple[tuple[Column, str], ...]
     most: int = LISTED
     """Rows of the answer."""
+    bounds: tuple[tuple[Column, str], ...] = ()
+    """Amounts that a row has to be above or below: a column and `> 10`."""
     fit: float = 0.0
     """Share of the question's words that this accounts for."""
+    sharp: int = 0
+    """Words of the name of the column that is asked for which the question has."""
 
     @property
     def is_list(self) -> bool:
         """Whether it asks for what the table says of each: `licences` of a table of frameworks."""
-        return not self.aggregate and not self.filters
+        return not (self.aggregate or self.filters or self.bounds)
 
     @property
     def time(self) -> Column | None:
@@ -241,6 +256,7 @@ class Asked:
         target, time = (column.sql if column else "" for column in (self.target, self.time))
         name = self.group or self.label
         conditions = [column.equals(value) for column, value in self.filters]
+        conditions += [f"{column.sql} {bound}" for column, bound in self.bounds]
         rows = f"count(*) FILTER (WHERE {' AND '.join(conditions)})"
         first, last = f"arg_min({target}, {time})", f"arg_max({target}, {time})"
         values = {
@@ -255,7 +271,8 @@ class Asked:
         shown = values.get(self.aggregate, f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n")
         if not shown:
             times = [column for column in self.table.columns if column.name.lower() == "year"]
-            wanted = [*(column for column, _ in self.filters), *times, *([self.target] if self.target else [])]
+            asked_for = [column for column, _ in (*self.filters, *self.bounds)]
+            wanted = [*asked_for, *times, *([self.target] if self.target else [])]
             shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
         where = [] if self.aggregate == "share" else [*conditions, *([f"{name.sql} IS NOT NULL"] if name else [])]
         where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
@@ -279,7 +296,7 @@ class Asked:
             return []
 
     def _said(self, rows: list[Row]) -> list[str]:
-        conditions = " and ".join(f"{column.said} is {value}" for column, value in self.filters)
+        conditions = " and ".join(f"{column.said} is {value}" for column, value in (*self.filters, *self.bounds))
         scope = f" in {self.table.name}" + (f" where {conditions}" if conditions else "")
         what = self.target.said if self.target else "rows"
         if self.aggregate == "share":
@@ -292,7 +309,7 @@ class Asked:
                 for row in rows
             ]
             return [f"{capital(what)}{change}." for change in changes]
-        if not self.aggregate and self.filters:
+        if not self.aggregate and (self.filters or self.bounds):
             return [f"In {self.table.name}: {_columns_of(row)}." for row in rows]
         counted = "different values of " if self.aggregate == "count" and self.target else ""
         by = f" by {self.group.said}" if self.group else ""
@@ -322,7 +339,10 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     is_ranking = "rank" in forms
     aggregate = ("min" if "min" in forms else "max") if is_ranking else forms[0] if forms else ""
     counts = {row["col"]: different(row) for row in cells if row.get("col")}
-    filters = _filters(question, table, cells)
+    by = _named(_GROUP, text, table.columns, least=1.0)
+    bounds = _bounds(question, table)
+    filters = [one for one in _filters(question, table, cells) if one[0] != by or not is_flag(one[1])]
+    filters = [one for one in filters if one[0] not in [column for column, _ in bounds]]
     filtered = {column.name for column, _ in filters}
     spoken = {word for _, cell in filters for word in wanted if word in _in(cell) or alike(cell.lower(), word)}
     spoken |= {word for column, _ in filters for word in column.match(wanted)}
@@ -357,7 +377,9 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
         group = which
     label = (which or table.label(counts)) if aggregate in ("max", "min", "change") and not group else None
     most = LISTED if group or is_ranking or aggregate in ("", "change") else RANKED
-    found = Asked(table, aggregate, target, group, label, tuple(filters), most)
+    if bounds and not aggregate:
+        label, target = None, which or table.label(counts)
+    found = Asked(table, aggregate, target, group, label, tuple(filters), most, bounds)
     is_measured = is_amount or (target is not None and target.is_time and aggregate in ("max", "min"))
     if (aggregate in MEASURES and not is_measured) or (aggregate == "change" and not found.time):
         return None
@@ -368,23 +390,34 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
             text
         ):  # it asks for something else, of which a column happens to have a word
             return None
-    elif aggregate in ("share", "") and not (filters and (target or aggregate)):
+    elif aggregate in ("share", "") and not bounds and not (filters and (target or aggregate)):
         return None
-    if aggregate == "count" and not (filters or group or target or table.named.match(free)):
+    if aggregate == "count" and not (filters or bounds or group or target or table.named.match(free)):
         return None
-    said = table.match(wanted) | spoken
+    said = table.match(wanted) | spoken | {word for _, bound in bounds for word in wanted if word in bound.split()}
     said |= {word for word in free if target and target.match(_SENSE.get(stem(word), []))}
     open_words = [word for word in wanted if word in said or stem(word) not in _SAID_BY_FORM]
     fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
     needed = SURE if aggregate == "count" and which and group == which and not target else FITS
     is_of_another = any(not said & names for names in _names(question) if names & set(open_words))
-    return None if fit < needed or is_of_another else replace(found, group=group, fit=round(fit, 2))
+    return (
+        None
+        if fit < needed or is_of_another
+        else replace(
+            found,
+            group=group,
+            fit=round(fit, 2),
+            sharp=sum(stem(part) in map(stem, free) for part in target.parts) if target else 0,
+        )
+    )
 
 
 def best(found: Sequence[Asked | None]) -> Asked | None:
     """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
     fitting = [one for one in found if one]
-    return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
+    return max(
+        fitting, key=lambda one: (one.fit, one.target is not None, one.sharp, -len(one.table.columns)), default=None
+    )
 
 
 def tables_in(lines: Sequence[str]) -> list[Table]:
@@ -476,6 +509,21 @@ def _filters(question: str, table: Table, cells: Sequence[Row]) -> list[tuple[Co
     if year and time:
         found.setdefault(time.name, (time, year[1]))
     return list(found.values())
+
+
+def _bounds(question: str, table: Table) -> tuple[tuple[Column, str], ...]:
+    """What a question says of amounts: `a price below 5`, `more than 3 seats`, `costs at least 10`."""
+    found = []
+    for match in _BOUND.finditer(question):
+        sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
+        near = [word.lower() for word in (*_WORD.findall(match["before"])[-3:], *_WORD.findall(match["after"])[:2])]
+        near += [word.removesuffix("er") for word in match["how"].lower().split()]
+        near += [sense for word in near for sense in _SENSE.get(stem(word), [])]
+        fits = [(column.fit(near), column) for column in table.columns if column.is_measure]
+        score, column = max(fits, key=lambda one: one[0], default=(0.0, None))
+        if column and score > 0.15:
+            found.append((column, f"{sign} {match['value'].replace(',', '')}"))
+    return tuple(found)
 
 
 def _target(table: Table, free: Sequence[str], senses: Sequence[str], exclude: set[str]) -> Column | None:

@@ -21,7 +21,7 @@ STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | fro
     make makes may me might more most much must my no nor not of off on once one only or other our out over own per
     please s same say says she should so some such t than that the their them then there these they this those through
     to too under until up upon us use used uses using ve very via was we well were what when where whether which while
-    who whom whose why will with within without would you your tell happens happen need needs want many
+    who whom whose why will with within without would you your tell happens happen need needs want many several
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Words that say nothing about the subject: English ones, and those that ask in other languages."""
@@ -35,6 +35,8 @@ _SPELLINGS = (
 """Parts of stems that are written in two ways: `licence`, `license`; `analyse`, `analyze`; `colour`."""
 
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:\+\+|#)?")
+_COMPOUND = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
+_BETWEEN = frozenset(["to", "of", "and", "in", "on", "by", "the", "a", "up", "non", "re", "self", "pre"])
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CONTRACTION = re.compile(r"(?<=\w)['’](?=(?:s|t|re|ve|ll|d|m)\b)")
@@ -78,7 +80,9 @@ def stems(text: str) -> list[str]:
 def keywords(text: str) -> dict[str, str]:
     """What `text` asks about: the word as written by its stem, in order, without stop words."""
     found: dict[str, str] = {}
+    joined = {part.lower() for whole in _COMPOUND.findall(text) for part in whole.split("-")} - _BETWEEN
     for word in words(text):
-        if word.lower() not in STOP_WORDS and (len(word) > 1 or word.isdigit() or not word.isascii()):
+        says = word.lower() not in STOP_WORDS or word.lower() in joined
+        if says and (len(word) > 1 or word.isdigit() or not word.isascii()):
             found.setdefault(stem(word), word)
     return found

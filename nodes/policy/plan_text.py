@@ -51,7 +51,7 @@ def plan_from_text(text: str, before: Plan) -> Json:
         if old is None or line.words != _words(old):
             data["description"] = line.words
         if line.role and line.role != (old.to or old.role if old else ""):
-            data |= {"role": line.role, "to": ""}
+            data |= {"role": line.role, "to": "", "kind": "general"}  # what kind it is, its words say
         data |= {"id": ids[number], "depends_on": _waits_for(line, number, lines, olds, ids, before)}
         tasks.append(data)
     return {**before.model_dump(mode="json", exclude={"tasks"}), "tasks": tasks}

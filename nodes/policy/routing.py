@@ -6,10 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from nodes.policy import errands
 from nodes.policy.oversight import fired, is_sensitive
+from nodes.policy.plans import for_strangers, parse_plan
 from nodes.policy.request_shape import shape_of
 from state.agent import AgentSpec
 from state.approval import FiredTrigger, Risk, TriggerInput
-from state.plan import Kind, Task
+from state.errors import PlanInvalid
+from state.plan import Kind, Plan, Task
 from state.policy import Policy
 from state.record import Route, Score
 
@@ -171,6 +173,18 @@ def routes(
         present.add(chosen.agent)
         found.append(chosen)
     return found
+
+
+def given_plan(raw: object, team: Sequence[AgentSpec], most: int) -> Plan:
+    """A plan that somebody gives, for this team, of which at most `most` agents may be asked for by name.
+
+    Raises:
+        PlanInvalid: with all that is wrong, in one line.
+    """
+    plan = parse_plan(raw)
+    if why := for_strangers(plan, [agent.name for agent in team]) or too_many(plan.tasks, team, most):
+        raise PlanInvalid(f"the plan cannot be used: {why}")
+    return plan
 
 
 def too_many(tasks: Sequence[Task], team: Sequence[AgentSpec], most: int) -> str:

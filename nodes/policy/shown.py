@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 
 from nodes.policy.plan_text import FIELD, plan_as_text, plan_from_text
-from nodes.policy.wording import title_of
 from state.approval import Approval
 from state.plan import Plan
 from state.text import Json
@@ -22,7 +21,7 @@ def names_of(questions: Sequence[Approval]) -> list[str]:
     """The name of each; no two are the same."""
     names: list[str] = []
     for question in questions:
-        title = title_of(question)
+        title = question.title
         wanted = question.action if question.subject == "action" else title
         if wanted in names:
             wanted = title
@@ -35,7 +34,7 @@ def names_of(questions: Sequence[Approval]) -> list[str]:
 
 def is_called(name: str, question: Approval) -> bool:
     """Whether an answer that names what it is to means this question."""
-    return _COUNTED.sub("", name) in (question.action, title_of(question)) or name == question.action
+    return _COUNTED.sub("", name) in (question.action, question.title) or name == question.action
 
 
 def args_of(question: Approval) -> Json:

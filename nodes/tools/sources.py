@@ -230,7 +230,7 @@ def _read_all(paths: Sequence[str], collection: Collection, max_file_bytes: int)
         except Unreadable as reason:
             skipped.append(Skipped(found.name, str(reason)))
     if not documents:
-        raise SourcesInvalid(_nothing(paths, skipped))
+        raise SourcesInvalid(_nothing(paths, skipped), skipped[0].reason if skipped else "")
     pages = {name: said for path in paths for name, said in addresses(Path(path)).items()}
     return Sources(documents, _grouped(skipped), pages)
 

@@ -8,7 +8,8 @@ import binascii
 import mimetypes
 import re
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ FOLDER = "uploads"
 """The folder for them, in the thread's."""
 _OF_TEXT = frozenset({"text", "tool_use", "tool_call", "reasoning", "thinking"})
 _DATA_URL = re.compile(r"data:(?P<mime>[\w.+-]+/[\w.+-]+)[^,]*;base64,(?P<data>.*)", re.DOTALL)
+_URL_SAFE = str.maketrans("-_", "+/")
+"""The two characters of base64 that addresses have instead."""
 _TEXT = {"text/markdown": ".md", "text/plain": ".txt"}
 
 
@@ -34,15 +37,28 @@ def kept_uploads(content: str | Sequence[object], folder: Path, most: int) -> li
     blocks = [] if isinstance(content, str) else [one for one in content if isinstance(one, Mapping)]
     files = [one for one in blocks if one.get("type") not in _OF_TEXT]
     home = folder / FOLDER
-    for name, data in [_read(one, number, most) for number, one in enumerate(files, 1)]:
-        home.mkdir(parents=True, exist_ok=True)
-        (home / name).write_bytes(data)
-        try:
-            open_sources([str(home / name)], max_file_bytes=most)
-        except SourcesInvalid as error:
-            (home / name).unlink()
-            raise SourcesInvalid(f"the upload {name!r} cannot be used: {error}") from None
+    before: dict[Path, bytes | None] = {}
+    try:
+        for name, data in [_read(one, number, most) for number, one in enumerate(files, 1)]:
+            path = _free(home / name, before)
+            home.mkdir(parents=True, exist_ok=True)
+            before[path] = path.read_bytes() if path.exists() else None
+            path.write_bytes(data)
+            try:
+                open_sources([str(path)], max_file_bytes=most)
+            except SourcesInvalid as error:
+                raise SourcesInvalid(f"the upload {name!r} cannot be used: {error.reason}") from None
+    except SourcesInvalid:
+        for path, old in before.items():
+            path.unlink() if old is None else path.write_bytes(old)
+        raise
     return [str(path.resolve()) for path in sorted(home.glob("*"))]
+
+
+def _free(path: Path, taken: Container[Path]) -> Path:
+    """The path, with a number where another file of the message has it; one of an earlier message is replaced."""
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return path if path not in taken else next(one for one in numbered if one not in taken)
 
 
 def file_name(given: str) -> str:
@@ -52,16 +68,17 @@ def file_name(given: str) -> str:
 
 def _read(block: Mapping[str, Any], number: int, most: int) -> tuple[str, bytes]:
     mime, data = _content(block)
-    about = {**(block.get("extras") or {}), **(block.get("metadata") or {}), **block}
+    held = (block.get(key) for key in ("extras", "metadata", "file", "source"))
+    about = {key: one for part in (*held, block) if isinstance(part, Mapping) for key, one in part.items()}
     given = str(about.get("filename") or about.get("name") or about.get("title") or f"upload-{number}")
     what = f"the upload {given[:80]!r} ({mime or block.get('type')})"
     named = file_name(given)
     suffix = _TEXT.get(mime) or mimetypes.guess_extension(mime) or ""
     name = named if Path(named).suffix else f"{named or f'upload-{number}'}{suffix}"
-    if Path(name).suffix.lower() not in READABLE:
-        raise SourcesInvalid(f"{what} cannot be read; send {READ}")
     if not data:
         raise SourcesInvalid(f"{what} has no content that can be read; send the file itself, as base64")
+    if Path(name).suffix.lower() not in READABLE:
+        raise SourcesInvalid(f"{what} cannot be read; send {READ}")
     if len(data) > most:
         raise SourcesInvalid(f"{what} has {len(data)} bytes; give at most {most}")
     return name, data
@@ -77,7 +94,8 @@ def _content(block: Mapping[str, Any]) -> tuple[str, bytes]:
         mime, coded = mime or inside["mime"], inside["data"]
     if not coded and isinstance(parts.get("text"), str):
         return mime or "text/plain", parts["text"].encode()
+    plain = "".join(coded.split()).translate(_URL_SAFE).rstrip("=")
     try:
-        return mime, b64decode(coded, validate=True)
+        return mime, b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         return mime, b""

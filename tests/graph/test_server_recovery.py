@@ -302,7 +302,7 @@ async def test_a_run_of_the_server_whose_question_a_page_marked_as_resolved_goes
 
     assert (told, run.status, run.tasks[0].result) == ([None], "complete", "reject")
     assert made == [("reject", "human")]
-    assert run.warnings[0].startswith("Marked as resolved with open questions: a.0.q1 (launch).")
+    assert run.warnings[0].startswith("Marked as resolved while this was asked: Launch? That")
 
 
 async def test_while_a_server_looks_after_its_runs_nobody_else_takes_them_up() -> None:

@@ -150,7 +150,16 @@ async def test_a_page_that_shows_one_question_of_many_answers_the_one_that_it_sh
 
     assert answered == ["a", "b", "c"]
     told = [one.text for one in out["messages"] if "-ask-" in str(one.id) and one.type == "ai"]
-    assert told[0].split("\n\n") == [f"Send {to}? Approved by a person." for to in answered]
+    assert told == [f"Send {to}? Approved by a person." for to in answered]
+
+
+async def test_who_answers_all_at_once_is_told_of_each() -> None:
+    graph = graph_of(agent(asks))
+    await invoke(graph, {"query": "Q", "plan": plan("a", "b")})
+    out = await invoke(graph, Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]}))
+
+    told = [one.text for one in out["messages"] if "-ask-" in str(one.id) and one.type == "ai"]
+    assert told == ["Launch 1? Approved by a person.\n\nLaunch 1? Rejected by a person."]
 
 
 async def test_why_an_answer_does_not_count_is_said_where_it_is_asked() -> None:
@@ -160,8 +169,7 @@ async def test_why_an_answer_does_not_count_is_said_where_it_is_asked() -> None:
 
     assert [one.id for one in out["messages"]] == [one.id for one in first["messages"]]
     (request,) = out["__interrupt__"][0].value["action_requests"]
-    key = out["__interrupt__"][0].value["approvals"][0]["id"]
-    why = f"{key}: 'perhaps' is not an answer; say approve, reject or edit"
+    why = "'perhaps' is not an answer; say approve, reject or edit"
     for text in (out["messages"][-1].text, request["description"]):
         assert text.splitlines()[:3] == [
             "Publish launch.md?",
@@ -223,6 +231,22 @@ async def test_who_streams_messages_hears_who_is_at_work_and_no_agent_for_the_as
     assert told["messages"][-1].text == told["report"]
 
 
+async def test_who_streams_all_graphs_gets_no_state_but_that_of_the_run() -> None:
+    def speak(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [AIMessage("Text for a model.")]}
+
+    inner: Any = StateGraph(MessagesState).add_node(speak).add_edge(START, "speak").add_edge("speak", END).compile()
+    team = [AgentSpec(name="ada", role="generalist"), AgentSpec(name="gus", role="graph", run=inner)]
+    graph = graph_of(*team, model=ScriptedModel(["Said."]))
+    given: Any = {"query": "Q", "plan": plan("a", {"id": "b", "role": "graph"})}
+    parts: Any = graph.astream(given, THREAD, stream_mode=["values", "messages"], subgraphs=True)
+    states = [(path, state) async for path, mode, state in parts if mode == "values"]
+
+    assert {path for path, _ in states} == {()}
+    counts = [len(state["messages"]) for _, state in states]
+    assert counts == sorted(counts)
+
+
 async def test_the_report_streams_under_the_id_that_it_keeps() -> None:
     model = ScriptedModel({"You put the findings": "Both are done, and well.", "": "It is done."})
     graph = graph_of(*[AgentSpec(name="ada", role="generalist")], model=model, learning="off")
@@ -269,6 +293,30 @@ async def test_a_server_says_in_the_thread_why_a_request_is_turned_away_and_take
     assert "oversight" in refused[2].text
     assert (out["phase"], out["messages"][-1].text) == ("complete", out["report"])
     assert run.status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"query": 5}, "the request is 5; say as text"),
+        ({"query": "Q", "sources": "docs"}, "the sources are no list"),
+        ({"query": "Q", "policy": "loose"}, "the policy is no mapping"),
+        ({"query": "Q", "plan": {"tasks": "x"}}, "the plan cannot be used: tasks: Input should be a valid list"),
+        ({"query": "Q", "plan": [{"id": "a", "description": "A", "to": "zoe"}]}, "'zoe'; there are: ada"),
+    ],
+)
+async def test_what_cannot_be_meant_is_turned_away_in_the_thread_and_the_next_request_is_taken(
+    given: Any, why: str
+) -> None:
+    async with two() as served:
+        with pytest.raises(ValueError, match=why):
+            await served.graph.ainvoke(given, config())
+        told = (await served.graph.aget_state(config())).values["messages"][-1].text
+        out = await served.graph.ainvoke(cast(Any, {"query": "Q", "plan": plan("a")}), config())
+
+    assert told.startswith("This could not be started: ")
+    assert why in told
+    assert out["phase"] == "complete"
 
 
 async def test_an_assistant_chooses_among_the_models_and_teams_of_the_server() -> None:

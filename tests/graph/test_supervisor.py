@@ -1,5 +1,6 @@
 """The facade: a handful of verbs on runs."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,21 @@ async def test_nobody_else_tries_what_is_for_one_agent() -> None:
         run = await sup.start("Count the ships.", to="bo")
 
     assert (run.status, ada.briefs) == ("failed", [])
+
+
+async def test_the_files_of_a_queued_run_are_looked_at_beside_the_event_loop() -> None:
+    looked: list[int] = []
+
+    class Source(str):
+        __slots__ = ()
+
+        def __str__(self) -> str:
+            looked.append(threading.get_ident())
+            return "notes.md"
+
+    async with opened(agent()) as sup:
+        with pytest.raises(BadInput, match=r"notes\.md: a worker may run on another machine"):
+            await sup.enqueue("Q", [Source()])
+
+    assert looked
+    assert threading.get_ident() not in looked

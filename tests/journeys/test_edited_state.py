@@ -154,7 +154,7 @@ async def marked_as_resolved(sup: Supervisor, start: Any = PLAN, **policy: Any) 
     return asked
 
 
-RESOLVED = "Marked as resolved with open questions: b.0.q1 (launch). That cancels them: they count as answered with no."
+RESOLVED = "Marked as resolved while this was asked: Launch? That counts as a no."
 
 
 async def test_a_question_that_was_marked_as_resolved_is_cancelled_and_the_thread_says_so() -> None:
@@ -178,7 +178,7 @@ async def test_a_plan_that_was_marked_as_resolved_is_made_again() -> None:
         run = await sup.resume(THREAD)
 
     assert (run.status, [question.id for question in run.approvals]) == ("waiting", ["plan.1"])
-    assert run.warnings[-1].startswith("Marked as resolved with open questions: plan.0 (plan).")
+    assert run.warnings[-1].startswith("Marked as resolved while this was asked: Carry out this plan of")
 
 
 async def test_a_signal_enters_a_thread_again_that_was_ended_from_outside() -> None:
@@ -202,7 +202,7 @@ async def test_the_command_line_enters_a_thread_again_that_a_page_marked_as_reso
 
     assert code == {"resume": 3, "watch": 0}[command[0]]
     assert (run.status, [question.id for question in run.approvals]) == ("waiting", ["plan.1"])
-    assert run.warnings[-1].startswith("Marked as resolved with open questions: plan.0 (plan).")
+    assert run.warnings[-1].startswith("Marked as resolved while this was asked: Carry out this plan of")
 
 
 async def test_a_paused_run_that_was_marked_as_resolved_is_still_paused_and_its_question_open() -> None:

@@ -204,7 +204,7 @@ async def test_a_question_that_a_page_marks_as_resolved_is_cancelled_and_the_run
 
     [[question]] = waiting.values()
     assert [approval["id"] for approval in question["value"]["approvals"]] == ["plan.1"]
-    assert [text for text in state["warnings"] if text.startswith("Marked as resolved with open questions: plan.0")]
+    assert [text for text in state["warnings"] if text.startswith("Marked as resolved while this was asked: Carry out")]
     assert state["warnings"][-1] in [one["content"] for one in state["messages"]]
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from nodes.language.subjects import joined, keywords, subject_of, title_of, without_errand
+from nodes.language.subjects import joined, keywords, names, subject_of, title_of, without_errand
 from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
 from nodes.language.words import stems
 from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, concluded
@@ -123,7 +123,8 @@ def points(talk: Conversation) -> tuple[str, float]:
     covers = [covered(question, talk) for question in questions]
     cover = max(share for _, share in covers)
     unknown = covers[0][0] if len(covers) == 1 else []
-    if not counted and (not found or (cover < COVERED and keywords(talk.task))):
+    is_beside = len(questions) == 1 and _speaks_of_something_else(talk.task, unknown)
+    if not counted and (not found or is_beside or (cover < COVERED and keywords(talk.task))):
         words = unknown if found else unknown or list(subject_of(talk.task).values())
         said = NOTHING + (f" (nothing speaks of {_listed(words)})" if words else "")
         nearest = [str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST]]
@@ -207,6 +208,21 @@ def passages_in(text: str) -> list[Passage]:
             body = "\n".join(body.split("\n")[:most]).rstrip()
         found.append(Passage(mark["file"], mark["place"], body))
     return found
+
+
+def _speaks_of_something_else(question: str, unknown: Sequence[str]) -> bool:
+    """Whether nothing speaks of what is asked: of a name in it, or of anything in it but names.
+
+    Only of questions in English: other languages write nouns, or no names, with capitals.
+    """
+    if not re.match(
+        r"(?:what|which|who|whose|how|when|where|why|is|are|was|were|do|does|did|can|has|have)\b",
+        question,
+        re.IGNORECASE,
+    ):
+        return False
+    lost, named = set(unknown), set(names(f"xx {question.partition(' ')[2]}"))
+    return bool(lost & named) or bool(lost and set(keywords(question).values()) <= lost | named)
 
 
 def _share(done: Done) -> float:

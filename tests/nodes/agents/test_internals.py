@@ -34,6 +34,7 @@ class Said(TypedDict, total=False):
 
 def test_the_keys_are_those_of_langgraph() -> None:
     assert internals.SCRATCHPAD == _constants.CONFIG_KEY_SCRATCHPAD
+    assert internals.STREAM == _constants.CONFIG_KEY_STREAM
     assert internals.SEND == _constants.CONFIG_KEY_SEND
     assert {"resume", "interrupt_counter", "get_null_resume"} <= {field.name for field in fields(PregelScratchpad)}
 

@@ -89,6 +89,11 @@ def test_a_changed_line_changes_its_task_and_nothing_else(text: str, expected: l
     assert changed(text) == [now.get(one[0], one) for one in AS_IT_WAS]
 
 
+def test_who_gives_a_task_to_somebody_else_leaves_its_kind_to_its_words() -> None:
+    made = parse_plan(plan_from_text(LINES.replace("prices (analyst)", "prices (coder)"), PLAN))
+    assert [task.kind for task in made.tasks] == ["general", *(task.kind for task in PLAN.tasks[1:])]
+
+
 @pytest.mark.parametrize(
     "text",
     [

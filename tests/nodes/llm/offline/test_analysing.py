@@ -72,6 +72,20 @@ def test_all_rows_that_say_yes_are_listed() -> None:
     assert "Yard" not in text
 
 
+@pytest.mark.parametrize(
+    ("question", "says", "lacks"),
+    [
+        ("Which vendors have a list price over 25?", "Bolt", "Acme"),
+        ("How many vendors have a list price of at least 20?", "Number of different values of vendor", "4"),
+        ("What is the average list price of vendors with more than 6 seats?", "30 (2 rows)", "25"),
+    ],
+)
+def test_rows_are_taken_by_amounts_above_and_below(question: str, says: str, lacks: str) -> None:
+    text = analysed(question, query_over(ROWS)).partition("\n\n")[0]
+    assert says in text
+    assert lacks not in text.replace("> 25", "")
+
+
 def test_only_what_was_asked_for_is_computed() -> None:
     text = analysed("Which vendor has the highest list price?", query_over(ROWS))
     expected = "- Highest list price in prices: Dash (40), Bolt (30), Core (20) and Acme (10). [prices.csv#table]"

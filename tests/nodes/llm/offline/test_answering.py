@@ -143,6 +143,14 @@ def test_what_feedback_finds_little_for_comes_last_and_only_what_speaks_of_the_r
     assert not any("Answer each part" in str(call["args"]) for m in talk for call in getattr(m, "tool_calls", []))
 
 
+@pytest.mark.parametrize(
+    ("task", "declines"), [("How do I export runs to Kafka?", True), ("How do I save runs cheaply?", False)]
+)
+def test_where_a_name_of_the_question_stands_nowhere_nothing_answers_it(task: str, declines: bool) -> None:
+    note = PARTLY.replace("cheaply", "Kafka" if declines else "cheaply")
+    assert ("no passage that answers" in answered(task, note)) is declines
+
+
 def test_labels_in_feedback_are_not_searched_for() -> None:
     feedback = Section(
         "feedback", "These citations are not in the sources: [prices.csv#table]. Cite only what tools gave."
