@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from graph import app, server
+from graph.address import address_of
 from graph.database import open_database
-from graph.sqlite.lease import Leases
 from nodes.runtime.clock import SystemClock
 from state.agent import Brief
 from state.errors import EditRefused, ThreadBusy
@@ -38,13 +38,13 @@ async def serving() -> AsyncIterator[Any]:
 
 async def test_the_served_graph_does_not_execute_a_thread_that_another_process_runs() -> None:
     given = {"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}
-    async with serving() as graph, open_database(Path("baton.db")) as database:
-        async with Leases(database.connection, SystemClock()).hold("t"):
+    async with serving() as graph, open_database(address_of("baton.db")) as database:
+        async with database.leases(SystemClock()).hold("t"):
             with pytest.raises(ThreadBusy, match="thread t is being run by process"):
                 await graph.ainvoke(given, THREAD)
         done = await graph.ainvoke(given, {"configurable": {"thread_id": "u"}})
         assert done["phase"] == "complete", done["report"]
-        async with Leases(database.connection, SystemClock()).hold("u"):
+        async with database.leases(SystemClock()).hold("u"):
             pass  # it was given back
 
 
@@ -93,6 +93,6 @@ async def test_the_server_and_the_command_line_share_one_file(tmp_path: Path) ->
     async with server.checkpointer() as saver, server.store() as store:
         await store.aput(("runs",), "t", {"query": "Q"})
         assert await saver.aget_tuple(THREAD) is None
-    async with open_database(tmp_path / "baton.db") as database:
+    async with open_database(address_of(tmp_path / "baton.db")) as database:
         item = await database.store.aget(("runs",), "t")
     assert item is not None
