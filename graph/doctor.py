@@ -8,7 +8,7 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -18,6 +18,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import Request, urlopen
 
+from graph.address import Address, PostgresAddress
 from graph.database import open_database
 from graph.reading import Reading
 from graph.settings import Settings, beside
@@ -53,8 +54,39 @@ class Finding:
     """What it is like, and what to do where something is wrong."""
 
 
-async def check_database(path: Path, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
-    """The file, its tables, and every thread in it."""
+async def check_database(address: Address, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
+    """The database, its tables where it is a file, and every thread in it."""
+    checked = _check_file(address, clock, seals) if isinstance(address, Path) else _check_server(address, clock, seals)
+    async for one in checked:
+        yield one
+
+
+async def _check_server(address: PostgresAddress, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
+    try:
+        async with open_database(address, read_only=True) as database:
+            reading = Reading(database, database.leases(clock), clock, [], seals)
+            threads = [row.thread_id for row in await reading.listed()]
+            wrong = [one async for one in _wrong_threads(reading, threads)]
+    except DatabaseUnusable as error:
+        yield Finding("database", False, str(error))
+        return
+    for one in wrong:
+        yield one
+    yield _counted(address, len(threads), len(wrong))
+
+
+async def _wrong_threads(reading: Reading, threads: Sequence[str]) -> AsyncIterator[Finding]:
+    for thread_id in threads:
+        if why := await _fault_of(reading, thread_id):
+            yield Finding(f"thread {thread_id}", False, why)
+
+
+def _counted(address: Address, threads: int, wrong: int) -> Finding:
+    damaged = f", {wrong} damaged" if wrong else ""
+    return Finding("database", True, f"{address}: {counted(threads, 'thread')}{damaged}")
+
+
+async def _check_file(path: Path, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
     if not_there := await asyncio.to_thread(_not_there, path):
         yield not_there
         return
@@ -68,17 +100,15 @@ async def check_database(path: Path, clock: Clock, seals: Seals) -> AsyncIterato
             threads = await asyncio.to_thread(threads_in, database.connection.sqlite)
             reading = Reading(database, Leases(database.connection, clock), clock, [], seals)
             wrong = 0
-            for thread_id in threads:
-                if why := await _fault_of(reading, thread_id):
-                    wrong += 1
-                    yield Finding(f"thread {thread_id}", False, why)
+            async for one in _wrong_threads(reading, threads):
+                wrong += 1
+                yield one
     except DatabaseUnusable as error:
         if not faults:
             yield Finding("database", False, str(error))
         return
     if not faults:
-        damaged = f", {wrong} damaged" if wrong else ""
-        yield Finding("database", True, f"{path}: {counted(len(threads), 'thread')}{damaged}")
+        yield _counted(path, len(threads), wrong)
 
 
 def _not_there(path: Path) -> Finding | None:

@@ -81,7 +81,7 @@ class ServedSaver(BaseCheckpointSaver[str]):
         Raises:
             ThreadBusy: it is the first of a run, or an edit, and another process runs the thread.
             LeaseLost: another process has taken the run over between two of its nodes.
-            EditRefused: an edit changes what is settled.
+            EditRefused: an edit changes what is settled, or a state that is not kept: it would take the place of all.
         """
         thread_id = thread_of(config)
         if metadata.get("source") != "loop":
@@ -115,6 +115,8 @@ class ServedSaver(BaseCheckpointSaver[str]):
     async def _check_edit(self, config: RunnableConfig, checkpoint: Checkpoint) -> None:
         """Refuse an edit of what is settled; put any other on record."""
         parent = await self.aget_tuple(config)
+        if parent is None and config["configurable"].get("checkpoint_id"):
+            raise EditRefused("that state of the thread is not kept; edit one that is")
         before = parent.checkpoint["channel_values"] if parent else {}
         after = checkpoint["channel_values"]
         changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

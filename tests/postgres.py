@@ -7,11 +7,13 @@ those that it starts: so a story that is told of files is told of PostgreSQL.
 import asyncio
 import hashlib
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -159,6 +161,48 @@ def _made(file: Path, server: str, group: str) -> str:
             with suppress(errors.DuplicateDatabase, errors.UniqueViolation):  # another process of the test was faster
                 new_database(server, name, TEMPLATE)
     return f"{server}/{name}"
+
+
+def change(db: str, statement: str) -> int:
+    """Change rows of a database as somebody else would; how many were. `statement` is in SQLite's words."""
+    where = address.address_of(db)
+    if isinstance(where, Path):
+        with closing(sqlite3.connect(where)) as file, file:
+            return file.execute(statement).rowcount
+    for theirs, ours in _WORDS.items():
+        statement = statement.replace(theirs, ours)
+    statement = re.sub(r"(?s)SET value = (.*) WHERE (?!.* WHERE )", r"SET value = (\1)::jsonb WHERE ", statement)
+    with psycopg.connect(where.uri) as connection:
+        return connection.execute(statement).rowcount
+
+
+def count(db: str, statement: str, *given: str) -> int:
+    """The number that a question in SQLite's words is answered with."""
+    where = address.address_of(db)
+    if isinstance(where, Path):
+        with closing(sqlite3.connect(where)) as file:
+            return int(file.execute(statement, given).fetchone()[0])
+    statement = statement.replace("%", "%%").replace("?", "%s").replace("FROM writes", "FROM checkpoint_writes")
+    with psycopg.connect(where.uri) as connection:
+        (found,) = connection.execute(statement, given).fetchone() or (0,)
+        return int(found)
+
+
+_WORDS = {
+    "replace(value,": "replace(value::text,",
+    "json_object(": "jsonb_build_object(",
+    "json_extract(value, '$.seal')": "value -> 'seal'",
+    "datetime(json_extract(value, '$.finished_at'), 'unixepoch')": "to_timestamp((value ->> 'finished_at')::float8)",
+}
+
+
+def bring(file: Path) -> None:
+    """Have the runs of a file that is there be where a database of its name is."""
+    from graph.moving import move  # noqa: PLC0415 # what reads addresses is imported after `install`
+
+    where = address.address_of(file)
+    if not isinstance(where, Path):
+        asyncio.run(move(file, where))
 
 
 def new_database(server: str, name: str, template: str = "template1") -> str:

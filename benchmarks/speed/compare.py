@@ -32,6 +32,9 @@ NAMES = {
     "peers.openai_agents": ("OpenAI Agents SDK", "openai-agents", "memory"),
     "peers.autogen_flow": ("AutoGen GraphFlow", "autogen-agentchat", "memory"),
     "peers.agent_framework_flow": ("Agent Framework workflow", "agent-framework-core", "memory"),
+    "peers.pydantic_graph_joins": ("Pydantic Graph", "pydantic-graph", "memory"),
+    "peers.google_adk": ("Google ADK", "google-adk", "memory"),
+    "peers.smol_agents": ("smolagents", "smolagents", "memory"),
 }
 """By module: what people call it, its package, and where it keeps what was done."""
 

@@ -23,7 +23,7 @@ Save = Annotated[Path | None, typer.Option("--save", metavar="COPY", help="Copy 
 Config = Annotated[Path, typer.Option("--config", metavar="FILE", help="The configuration of LangGraph's server")]
 
 LANGGRAPH_JSON = Path("langgraph.json")
-LOOKS = "`baton doctor` needs"
+LOOKS = "`baton doctor --save` needs"
 
 
 def doctor(save: Save = None, config: Config = LANGGRAPH_JSON, db: Db = None, as_json: AsJson = False) -> int:
@@ -53,9 +53,9 @@ async def _findings(db: Address | None) -> list[Finding]:
         settings = read_settings()
     except SettingsInvalid as error:
         found = [Finding("environment", False, str(error))]
-        return found + ([one async for one in check_database(file_at(db, LOOKS), SystemClock(), Seals())] if db else [])
+        return found + ([one async for one in check_database(db, SystemClock(), Seals())] if db else [])
     found = [Finding("environment", True, "understood")]
-    found += [one async for one in check_database(file_at(db or settings.db, LOOKS), SystemClock(), seals_of(settings))]
+    found += [one async for one in check_database(db or settings.db, SystemClock(), seals_of(settings))]
     return found + [one async for one in check_setup(settings)]
 
 

@@ -125,8 +125,7 @@ async def open_postgres(
         store = Store(server, notifications)
         saver = cast(type[Saver], type(over.__name__, (over, Saver), {})) if over else Saver
         database = PostgresDatabase(address, server, saver(server, Serializer()), store, Queue(server, store))
-        if not read_only:
-            await migrate(database)
+        await (_look(address) if read_only else migrate(database))
         yield database
 
 
@@ -162,11 +161,32 @@ async def migrate(database: PostgresDatabase) -> int:
             await connection.close()  # and with it the lock
     except Error as error:
         raise explained(address, error) from error
+    _refuse_newer(address, version)
+    return before
+
+
+async def _look(address: PostgresAddress) -> None:
+    """Refuse what cannot be looked at: a pool would try again and again before it says why.
+
+    Raises:
+        DatabaseUnusable: it cannot be reached, lets this user not in, or is of a newer Baton.
+    """
+    try:
+        connection = await connected(address)
+        try:
+            version = await _version(connection)
+        finally:
+            await connection.close()
+    except Error as error:
+        raise explained(address, error) from error
+    _refuse_newer(address, version)
+
+
+def _refuse_newer(address: PostgresAddress, version: int) -> None:
     if version > VERSION:
         raise DatabaseUnusable(
             f"database {address} is of a newer Baton (tables {version}, this one knows {VERSION}); update Baton"
         )
-    return before
 
 
 async def _refuse_shared(address: PostgresAddress, connection: Connection) -> None:

@@ -206,6 +206,8 @@ def enumerated(text: str) -> list[str]:
     if not joint and (last := _OF.match(items[-1])):
         items[-1], joint = last["item"], f" {last['joint']} {_bare(last['of'])}"
     first = re.match(rf"(?P<of>.*\b{_LEADING})\s+(?P<item>[^,]+)$", items[0], re.DOTALL)
+    if first and not colon and not joint and _QUESTION.search(text) and keywords(first["of"]):
+        return [text]  # one question about several things
     if first and not colon:
         items[0] = first["item"]
         whole = _bare(re.split(r"[\s,]+(?:covering|including|include|cover)\b", first["of"])[0])
@@ -284,6 +286,6 @@ def expression_in(text: str) -> str:
         said = re.sub(pattern, sign, said, flags=re.IGNORECASE)
     found = [one.strip() for one in _EXPRESSION.findall(said) if _OPERATION.search(one)]
     best = max(found, key=len, default="")
-    is_date = re.fullmatch(r"\d{4}\s*[-/]\s*\d{1,4}(?:\s*[-/]\s*\d{1,2})?", best)
+    is_date = re.fullmatch(r"(?:1\d|20)\d\d\s*[-/]\s*\d{1,4}(?:\s*[-/]\s*\d{1,2})?", best)
     is_asked = said.strip(" ?.=") == best or _CALCULATES.search(text)
     return " ".join(best.split()) if best and is_asked and not is_date else ""

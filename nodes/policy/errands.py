@@ -19,9 +19,9 @@ translate: translate übersetze übersetzen traduis traduire traduce traducir tr
 delete: delete remove erase wipe drop purge discard trash lösche löschen lösch löscht entferne entfernen supprime
   supprimer supprimez efface effacer borra borrar elimina eliminar cancella exclua apague 删除 削除 消して
 send: send mail forward sende senden sendet schick schicke schicken verschicke verschicken versende versenden
-  envoie envoyer envía enviar invia 发送 送信 送って
-publish: publish post share release announce veröffentliche veröffentlichen publie publier publica publicar pubblica
-  发布 公開
+  envoie envoyer envía envíe envíes envíen enviar invia 发送 送信 送って
+publish: publish post share release announce veröffentliche veröffentlichen publie publier publica publique publiques
+  publicar pubblica 发布 公開
 pay: pay buy purchase order kaufe kaufen bezahle achète acheter compra comprar 购买 買って
 sell: sell verkaufe vends vender
 list: list enumerate name itemize liste auflisten nenne énumère lister enumera lista listar elenca 列出 挙げて

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from langgraph.store.base import BaseStore, PutOp
+from langgraph.store.base import BaseStore, Item, PutOp
 from pydantic import BaseModel, ConfigDict
 
 from nodes.policy.audit_chain import Sealer, answers_on_record, break_in, unknown_to, unrecorded
@@ -168,10 +168,9 @@ async def read_audit(
     It must have what is kept of the latest run elsewhere: its questions, and their answers. `decided`: the questions of
     which an answer is known from another place than the Store.
     """
-    asked, answered = await read_each(store, [space("approvals", thread_id), space("decisions", thread_id)])
-    head = await _head(store, space("audit_head", thread_id))
-    rows = await _rows(store, space("audit", thread_id))
-    read = [(number, _entry(value)) for number, (_, value) in enumerate(rows, 1)]
+    noted = seals.witness.noted(thread_id)  # first: it grows after the log does
+    head, (rows, asked, answered) = await _settled(store, thread_id)
+    read = [(number, _entry(row.value)) for number, row in enumerate(rows, 1)]
     entries = [entry for _, entry in read if entry]
     unread = [f"record {number} cannot be read: it was changed" for number, entry in read if entry is None]
     if head is None:
@@ -181,7 +180,17 @@ async def read_audit(
     since = {row.key: float(row.value.get("asked_at") or 0.0) for row in asked}
     kept = unrecorded(entries, since, {*decided, *(row.key for row in answered)})
     broken = break_in(entries, head.count, head.seal, seals.of(thread_id))
-    return entries, broken or unknown_to(entries, seals.witness.noted(thread_id)) or kept
+    return entries, broken or unknown_to(entries, noted) or kept
+
+
+async def _settled(store: BaseStore, thread_id: str) -> tuple[_Head | None, list[list[Item]]]:
+    """The log's head, its rows, and the questions and answers that are kept, at one moment: another may append."""
+    heads = space("audit_head", thread_id)
+    while True:
+        head = await _head(store, heads)
+        pages = await read_each(store, [space(kind, thread_id) for kind in ("audit", "approvals", "decisions")])
+        if await _head(store, heads) == head:
+            return head, pages
 
 
 async def _head(store: BaseStore, place: Namespace) -> _Head | None:

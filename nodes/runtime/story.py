@@ -93,20 +93,23 @@ def _questions(state: SupervisorState, now: Sequence[AnyMessage], questions: Seq
 
     One question is asked at a time, the most urgent first: pages that draw questions on tool calls answer by position,
     whichever they were clicked on. That message is the last of the thread, as those pages expect: behind a note it is
-    said again. One that asks no more says what became of its questions.
+    said again. One that asks no more says what became of its questions, each the last that asked it.
     """
     ask = f"{state.get('story') or NAME}-ask-"
     closed = {message.tool_call_id for message in now if isinstance(message, ToolMessage)}
     asking = [one for one in now if isinstance(one, AIMessage) and str(one.id).startswith(ask)]
     is_last = bool(asking) and not any(one.type == "human" for one in now[list(now).index(asking[-1]) + 1 :])
     current = asking[-1] if is_last and questions and _asks(asking[-1], questions[0].id, closed) else None
-    ends = {**_ends(state), **{one.id: "It is asked again below." for one in questions}}
+    is_open = {one.id for one in questions}
+    ends = {**_ends(state), **dict.fromkeys(is_open, "It is asked again below.")}
     parts: list[AnyMessage] = []
-    for one in asking:
+    for number, one in enumerate(asking):
         if one is current:
             continue
-        titles = one.additional_kwargs.get(ASKED) or {_question(call): call["name"] for call in one.tool_calls}
+        later = is_open.union(*map(_titles, asking[number + 1 :]))
+        titles = {key: title for key, title in _titles(one).items() if key not in later}
         lines = [f"{title} {ends.get(key, 'It is not asked any more.')}" for key, title in titles.items()]
+        lines = lines or [f"{title} It is asked again below." for title in [*_titles(one).values()][:1]]
         parts.append(one.model_copy(update={"content": "\n\n".join(lines)}))
         parts += [
             ToolMessage(
@@ -135,6 +138,12 @@ def _questions(state: SupervisorState, now: Sequence[AnyMessage], questions: Seq
 
 ASKED = "asked"
 """Where a message keeps which questions it has asked: their titles by id."""
+
+
+def _titles(message: AIMessage) -> dict[str, str]:
+    """What a message has asked, by id; one of a version before says the names of what it asked about."""
+    names = {_question(call): call["name"] for call in message.tool_calls}
+    return message.additional_kwargs.get(ASKED) or names
 
 
 def _asks(message: AIMessage, question: str, closed: Container[str]) -> bool:

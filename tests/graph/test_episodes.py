@@ -1,8 +1,6 @@
 """Every run is remembered at its end: what was asked, planned, done and corrected; nothing of what sources say."""
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.store.base import PutOp
 
+from graph.address import address_of
 from graph.database import open_database
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
@@ -21,13 +20,14 @@ from state.episode import Episode, EpisodeTask
 from state.errors import AgentFailed
 from state.plan import Task
 from state.signal import HandBack, Takeover
+from tests import postgres
 from tests.runs import Turns, agent, all_approved, opened, plan
 
 DB = "runs.db"
 
 
 async def remembered(db: str | Path = DB) -> list[Episode]:
-    async with open_database(Path(db), "normal", read_only=True) as database:
+    async with open_database(address_of(db), "normal", read_only=True) as database:
         return await read_episodes(database.store)
 
 
@@ -99,6 +99,7 @@ async def test_with_learning_off_a_run_leaves_one_row_less_and_no_trace() -> Non
     assert (with_it - without, [one.thread_id for one in await remembered()]) == (1, ["a"])
 
 
+@pytest.mark.of_files  # it listens to SQLite
 async def test_with_learning_off_nothing_is_asked_of_what_is_remembered() -> None:
     asked: dict[str, list[str]] = {"off": [], "apply": []}
     async with opened(agent(), agent(name="bo"), db=DB) as sup:
@@ -119,7 +120,7 @@ async def test_any_number_of_runs_that_ask_for_something_else_hide_none_that_ask
         (asks, request, n) for asks, request in asked.items() for n in range(LOOKED_AT + 5 if asks == "write" else 3)
     ]
     task = EpisodeTask(task=Task(id="a", description="Look at tea"), status="done")
-    async with open_database(Path(DB), "normal") as database:
+    async with open_database(address_of(DB), "normal") as database:
         await database.store.abatch(
             PutOp(
                 ("episodes", f"{names[asks]} {n}"),
@@ -151,15 +152,15 @@ async def test_any_number_of_runs_that_ask_for_something_else_hide_none_that_ask
 async def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nodes.runtime.episodes.KEPT_EPISODES", 2)
     assert keeping.KEPT_EPISODES > 100
-    async with open_database(Path(DB), "normal") as database:
+    async with open_database(address_of(DB), "normal") as database:
         for n in range(4):
             one = Episode(thread_id=f"t{n}", started_at=n, finished_at=n, request="Q", status="complete")
             await database.store.abatch(
                 [PutOp(("episodes", f"t{n}"), repr(float(n)), json.loads(one.model_dump_json()))]
             )
-    with closing(sqlite3.connect(DB)) as file, file:  # the Store keeps the second in which a row was written
-        file.execute("UPDATE store SET updated_at = datetime(json_extract(value, '$.finished_at'), 'unixepoch')")
+    # The Store keeps the second in which a row was written.
+    postgres.change(DB, "UPDATE store SET updated_at = datetime(json_extract(value, '$.finished_at'), 'unixepoch')")
     async with opened() as sup:
         await sup.start("Q", thread_id="t4", plan=plan("a"))
-    async with open_database(Path(DB), "normal") as database:
+    async with open_database(address_of(DB), "normal") as database:
         assert [one.thread_id for one in await read_episodes(database.store)] == ["t4", "t3"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from graph.address import address_of
 from graph.database import open_database
 from graph.pruning import ENDS, find_old, prune
 from graph.reading import Reading, tell_damaged
@@ -17,6 +18,7 @@ from graph.testing import HeldClock
 from nodes.runtime.audit import Seals
 from state.agent import AgentSpec, Brief
 from state.errors import ThreadUnknown
+from tests import postgres
 from tests.runs import agent, opened, plan
 
 LATER = 1e12
@@ -28,19 +30,18 @@ async def asks(brief: Brief, desk: Any) -> str:
 
 def rows(db: str = "runs.db", thread: str = "%") -> dict[str, int]:
     """How many rows each table has for threads of that name."""
-    with closing(sqlite3.connect(db)) as file:
-        return {
-            table: file.execute(f"SELECT count(*) FROM {table} WHERE {column} LIKE ?", [name]).fetchone()[0]
-            for table, column, name in [
-                ("checkpoints", "thread_id", f"{thread}%"),
-                ("writes", "thread_id", f"{thread}%"),
-                (
-                    "store",
-                    "prefix NOT LIKE 'trust.%' AND prefix NOT LIKE 'episodes%' AND prefix || '/' || key",
-                    f"%{thread}%",
-                ),  # of agents, and of what was learned
-            ]
-        }
+    return {
+        table: postgres.count(db, f"SELECT count(*) FROM {table} WHERE {column} LIKE ?", name)
+        for table, column, name in [
+            ("checkpoints", "thread_id", f"{thread}%"),
+            ("writes", "thread_id", f"{thread}%"),
+            (
+                "store",
+                "prefix NOT LIKE 'trust.%' AND prefix NOT LIKE 'episodes%' AND prefix || '/' || key",
+                f"%{thread}%",
+            ),  # of agents, and of what was learned
+        ]
+    }
 
 
 def nested() -> AgentSpec:
@@ -51,7 +52,7 @@ def nested() -> AgentSpec:
 
 
 async def reading_of(database: Any, clock: Any) -> Reading:
-    return Reading(database, Leases(database.connection, clock), clock, ["ada"], Seals())
+    return Reading(database, database.leases(clock), clock, ["ada"], Seals())
 
 
 async def test_of_a_run_that_has_ended_only_its_last_checkpoint_stays() -> None:
@@ -83,7 +84,7 @@ async def test_a_forgotten_run_leaves_the_record_of_its_approvals_and_nothing_el
         await sup.answer("old", True, by="ana")
         clock.time += 100
         await sup.answer("new", True)
-        async with open_database(Path("runs.db")) as database:
+        async with open_database(address_of("runs.db")) as database:
             reading = await reading_of(database, clock)
             found = await find_old(reading, clock.now() - 50, ENDS, tell_damaged)
             gone = [(old.thread_id, is_gone) async for old, is_gone in prune(reading, found, with_audit=False)]
@@ -106,7 +107,7 @@ async def test_threads_below_go_with_their_thread_and_those_beside_it_stay() -> 
         for thread in ("first", "second"):
             await sup.start("Q", thread_id=thread, plan=plan({"id": "a", "role": "inner"}))
     before = rows(thread="second")
-    async with open_database(Path("runs.db")) as database:
+    async with open_database(address_of("runs.db")) as database:
         reading = await reading_of(database, HeldClock())
         chosen = [old for old in await find_old(reading, LATER, ENDS, tell_damaged) if old.thread_id == "first"]
         assert [is_gone async for _, is_gone in prune(reading, chosen, with_audit=True)] == [True]
@@ -130,7 +131,7 @@ async def test_a_run_that_somebody_goes_on_with_is_left_alone() -> None:
         free.clear()
         began.clear()
         clock.time += 1
-        async with open_database(Path("runs.db")) as database:
+        async with open_database(address_of("runs.db")) as database:
             reading = await reading_of(database, HeldClock())
             chosen = await find_old(reading, LATER, ENDS, tell_damaged)
             running = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))

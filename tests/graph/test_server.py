@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from graph import app, server
+from graph.address import address_of
 from graph.database import open_database
-from graph.sqlite.lease import Leases
 from nodes.runtime.clock import SystemClock
 from state.agent import Brief
-from state.errors import ThreadBusy
+from state.errors import EditRefused, ThreadBusy
 from tests.runs import agent, opened, plan
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
+GONE = "1f1e6a7d-f26d-6b9e-8004-5362066bf874"
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +38,13 @@ async def serving() -> AsyncIterator[Any]:
 
 async def test_the_served_graph_does_not_execute_a_thread_that_another_process_runs() -> None:
     given = {"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}
-    async with serving() as graph, open_database(Path("baton.db")) as database:
-        async with Leases(database.connection, SystemClock()).hold("t"):
+    async with serving() as graph, open_database(address_of("baton.db")) as database:
+        async with database.leases(SystemClock()).hold("t"):
             with pytest.raises(ThreadBusy, match="thread t is being run by process"):
                 await graph.ainvoke(given, THREAD)
         done = await graph.ainvoke(given, {"configurable": {"thread_id": "u"}})
         assert done["phase"] == "complete", done["report"]
-        async with Leases(database.connection, SystemClock()).hold("u"):
+        async with database.leases(SystemClock()).hold("u"):
             pass  # it was given back
 
 
@@ -74,10 +75,24 @@ async def test_what_a_server_is_given_on_a_thread_that_another_process_runs_leav
     assert (waiting.status, run.status, run.query, tasks) == ("waiting", "complete", "Q", ["a", "b", "c", "c"])
 
 
+async def test_an_edit_of_a_state_that_is_not_kept_takes_the_place_of_nothing() -> None:
+    given = {"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}
+    gone = {"configurable": {**THREAD["configurable"], "checkpoint_id": GONE, "checkpoint_ns": ""}}
+    async with serving() as graph:
+        done = await graph.ainvoke(given, THREAD)
+        edits: list[Any] = [None, {"messages": []}]
+        for edit in edits:
+            with pytest.raises(EditRefused, match="that state of the thread is not kept"):
+                await graph.aupdate_state(gone, edit, as_node="intake")
+        now = await graph.aget_state(THREAD)
+
+    assert (now.values["phase"], now.values["messages"]) == ("complete", done["messages"])
+
+
 async def test_the_server_and_the_command_line_share_one_file(tmp_path: Path) -> None:
     async with server.checkpointer() as saver, server.store() as store:
         await store.aput(("runs",), "t", {"query": "Q"})
         assert await saver.aget_tuple(THREAD) is None
-    async with open_database(tmp_path / "baton.db") as database:
+    async with open_database(address_of(tmp_path / "baton.db")) as database:
         item = await database.store.aget(("runs",), "t")
     assert item is not None

@@ -14,12 +14,12 @@ from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError
 
 from graph import app
+from graph.address import address_of
 from graph.database import open_database
-from graph.lease import STEP_S
+from graph.lease import STEP_S, Leases
 from graph.runs import SERVER_LEASE
 from graph.server import AGAIN_S, ServerRecovery, recovering
 from graph.settings import read_settings
-from graph.sqlite.lease import Leases
 from graph.supervisor import Supervisor
 from graph.testing import HeldClock
 from nodes.policy.answers import LOOK_AT_SIGNALS
@@ -289,6 +289,7 @@ async def test_what_going_on_does_not_change_is_left_alone_until_somebody_change
     ]
 
 
+@pytest.mark.of_files  # PostgreSQL's own clock says how long ago the last step was, and no other
 async def test_a_run_of_the_server_whose_question_a_page_marked_as_resolved_goes_on_without_it() -> None:
     async with serving(asks) as server:
         await server.both.graph.ainvoke({"query": "Q", "plan": plan("a")}, config())
@@ -368,8 +369,8 @@ def fresh_services() -> Any:
 
 async def is_looked_after(clock: Clock) -> bool:
     """Whether a server looks after the runs of the file."""
-    async with open_database(Path("baton.db")) as database:
-        while await holds(Leases(database.connection, clock)):
+    async with open_database(address_of("baton.db")) as database:
+        while await holds(database.leases(clock)):
             pass
         return True
 
@@ -393,8 +394,8 @@ async def test_a_server_looks_every_two_seconds_unless_told_otherwise() -> None:
         assert await is_looked_after(SystemClock())
 
     assert (reached, read_settings().watch_every_s) == (["server"], 2.0)
-    async with open_database(Path("baton.db")) as database:
-        assert await holds(Leases(database.connection, SystemClock()))  # it was given back
+    async with open_database(address_of("baton.db")) as database:
+        assert await holds(database.leases(SystemClock()))  # it was given back
 
 
 @pytest.mark.usefixtures("fresh_services")

@@ -150,7 +150,16 @@ async def test_a_page_that_shows_one_question_of_many_answers_the_one_that_it_sh
 
     assert answered == ["a", "b", "c"]
     told = [one.text for one in out["messages"] if "-ask-" in str(one.id) and one.type == "ai"]
-    assert told[0].split("\n\n") == [f"Send {to}? Approved by a person." for to in answered]
+    assert told == [f"Send {to}? Approved by a person." for to in answered]
+
+
+async def test_who_answers_all_at_once_is_told_of_each() -> None:
+    graph = graph_of(agent(asks))
+    await invoke(graph, {"query": "Q", "plan": plan("a", "b")})
+    out = await invoke(graph, Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]}))
+
+    told = [one.text for one in out["messages"] if "-ask-" in str(one.id) and one.type == "ai"]
+    assert told == ["Launch 1? Approved by a person.\n\nLaunch 1? Rejected by a person."]
 
 
 async def test_why_an_answer_does_not_count_is_said_where_it_is_asked() -> None:

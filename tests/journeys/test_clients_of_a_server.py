@@ -9,6 +9,7 @@ import httpx
 import pytest
 from langgraph_sdk.client import LangGraphClient
 
+from graph.address import address_of
 from graph.database import open_database
 from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.rows import OURS
@@ -90,7 +91,7 @@ async def test_every_row_that_a_run_leaves_is_one_that_clients_do_not_write(
     client: LangGraphClient, server: Server
 ) -> None:
     await waiting(client, plan=PUBLISHING)
-    async with open_database(server.db) as database:
+    async with open_database(address_of(server.db)) as database:
         found = {namespace[0] for namespace in await database.store.alist_namespaces(limit=10_000)}
 
     assert len(found) > 5
@@ -168,7 +169,7 @@ async def test_an_edit_of_the_phase_does_not_lead_past_the_question(client: Lang
 async def test_any_other_edit_is_made_and_is_on_record(client: LangGraphClient, server: Server) -> None:
     thread_id, _ = await waiting(client, plan=PUBLISHING)
     await client.threads.update_state(thread_id, {"notes": ["Mind the gap."]})
-    async with open_database(server.db) as database:
+    async with open_database(address_of(server.db)) as database:
         entries, broken = await read_audit(database.store, thread_id, Seals())
 
     assert [(one.action, one.door, one.args) for one in entries if one.kind == "steered"] == [
@@ -201,7 +202,7 @@ async def test_it_is_on_record_that_an_answer_came_through_the_server(client: La
     [approval] = question["approvals"]
     no = {approval["id"]: {"type": "reject", "by": "ana", "door": "command line"}}
     await client.runs.wait(thread_id, "supervisor", command={"resume": no})
-    async with open_database(server.db) as database:
+    async with open_database(address_of(server.db)) as database:
         entries, _ = await read_audit(database.store, thread_id, Seals())
 
     assert [(one.by, one.door) for one in entries if one.kind == "answered"][:1] == [("ana", "server")]

@@ -14,6 +14,7 @@ import pytest
 from langgraph_sdk.client import LangGraphClient
 from langgraph_sdk.errors import NotFoundError
 
+from graph.address import address_of
 from graph.cli import main
 from graph.database import open_database
 from graph.supervisor import open_supervisor
@@ -100,7 +101,7 @@ async def until_status(client: LangGraphClient, thread_id: str, status: str) -> 
 
 async def answers(server: Server, thread_id: str) -> list[Entry]:
     """What was decided on a thread, read without applying any deadline."""
-    async with open_database(server.db) as database:
+    async with open_database(address_of(server.db)) as database:
         entries, broken = await read_audit(database.store, thread_id, Seals())
     assert broken == ""
     return [entry for entry in entries if entry.kind == "answered"]
@@ -108,7 +109,7 @@ async def answers(server: Server, thread_id: str) -> list[Entry]:
 
 async def ten_minutes_later(server: Server, thread_id: str) -> None:
     """Make the questions of a thread as old as if the server had been down for so long."""
-    async with open_database(server.db) as database:
+    async with open_database(address_of(server.db)) as database:
         for row in await read_all(database.store, space("approvals", thread_id)):
             expired = {**row.value, "expires_at": row.value["expires_at"] - 600}
             await database.store.aput(space("approvals", thread_id), row.key, expired)

@@ -11,6 +11,7 @@ from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec, Brief
 from state.replies import PlanDraft, Review, TaskDraft
 from state.run import Run
+from tests import postgres
 from tests.runs import agent, all_approved, opened, statuses
 
 WRITTEN_AT = 1_795_308_620.0
@@ -40,6 +41,7 @@ FOUND: dict[str, tuple[str, str, dict[str, str]]] = {
 def db(tmp_path: Path, root: Path) -> Path:
     path = tmp_path / "before.db"
     path.write_bytes(gzip.decompress((root / "tests" / "fixtures" / "version_0_1.db.gz").read_bytes()))
+    postgres.bring(path)
     return path
 
 

@@ -132,19 +132,25 @@ def points(talk: Conversation) -> tuple[str, float]:
     tables = {table.file for table in tables_in(talk.source_lines)}
     said = f"No passage speaks of {_listed(unknown)}." if unknown else ""
     found = [passage for passage in found if not counted or passage.file not in tables]
-    parts = [said, counted, *map(str, chosen(found, tables))]
+    firsts = [passages_in(done.text)[:1] for one in questions if (done := talk.answer_to(_search(one)))]
+    parts = [said, counted, *map(str, chosen(found, tables, best=[one for first in firsts for one in first]))]
     return "\n\n".join(filter(None, parts)), round(min(0.9, 0.5 + 0.4 * cover), 2)
 
 
-def chosen(found: Sequence[Passage], tables: Collection[str] = (), chars: int = CHARS) -> list[Passage]:
-    """The best passages that can be read in one go, none twice; what is of `tables` (files) only before any text."""
+def chosen(
+    found: Sequence[Passage], tables: Collection[str] = (), chars: int = CHARS, best: Sequence[Passage] = ()
+) -> list[Passage]:
+    """The best passages that can be read in one go, none twice; what is of `tables` (files) only before any text.
+
+    The `best` of each part of the question are among them, however long they are.
+    """
     picks: list[Passage] = []
     for passage in found:
         is_aside = passage.file in tables and any(pick.file not in tables for pick in picks)
         is_title = (
             passage.place[0] != "r" and len(passage.text) < SHORT and not re.search(r"[.!?`)\]\d]\s*$", passage.text)
         )
-        is_fitting = not picks or sum(len(one.text) for one in (*picks, passage)) <= chars
+        is_fitting = not picks or passage in best or sum(len(one.text) for one in (*picks, passage)) <= chars
         is_new = not any(passage.repeats(pick) for pick in picks)
         picks += [passage] if is_fitting and is_new and not is_aside and not is_title else []
     return picks[:POINTS] or list(found[:1])

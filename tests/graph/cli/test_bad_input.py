@@ -56,11 +56,13 @@ FILES = {
         (["run", "x", "--thread", "y" * 201], "cannot name a thread"),
         (["run", "x", "--out", "nothing"], "--out nothing is a folder"),
         (["run", "x", "--out", "nowhere/report.md"], "there is no folder"),
-        (["run", "x", "--db", "strange.db"], "strange.db is not a Baton database"),
-        (["run", "x", "--db", "nothing"], "is a folder; give a file with --db"),
-        (["run", "x", "--db", "nowhere/baton.db"], "does not exist"),
-        (["status", "t"], "there is no database baton.db"),
-        (["runs", "--db", "strange.db"], "strange.db is not a Baton database"),
+        pytest.param(
+            ["run", "x", "--db", "strange.db"], "strange.db is not a Baton database", marks=pytest.mark.of_files
+        ),
+        pytest.param(["run", "x", "--db", "nothing"], "is a folder; give a file with --db", marks=pytest.mark.of_files),
+        pytest.param(["run", "x", "--db", "nowhere/baton.db"], "does not exist", marks=pytest.mark.of_files),
+        pytest.param(["status", "t"], "there is no database baton.db", marks=pytest.mark.of_files),
+        pytest.param(["runs", "--db", "strange.db"], "strange.db is not a Baton database", marks=pytest.mark.of_files),
     ],
 )
 def test_bad_input_is_one_line_on_stderr_and_exit_code_2(

@@ -39,6 +39,7 @@ def wrong(said: Said) -> dict[str, str]:
     return {one["about"]: one["says"] for one in said.lines[0] if not one["ok"]}
 
 
+@pytest.mark.of_files
 def test_nothing_is_wrong_with_a_machine_on_which_nothing_was_done_yet(baton: Baton) -> None:
     said = baton("doctor", "--json")
 
@@ -50,6 +51,7 @@ def test_nothing_is_wrong_with_a_machine_on_which_nothing_was_done_yet(baton: Ba
     assert not Path("baton.db").exists()
 
 
+@pytest.mark.of_files
 def test_a_damaged_thread_is_named_and_the_others_counted(baton: Baton) -> None:
     filled("good", "bad")
     execute("UPDATE checkpoints SET checkpoint = x'00ff' WHERE thread_id = 'bad'")
@@ -68,6 +70,7 @@ def test_a_damaged_thread_is_named_and_the_others_counted(baton: Baton) -> None:
         ("ALTER TABLE store DROP COLUMN updated_at", "its columns updated_at are missing"),
     ],
 )
+@pytest.mark.of_files
 def test_a_database_of_somebody_else_is_told_from_a_damaged_one(baton: Baton, statement: str, says: str) -> None:
     filled("t")
     execute(statement)
@@ -75,6 +78,7 @@ def test_a_database_of_somebody_else_is_told_from_a_damaged_one(baton: Baton, st
     assert says in wrong(baton("doctor", "--db", "runs.db", "--json"))["database"]
 
 
+@pytest.mark.of_files
 def test_what_can_be_read_of_a_damaged_file_is_saved_and_goes_on(baton: Baton) -> None:
     filled("good", "bad", *(f"more {n}" for n in range(20)))
     execute(

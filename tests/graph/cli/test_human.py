@@ -38,6 +38,7 @@ def test_a_run_that_needs_a_human_ends_with_3_and_the_commands_to_answer(
     assert f"baton answer t {question['id']} approve" in said.err
 
 
+@pytest.mark.of_files
 def test_the_command_to_answer_names_the_database_that_is_used(baton: Baton, tea: str, publishing: str) -> None:
     said = baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--db", "my runs.db")
 

@@ -107,6 +107,7 @@ def completed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return capsys.readouterr().out.split()
 
 
+@pytest.mark.of_files
 def test_the_shell_completes_commands_options_and_threads(
     baton: Baton, tea: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

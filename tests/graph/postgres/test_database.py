@@ -124,14 +124,18 @@ def test_the_command_line_works_on_it(on_postgres: str, capsys: pytest.CaptureFi
 
     assert main(["run", *asked, "--thread", "t", "--model", "offline", "--db", on_postgres]) == 0
     assert main(["status", "t", "--db", on_postgres]) == 0
+    assert main(["doctor", "--db", on_postgres, "--json"]) == 0
+    assert main(["doctor", "--db", f"{on_postgres}x", "--json"]) == 1
+    assert main(["doctor", "--db", on_postgres, "--save", "copy.db"]) == 2
     assert main(["prune", "--keep-days", "0", "--db", on_postgres]) == 0
     assert main(["status", "t", "--db", on_postgres]) != 0
-    assert main(["doctor", "--db", on_postgres]) != 0
 
     told = capsys.readouterr()
     assert "complete: thread t, 1 of 1 task" in told.out
     assert "1 run forgotten" in told.err
-    assert "`baton doctor` needs an SQLite file" in told.err
+    assert f'"ok": true, "says": "{on_postgres}: 1 thread"' in told.out
+    assert "does not exist; check the name" in told.out
+    assert "`baton doctor --save` needs an SQLite file" in told.err
 
 
 async def test_a_run_leaves_only_its_last_checkpoint(on_postgres: str) -> None:

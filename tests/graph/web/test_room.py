@@ -26,6 +26,7 @@ from nodes.runtime.clock import SystemClock
 from nodes.runtime.services import Choice
 from state.agent import AgentSpec, Brief, Team
 from state.run import Run
+from tests import postgres
 from tests.runs import agent, opened, plan
 
 Client = httpx.AsyncClient
@@ -247,6 +248,7 @@ async def test_a_run_is_done_by_the_team_that_is_chosen_and_keeps_it() -> None:
     assert refused["detail"] == "there is no team 'day' here; there is night (BATON_TEAMS)"
 
 
+@pytest.mark.of_files
 async def test_a_run_waits_for_a_worker_only_where_the_database_has_a_queue() -> None:
     async with room() as (client, sup):
         offered = await told(client, "offers")
@@ -380,6 +382,7 @@ async def test_a_run_that_another_process_drives_is_shown_and_steered() -> None:
 @pytest.fixture
 def _version_before(root: Path) -> None:
     Path("runs.db").write_bytes(gzip.decompress((root / "tests" / "fixtures" / "version_0_1.db.gz").read_bytes()))
+    postgres.bring(Path("runs.db"))
 
 
 @pytest.mark.usefixtures("_version_before")

@@ -52,7 +52,7 @@ def test_only_a_clause_that_begins_with_the_verb_is_an_order(request_: str, acti
         ("Veröffentliche nichts; sag mir nur, welche Lizenz Eino hat.", {"publish"}),
         ("Fasse den Bericht zusammen, aber verschicke ihn nicht", {"send"}),
         ("Résume le rapport, sans le publier", {"publish"}),
-        ("Resume el informe y no lo publiques. No enviar nada.", {"send"}),
+        ("Resume el informe y no lo publiques. No enviar nada.", {"publish", "send"}),
         ("总结这份报告，不要发布", {"publish"}),
         ("Warum konnte der Server die Mail nicht senden?", set()),
     ],

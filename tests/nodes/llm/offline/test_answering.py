@@ -151,6 +151,17 @@ def test_where_a_name_of_the_question_stands_nowhere_nothing_answers_it(task: st
     assert ("no passage that answers" in answered(task, note)) is declines
 
 
+def test_the_best_passage_of_each_part_of_a_question_is_shown_however_long_it_is() -> None:
+    size, adoption = (
+        "\n".join(f"{word} line {n} of the tea market." for n in range(30)) for word in ("Size", "Buyers")
+    )
+    found = {"size": f"[a.md#L1-L30] {size}", "buyers": f"[a.md#L40-L69] {adoption}"}
+    tools = {"search": lambda args: f"{found['buyers' if 'buyers' in str(args['query']) else 'size']}\n\n{SURE}"}
+    text, _ = finished(brief("The tea market: what size has it; who are the buyers?", "research"), tools)
+    assert "Size line 29" in text
+    assert "Buyers line 29" in text
+
+
 def test_labels_in_feedback_are_not_searched_for() -> None:
     feedback = Section(
         "feedback", "These citations are not in the sources: [prices.csv#table]. Cite only what tools gave."
