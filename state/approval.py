@@ -98,7 +98,7 @@ class Approval(Drawn, BaseModel):
                 return f"{self.agent} could not finish: what shall become of it?"
             case "action":
                 said, what = _spoken(self.action), _object(self.args).rstrip(END)
-                return f"{said} {what}?" if what and what.lower() not in said.lower() else f"{said}?"
+                return f"{said} {what}?" if what and f" {what} ".lower() not in f" {said} ".lower() else f"{said}?"
 
     def _sight(self) -> Sight:
         return Sight(
