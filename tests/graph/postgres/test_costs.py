@@ -57,5 +57,5 @@ async def test_a_run_that_waits_for_its_agent_asks_the_server_for_nothing_but_it
 
     short, long = [await counted(migrated_server, f"waits{n}", 1, waits(n)) for n in WAITS_S]
 
-    assert long[0] - short[0] <= waited[1] - waited[0]  # one a second
+    assert long[0] - short[0] <= waited[1] - waited[0] + 2  # one a second, wherever in a second both begin and end
     assert long[1] == short[1]
