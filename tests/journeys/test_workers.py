@@ -22,8 +22,6 @@ pytestmark = pytest.mark.services
 WORKERS = int(os.environ.get("WORKERS", "3"))
 RUNS = int(os.environ.get("WORKER_RUNS", "9"))
 KILLS = int(os.environ.get("WORKER_KILLS", "3"))
-KILL_EVERY_S = 4.0
-"""A worker needs some seconds to begin."""
 PATIENCE_S = 150
 TASKS = ("a", "b", "c <- a", "asks <- b", "last <- c asks")
 
@@ -65,10 +63,12 @@ class Crew:
     def hire(self) -> None:
         self.processes.append(subprocess.Popen([sys.executable, "-c", WORK, self.db], stdout=subprocess.DEVNULL))
 
-    async def be_killed(self) -> None:
-        """Kill the oldest worker and hire another, again and again."""
+    async def be_killed(self, notes: Path) -> None:
+        """Kill the oldest worker and hire another, again and again, as the work goes on: however fast it is."""
         while self.killed < KILLS:
-            await asyncio.sleep(KILL_EVERY_S)
+            await asyncio.sleep(0.02)
+            if len(told(notes)) < (self.killed + 1) * RUNS // (KILLS + 1):
+                continue
             oldest = self.processes.pop(0)
             oldest.send_signal(signal.SIGKILL)
             await asyncio.to_thread(oldest.wait)
@@ -109,7 +109,7 @@ async def test_workers_are_killed_and_every_run_ends_with_each_task_done_once(on
             await sup.enqueue(thread_id, thread_id=thread_id, plan=plan(*TASKS))
         for _ in range(WORKERS):
             crew.hire()
-        killing = asyncio.create_task(crew.be_killed())
+        killing = asyncio.create_task(crew.be_killed(tmp_path / "notes"))
         try:
             async with asyncio.timeout(PATIENCE_S + 10 * KILLS):
                 left = set(threads)
