@@ -165,6 +165,7 @@ def pairs() -> Iterator[tuple[str, list[str], str]]:
     yield from every[::EVERY]
 
 
+@pytest.mark.campaign
 def test_every_command_says_in_one_line_what_is_wrong_with_a_file_and_serves_what_is_whole(
     whole: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

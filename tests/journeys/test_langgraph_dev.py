@@ -192,6 +192,7 @@ async def test_pages_get_the_drawing_the_schemas_and_the_subgraphs_of_the_superv
     assert (answer.status_code, bool(answer.json())) == (200, True)
 
 
+@pytest.mark.campaign
 async def test_a_question_that_a_page_marks_as_resolved_is_cancelled_and_the_run_goes_on_by_itself(
     client: LangGraphClient, server: Server
 ) -> None:
@@ -214,6 +215,7 @@ def test_the_server_met_no_blocking_call_and_misses_no_method_of_ours(server: Se
     assert "checkpointer missing" not in server.log
 
 
+@pytest.mark.campaign
 async def test_follow_ups_are_typed_into_the_same_thread(server: Server, client: LangGraphClient) -> None:
     docs = str(written(server.folder / "docs"))
 
