@@ -106,7 +106,7 @@ def used_by(ledger: Mapping[str, Usage]) -> dict[str, Usage]:
     """What agents have used, by name, and the supervisor's own calls."""
     found = {row.removeprefix("agent:"): used for row, used in ledger.items() if row.startswith("agent:")}
     own = ledger.get(OWN, Usage()) + found.pop(SUPERVISOR, Usage())
-    return found | ({SUPERVISOR: own} if own != Usage() else {})
+    return found | ({SUPERVISOR: own} if own else {})
 
 
 _RUNS = ("runs",)
