@@ -201,7 +201,8 @@ class TaskRunner:
             return parked(Outcome(task_id=record.id, agent=entry.agent, status="parked"), entry, brief.iteration)
         if decision and decision.type == "reject":
             return denied_outcome(record, decision, f"task {record.id}", brief.iteration)
-        brief = brief.model_copy(update={"task": edited(brief.task, decision)})
+        if decision:
+            brief = brief.model_copy(update={"task": edited(brief.task, decision)})
         if waiting and is_about_result(waiting):
             status = "failed" if waiting.failure else "done"
             made = waiting.model_copy(update={"approvals": [], "status": status})
