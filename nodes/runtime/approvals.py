@@ -81,7 +81,7 @@ class Approvals:
         decision = Decision(type="approve", by=POLICY, door=ON_THE_LOOP, message="done without asking (on_the_loop)")
         async with self._run.audit.sealing(entry_of("noted", noted, now, decision)) as rows:
             await self._answered(noted, decision, [*rows, self._row(noted)])
-        self._announce(noted, "Baton goes on")
+        self._announce(noted, "Baton goes on without asking")
 
     async def answer(self, approval: Approval, decision: Decision, decide: Decide, also: Sequence[PutOp] = ()) -> None:
         """Keep a decision, with its event and its line in the audit log in one transaction.
@@ -289,8 +289,7 @@ async def _patiently(send: Callable[[], Awaitable[bool]], clock: Clock, title: s
 
 def title_of(thread_id: str, approval: Approval, opening: str = "") -> str:
     """The first line of a message about a question."""
-    what = approval.title.rstrip("?") if opening else approval.title
-    return f"{opening or 'Baton asks'}: {what} ({approval.risk} risk, thread {thread_id})"
+    return f"{opening or 'Baton asks'}: {approval.title} ({approval.risk} risk, thread {thread_id})"
 
 
 def body_of(thread_id: str, approval: Approval) -> str:

@@ -178,4 +178,4 @@ async def test_what_is_done_without_asking_is_noted_and_told_once_in_the_outermo
     assert [(event.kind, event.data["id"], event.path) for event in events] == [
         ("approval_answered", entry.approval, ["mid", "low", "ada"])
     ]
-    assert postbox.told == [f"Baton goes on: Send note to bob (high risk, thread {THREAD})"]
+    assert postbox.told == [f"Baton goes on without asking: Send note bob? (high risk, thread {THREAD})"]
