@@ -200,7 +200,7 @@ def live(state: RunState, records: Mapping[str, TaskRecord], writer: Callable[[A
         return writer
     context, key = copy_context(), f"{state.get('story') or NAME}-progress"
     at_work: list[str] = []
-    ended = {one for one, record in records.items() if record.status in FINAL}
+    ended: dict[str, str] = {one: record.status for one, record in records.items() if record.status in FINAL}
 
     def write(event: Any) -> None:
         writer(event)
@@ -211,7 +211,7 @@ def live(state: RunState, records: Mapping[str, TaskRecord], writer: Callable[[A
             at_work.append(task)
         else:
             at_work[:] = [one for one in at_work if one != task]
-            ended.add(task)
+            ended[task] = str(event["data"]["status"])
         line = f"\n\n{progress_line(records, ended, at_work)}"
         context.run(push_message, AIMessageChunk(content=line, id=key, name=NAME), state_key=None)
 
