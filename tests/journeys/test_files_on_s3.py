@@ -94,10 +94,8 @@ class Buckets:
         """What comes of a queued request, with a worker that is there for it alone."""
         worker = subprocess.Popen([self.python, "-c", PROGRAM, "worker", self.db, ""], env=self.env)
         try:
-            asking = [self.python, "-c", PROGRAM, "clerk", self.db, query]
-            return subprocess.run(
-                asking, env=self.env, stdout=subprocess.PIPE, text=True, check=True, timeout=60
-            ).stdout.strip()
+            asking = [str(self.python), "-c", PROGRAM, "clerk", self.db, query]
+            return subprocess.check_output(asking, env=self.env, text=True, timeout=60).strip()
         finally:
             worker.terminate()
             worker.wait(timeout=60)
