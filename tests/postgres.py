@@ -39,6 +39,7 @@ class Server:
     """A server in a folder, which listens on a Unix socket there alone: no port can be taken."""
 
     folder: Path
+    options: str = QUICK
 
     @property
     def address(self) -> str:
@@ -53,7 +54,7 @@ class Server:
 
     def start(self) -> None:
         """Start it, and wait until it is up."""
-        options = f"-c listen_addresses='' -k {self.folder} {QUICK}"
+        options = f"-c listen_addresses='' -k {self.folder} {self.options}"
         self._run("pg_ctl", "-D", self._data, "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self, mode: str = "immediate") -> None:
@@ -78,12 +79,12 @@ def owner() -> str | None:
 
 
 @contextmanager
-def own_server(folder: Path | None = None) -> Iterator[Server]:
+def own_server(folder: Path | None = None, options: str = QUICK) -> Iterator[Server]:
     """A server for as long as it is needed, in a new folder unless one is given."""
     folder = folder or Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has to be short
     if name := owner():
         shutil.chown(folder, name)
-    made = Server(folder)
+    made = Server(folder, options)
     try:
         made.make()
         made.start()

@@ -1,24 +1,54 @@
 """LangGraph's PostgreSQL Store, on the session of the work that it is used in; each batch is one transaction.
 
-A batch that only writes is sent in one go, and is done whole or not at all. LangGraph's own hands single calls to a
-task of its own, which knows nothing of the work that they are done for: here they take the way of a batch.
+All that a batch reads is one statement, and so is all that it writes, which is done whole or not at all: what a visit
+to the server costs is the visit. LangGraph's own hands single calls to a task of its own, which knows nothing of the
+work that they are done for: here they take the way of a batch.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from itertools import chain
 from typing import Any, cast
 
-from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, Result, SearchItem, SearchOp
+from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
-from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 
 from graph.postgres.notifications import Notifications
-from graph.postgres.session import Cursor, Server, Transaction, whole
-from nodes.runtime.rows import Namespace
+from graph.postgres.session import Cursor, Server, Transaction, as_json, whole
 
-# LangGraph's renews what expires, and nothing here does.
-_ROWS = "SELECT key, value, created_at, updated_at FROM store WHERE prefix = %s AND key = ANY(%s)"
+# What is asked for comes as one value, so that a statement is one text however much it asks for, and is prepared once.
+# The inner `LIMIT` has each be looked up by the index. What is below a place begins with it and a dot, and is before
+# all that begin with it and the letter after the dot; an index for patterns finds that by these operators.
+_GET = """
+SELECT -1 AS number, found.* FROM json_to_recordset(%s::json) AS asked (prefix text, key text), LATERAL (
+    SELECT prefix, key, value, created_at, updated_at FROM store
+    WHERE prefix = asked.prefix AND key = asked.key LIMIT 1
+) AS found
+"""
+_SEARCH = """
+SELECT asked.number, found.*
+FROM json_to_recordset(%s::json) AS asked (number int, prefix text, most bigint, skipped bigint), LATERAL (
+    SELECT prefix, key, value, created_at, updated_at FROM store
+    WHERE prefix = asked.prefix OR (prefix ~>=~ (asked.prefix || '.') AND prefix ~<~ (asked.prefix || '/'))
+    ORDER BY updated_at DESC LIMIT asked.most OFFSET asked.skipped
+) AS found
+"""
+_SEARCH_FOR = "SELECT {number} AS number, prefix, key, value, created_at, updated_at FROM ({query}) AS found_{number}"
+_PUT = """
+INSERT INTO store (prefix, key, value, created_at, updated_at, expires_at, ttl_minutes)
+SELECT prefix, key, value, now(), now(), now() + ttl * interval '1 minute', ttl
+FROM json_to_recordset(%s::json) AS put (prefix text, key text, value jsonb, ttl float8)
+ON CONFLICT (prefix, key) DO UPDATE SET value = EXCLUDED.value, updated_at = EXCLUDED.updated_at,
+    expires_at = EXCLUDED.expires_at, ttl_minutes = EXCLUDED.ttl_minutes
+"""
+_DELETE = """
+DELETE FROM store WHERE ctid IN (
+    SELECT found.ctid FROM json_to_recordset(%s::json) AS gone (prefix text, key text), LATERAL (
+        SELECT ctid FROM store WHERE prefix = gone.prefix AND key = gone.key LIMIT 1
+    ) AS found
+)
+"""
+_BOTH = f"WITH deleted AS ({_DELETE}) {_PUT}"
 
 
 class Store(AsyncPostgresStore):
@@ -43,36 +73,65 @@ class Store(AsyncPostgresStore):
         """Start nothing in the background."""
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """All of `ops`, or none.
+        """All of `ops`, or none; what is read is read before anything is written.
 
-        What looking would note down is left out where nothing can be written. Rows do not expire, so looking renews
-        none: the update that LangGraph adds for that reads the whole table where its statistics are old.
+        What looking would note down is left out where nothing can be written.
         """
-        asked = [op._replace(refresh_ttl=False) if isinstance(op, GetOp | SearchOp) else op for op in ops]
-        if self._server.is_read_only and any(isinstance(op, PutOp) for op in asked):
-            found = iter(await self.abatch([op for op in asked if not isinstance(op, PutOp)]))
-            return [None if isinstance(op, PutOp) else next(found) for op in asked]
-        doing = super().abatch(asked)
-        return await (self._server.written(doing) if any(isinstance(op, PutOp) for op in asked) else whole(doing))
+        asked = list(ops)
+        puts = {(".".join(op.namespace), op.key): op for op in asked if isinstance(op, PutOp)}  # the last of two counts
+        found: list[Result] = [None] * len(asked)
+        if not all(isinstance(op, PutOp) for op in asked):
+            await whole(self._read(asked, found))
+        if puts and not self._server.is_read_only:
+            await self._server.written(self._write(puts))
+        return found
 
-    async def _batch_get_ops(
-        self, get_ops: Sequence[tuple[int, GetOp]], results: list[Result], cur: AsyncCursor[DictRow]
-    ) -> None:
-        asked: dict[Namespace, list[tuple[int, str]]] = {}
-        for index, op in get_ops:
-            asked.setdefault(op.namespace, []).append((index, op.key))
-        queries = [(_ROWS, (".".join(place), [key for _, key in keys])) for place, keys in asked.items()]
-        for (place, keys), rows in zip(asked.items(), await _answers(cur, queries), strict=True):
-            found = {row["key"]: Item(**row, namespace=place) for row in rows}
-            for index, key in keys:
-                results[index] = found.get(key)
+    async def _read(self, asked: Sequence[Op], found: list[Result]) -> None:
+        """Put what is asked for among what is found, in its place."""
+        gets = {n: (".".join(op.namespace), op.key) for n, op in enumerate(asked) if isinstance(op, GetOp)}
+        # Rows do not expire, so looking renews none: LangGraph's update for that reads the whole table where its
+        # statistics are old.
+        searches = {n: op._replace(refresh_ttl=False) for n, op in enumerate(asked) if isinstance(op, SearchOp)}
+        plain = {n: op for n, op in searches.items() if op.namespace_prefix and not op.filter}
+        others = [(n, op) for n, op in searches.items() if n not in plain]
+        listings = [(n, op) for n, op in enumerate(asked) if isinstance(op, ListNamespacesOp)]
+        parts: list[tuple[str, Sequence[Any]]] = []
+        if gets:
+            parts.append((_GET, [_records({"prefix": prefix, "key": key} for prefix, key in {*gets.values()})]))
+        if plain:
+            parts.append((_SEARCH, [_records(_plainly(n, op) for n, op in plain.items())]))
+        for (n, _), (query, values) in zip(others, self._prepare_batch_search_queries(others)[0], strict=True):
+            parts.append((_SEARCH_FOR.format(number=n, query=query), values))
+        items: dict[tuple[str, str], Item] = {}
+        lists: dict[int, list[SearchItem]] = {n: [] for n in searches}
+        async with self._cursor() as cursor:
+            if parts:
+                values = [*chain.from_iterable(values for _, values in parts)]
+                await cursor.execute(_together([query for query, _ in parts]), values)
+                for row in await cursor.fetchall():
+                    number, prefix = row.pop("number"), row.pop("prefix")
+                    place = tuple(prefix.split("."))
+                    if number < 0:
+                        items[prefix, row["key"]] = Item(**row, namespace=place)
+                    else:
+                        lists[number].append(SearchItem(place, **row))
+            if listings:
+                await self._batch_list_namespaces_ops(listings, found, cursor)
+        for n, row_key in gets.items():
+            found[n] = items.get(row_key)
+        for n, rows in lists.items():
+            found[n] = rows
 
-    async def _batch_search_ops(
-        self, search_ops: Sequence[tuple[int, SearchOp]], results: list[Result], cur: AsyncCursor[DictRow]
-    ) -> None:
-        queries, _ = self._prepare_batch_search_queries(search_ops)
-        for (index, _), rows in zip(search_ops, await _answers(cur, queries), strict=True):
-            results[index] = [SearchItem(tuple(row.pop("prefix").split(".")), **row) for row in rows]
+    async def _write(self, puts: dict[tuple[str, str], PutOp]) -> None:
+        gone = [{"prefix": prefix, "key": key} for (prefix, key), op in puts.items() if op.value is None]
+        kept = [
+            {"prefix": prefix, "key": key, "value": op.value, "ttl": op.ttl}
+            for (prefix, key), op in puts.items()
+            if op.value is not None
+        ]
+        query = _BOTH if gone and kept else _PUT if kept else _DELETE
+        async with self._cursor() as cursor:
+            await cursor.execute(query, [_records(rows) for rows in (gone, kept) if rows])
 
     def _get_filter_condition(self, key: str, op: str, value: Any) -> tuple[str, list[Any]]:
         """What a row does not have is no value, as in the other Stores; LangGraph's finds `null` alone here."""
@@ -86,9 +145,14 @@ class Store(AsyncPostgresStore):
             yield cursor
 
 
-async def _answers(cursor: AsyncCursor[DictRow], queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[DictRow]]:
-    """The rows of each query. LangGraph's waits for those of one before it asks the next."""
-    cursors = [cursor.connection.cursor(binary=True) for _ in queries]
-    for each, (query, given) in zip(cursors, queries, strict=True):
-        await each.execute(query, given)
-    return [await each.fetchall() for each in cursors]
+def _plainly(number: int, op: SearchOp) -> dict[str, Any]:
+    return {"number": number, "prefix": ".".join(op.namespace_prefix), "most": op.limit, "skipped": op.offset}
+
+
+def _records(rows: Iterable[dict[str, Any]]) -> str:
+    return as_json([*rows])
+
+
+def _together(queries: Sequence[str]) -> str:
+    """One statement that finds what all of them find."""
+    return queries[0] if len(queries) == 1 else " UNION ALL ".join(f"({each})" for each in queries)
