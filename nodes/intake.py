@@ -8,6 +8,7 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.store.base import PutOp
 
 from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
@@ -21,7 +22,7 @@ from nodes.runtime.context import Node, RunContext, open_context, run_folder, th
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.nesting import OuterRun
-from nodes.runtime.rows import clearing, list_run
+from nodes.runtime.rows import clearing, listing
 from nodes.runtime.services import Choice, Services
 from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
@@ -77,27 +78,28 @@ def make_intake(base: Services) -> Node:
         update["terms"].update(chosen_model=choice.model, chosen_team=choice.team)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
-        audited, gone, *_ = await asyncio.gather(
+        audited, gone, listed, _ = await asyncio.gather(
             run.audit.count(),
             clearing(run.store, run.thread_id),
+            _listing(run, update["goal"], update["started_at"]),
             run.journal.load(),
-            _listed(run, update["goal"], update["started_at"]),
         )
         update["terms"]["audited"] = {run.thread_id: audited}
         left_out += await _gathered(run, asked["sources"])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
-        await run.enter([*gone, *begun_rows(run, update["started_at"])])
+        await run.enter([*gone, *listed, *begun_rows(run, update["started_at"])])
         return {**update, "warnings": [*left_out, *skipped]}
 
     return intake
 
 
-async def _listed(run: RunContext, goal: str, started_at: float) -> None:
-    """List the run, unless it is part of another."""
-    if run.outer is None and not run.by_hand:
-        await list_run(run.store, run.thread_id, goal, started_at, run.services.door)
+async def _listing(run: RunContext, goal: str, started_at: float) -> list[PutOp]:
+    """What lists the run, unless it is part of another."""
+    if run.outer or run.by_hand:
+        return []
+    return await listing(run.store, run.thread_id, goal, started_at, run.services.door)
 
 
 def _choice_of(state: SupervisorState) -> Choice:

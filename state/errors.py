@@ -10,7 +10,7 @@
     |   +-- ThreadUnknown                 no run of that name in this database
     |   +-- ThreadBusy                    another process runs that thread, or work is in flight on it
     |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
-    |   +-- EditRefused                   an edit of a run's state that would change what is settled
+    |   +-- EditRefused                   an edit of a run's state that would change what is settled, or makes none
     |   +-- DatabaseUnusable              not a database, read-only, locked or full
     |   +-- ThreadDamaged                 what the database has of a thread cannot be read; the others can
     |   +-- SettingsInvalid               an environment variable that cannot be understood
@@ -93,7 +93,7 @@ class AgentsMissing(BadInput):
 
 
 class EditRefused(BadInput):
-    """An edit of a run's state that would change what is settled."""
+    """An edit of a run's state that would change what is settled, or after which it would be none."""
 
 
 class DatabaseUnusable(BadInput):

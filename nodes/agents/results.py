@@ -19,7 +19,7 @@ from nodes.tools.files import digest, place_in, put
 from nodes.tools.sources import Sources
 from state.agent import Brief
 from state.errors import AgentFailed
-from state.record import Artifact, Outcome, Usage
+from state.record import NOTHING, Artifact, Outcome, Usage
 from state.text import all_unicode, as_text, to_json
 
 OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
@@ -44,7 +44,7 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     if is_nothing and not fields.get("artifacts"):
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
-        used = Usage(cost=fields.get("cost") or 0.0)
+        used = Usage(cost=cost) if (cost := fields.get("cost")) else NOTHING
         to_json = all_unicode(_JSON.validate_python(result if result is not None else "", strict=True))
         if not 0 <= used.cost < inf:
             raise AgentFailed(f"the agent returned what is not an outcome: cost: {used.cost} is no price", "invalid")
