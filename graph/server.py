@@ -34,9 +34,10 @@ from nodes.policy.answers import LOOK_AT_SIGNALS
 from nodes.runtime.audit import Audit
 from nodes.runtime.context import thread_of
 from state.approval import Entry
+from state.channels import checked_phase
 from state.errors import EditRefused, ExtraMissing, LeaseLost, ThreadBusy, ThreadDamaged, ThreadUnknown
 from state.record import HUMAN
-from state.run import Run
+from state.run import WAITING, Run
 from state.supervisor import SupervisorState
 
 try:
@@ -81,7 +82,8 @@ class ServedSaver(BaseCheckpointSaver[str]):
         Raises:
             ThreadBusy: it is the first of a run, or an edit, and another process runs the thread.
             LeaseLost: another process has taken the run over between two of its nodes.
-            EditRefused: an edit changes what is settled, or a state that is not kept: it would take the place of all.
+            EditRefused: an edit changes what is settled, names a phase that is none, or changes a state that is not
+                kept: it would take the place of all.
         """
         thread_id = thread_of(config)
         if metadata.get("source") != "loop":
@@ -124,6 +126,11 @@ class ServedSaver(BaseCheckpointSaver[str]):
         settled = {*SETTLED, *(WITH_THE_PLAN if before.get("asked") else ())}
         if refused := [name for name in named if name in settled]:
             raise EditRefused(f"{', '.join(refused)} cannot be edited: answer, or steer the run by `baton`")
+        if "phase" in named and after.get("phase") != WAITING:
+            try:
+                checked_phase(after.get("phase"))  # also where no edge looks at it, and where it is taken away
+            except ValueError as error:
+                raise EditRefused(str(error)) from None
         if not named or config["configurable"].get("checkpoint_ns"):
             return
         thread_id, services = thread_of(config), served()

@@ -147,11 +147,27 @@ def dumped(records: Iterable[TaskRecord]) -> list[Json]:
 
 
 def phase_of(state: RunState) -> Phase | None:
-    """The phase the run is in, also where it waits for a human; None before anything was taken in."""
+    """The phase the run is in, also where it waits for a human; None before anything was taken in.
+
+    Raises:
+        ValueError: somebody has edited it to what is none.
+    """
     said = state.get("phase")
     if said == WAITING:
         said = state.get("then") or Phase.executing.value
-    return Phase(said) if said else None
+    return checked_phase(said) if said else None
+
+
+def checked_phase(said: str | None) -> Phase:
+    """The phase that an edit of the state names.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    try:
+        return Phase(said or "")
+    except ValueError:
+        raise ValueError(f"there is no phase {said!r}; a state can be edited to {', '.join(Phase)}") from None
 
 
 def is_over(state: RunState) -> bool:

@@ -103,6 +103,15 @@ class Policy(BaseModel):
     """Whether a plan that went well for similar requests is used again: `apply` takes it without asking a model for
     one, `suggest` shows it to whoever plans, `off` remembers nothing and looks nothing up."""
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_booleans(cls, value: object) -> object:
+        given = value if isinstance(value, Mapping) else {"": value}
+        for name, one in given.items():
+            if isinstance(one, bool):  # Python would count it as 1 or 0
+                raise ValueError(f"{f'{name}: ' if name else ''}{str(one).lower()} is no value for it")
+        return value
+
     @field_validator("failure_threshold")
     @classmethod
     def _shares(cls, value: dict[str, float]) -> dict[str, float]:

@@ -52,6 +52,8 @@ def checked_preferences(given: Mapping[str, object]) -> Wanted:
     if unknown := sorted(given.keys() - Preferences.__annotations__.keys()):
         known = ", ".join(Preferences.__annotations__)
         raise BadInput(f"an assistant cannot set {', '.join(map(repr, unknown))}; it can set {known}")
+    if counted := [f"{name}: {str(one).lower()}" for name, one in given.items() if isinstance(one, bool)]:
+        raise BadInput(f"what the assistant sets cannot be used: {'; '.join(counted)} is no value for it")
     try:
         made = _PREFERENCES.validate_python(given)
     except ValidationError as error:

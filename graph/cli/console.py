@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from shutil import get_terminal_size
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
@@ -39,13 +38,27 @@ def draws(stream: TextIO) -> bool:
 
 
 def _screen(stream: TextIO) -> Console:
-    """Rich takes a terminal that cannot draw for one of 80 columns, unless it is told its size."""
+    """Rich takes a terminal that cannot draw for one of 80 columns, unless it is told its size.
+
+    Its own: where results go into a file, what is asked is still shown at the terminal.
+    """
     made = _Screen(stderr=stream is sys.stderr, markup=False, highlight=False, emoji=False)
     if not stream.isatty():
         made.width = WIDE
     elif not draws(stream):
-        made.size = ConsoleDimensions(*get_terminal_size())
+        made.size = _size_of(stream)
     return made
+
+
+def _size_of(terminal: TextIO) -> ConsoleDimensions:
+    """Its width and height in characters, or what COLUMNS and LINES say instead."""
+    try:
+        own = os.get_terminal_size(terminal.fileno())
+    except (OSError, ValueError):
+        own = os.terminal_size((0, 0))
+    said = [os.environ.get(name, "") for name in ("COLUMNS", "LINES")]
+    width, height = (int(one) if one.isdecimal() else size for one, size in zip(said, own, strict=True))
+    return ConsoleDimensions(width or 80, height or 25)
 
 
 LEAST_TEXT = 24

@@ -1,7 +1,6 @@
 """`baton run`: a request, until it is answered or a human is needed; `baton resume`: go on with it."""
 
 import asyncio
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread, open_supervisor
 from nodes.intake import checked_goal
 from nodes.language.requests import expression_in
+from nodes.llm.choose import make_models
 from state.errors import BadInput, ThreadUnknown
 from state.policy import Oversight
 from state.run import Run
@@ -102,6 +102,8 @@ def run(  # the options are the contract
     if queue:
         when = {"priority": priority, "at": at.timestamp() if at else None}
         return asyncio.run(_enqueue(query, sources or [], session, asked | when))
+    if _can_be_made(db or read_settings().db):  # but not for nothing
+        _check_something_can_answer(query, sources or [], session, asked)
     return session.carry_out(_starting(query, sources or [], session, asked))
 
 
@@ -119,17 +121,17 @@ async def _enqueue(query: str, sources: list[str], session: Session, asked: dict
     return COMPLETE
 
 
-async def _check_something_can_answer(sup: Supervisor, query: str, thread_id: str) -> None:
+def _check_something_can_answer(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> None:
     """Refuse a first try with nothing to answer from; the offline model alone can calculate, and nothing else.
 
     Raises:
         BadInput: says what to give.
     """
-    settings = read_settings()
-    if settings.model or settings.team or expression_in(query) or not sup.services.models.is_offline:
+    settings, launch = read_settings(), session.launch
+    if sources or asked["plan"] or asked["to"] or launch.team or launch.model or settings.model or settings.team:
         return
-    with suppress(ThreadUnknown):
-        await sup.view(thread_id)
+    models = make_models(api_key=settings.openai_api_key, base_url=settings.openai_base_url)
+    if not models.is_offline or expression_in(checked_goal(query)):
         return
     raise BadInput(
         "there is nothing to answer from: no language model (OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own)"
@@ -139,9 +141,11 @@ async def _check_something_can_answer(sup: Supervisor, query: str, thread_id: st
 
 def _starting(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> Verb:
     async def start(sup: Supervisor, on_event: OnEvent) -> Run:
-        if not (sources or asked.get("plan") or asked.get("to") or session.launch.team or session.launch.model):
-            await _check_something_can_answer(sup, checked_goal(query), session.thread_id)
-        if await _is_free(sup, session.thread_id) and sup.graph.store:
+        before = await _found(sup, session.thread_id)
+        if before is None:
+            _check_something_can_answer(query, sources, session, asked)
+        is_free = before is None or before.has_ended  # where one is in flight, what it was launched with must stay
+        if is_free and sup.graph.store:
             await remember(sup.graph.store, session.thread_id, session.launch)
         thread_id = session.thread_id
         return await sup.start(query, sources, thread_id, **asked, on_event=on_event)
@@ -156,13 +160,17 @@ def _before(db: Address | None, thread: str | None) -> Launch:
     return Launch() if thread is None or is_new else asyncio.run(recall(address, thread))
 
 
-async def _is_free(sup: Supervisor, thread_id: str) -> bool:
-    """Whether a run may start there; where one is in flight, what it was launched with must stay."""
+def _can_be_made(db: Address) -> bool:
+    """Whether it is a file that is not there yet, and could be."""
+    return isinstance(db, Path) and not db.exists() and db.absolute().parent.is_dir()
+
+
+async def _found(sup: Supervisor, thread_id: str) -> Run | None:
+    """The run on the thread, if there is one."""
     try:
-        found = await sup.view(thread_id)
+        return await sup.view(thread_id)
     except ThreadUnknown:
-        return True
-    return found.has_ended
+        return None
 
 
 def _file(out: Path | None) -> Path | None:

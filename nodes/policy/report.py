@@ -12,6 +12,7 @@ from nodes.policy.takeover import RollbackResult, rollback_section
 from state.citation import LABEL, Citation, Claim, labels_in, without_labels
 from state.record import TaskRecord, Usage
 from state.run import Mode
+from state.text import shortened
 
 MOST_FINDINGS = 40
 """Findings listed besides the answer itself."""
@@ -46,8 +47,8 @@ def write_report(
     parts = [f"# {_title(query)}"]
     if error:
         parts.append(f"**Stopped early:** {error.rstrip('.')}. What was finished is below.")
-    elif undone_ids := [f"`{record.id}`" for record in records if record.task.required and record.status != "done"]:
-        parts.append(f"**Not complete:** {', '.join(undone_ids)} of what had to be done was not. The rest is below.")
+    elif not_done := _not_done([record for record in records if record.task.required]):
+        parts.append(f"**Not complete:** {not_done} What was finished is below.")
     elif any(name in (lacks or {}) for name in ["", *(record.id for record in records if record.task.required)]):
         parts.append("**Not complete:** the reviewer misses something, see “What is missing”.")
     parts.append(body or "_No task delivered a result._")
@@ -65,6 +66,23 @@ def write_report(
         + _used(used or {}, records, unseen)
     )
     return "\n\n".join(parts) + "\n"
+
+
+MOST_NAMED = 3
+"""Tasks that the first line of a report names."""
+
+
+def _not_done(required: Sequence[TaskRecord]) -> str:
+    """How many of the tasks that a run cannot do without were not done, and which; nothing where all were."""
+    undone = [f"“{shortened(record.task.description).rstrip('.')}”" for record in required if record.status != "done"]
+    if not undone:
+        return ""
+    more = [f"{len(undone) - MOST_NAMED} more"] if len(undone) > MOST_NAMED else []
+    *first, last = [*undone[:MOST_NAMED], *more]
+    which = f"{', '.join(first)} and {last}" if first else last
+    was = "was" if len(undone) == 1 else "were"
+    of = f"{len(undone)} of {len(required)} required tasks {was}" if len(required) > 1 else "the task was"
+    return f"{of} not done: {which}."
 
 
 def sinks(records: Sequence[TaskRecord]) -> list[TaskRecord]:
@@ -194,7 +212,7 @@ def _used(used: Mapping[str, Usage], records: Sequence[TaskRecord], unseen: Sequ
 
 def _is_spent(used: Usage) -> bool:
     names = {model.name for model in used.models}
-    return used != Usage() and not (names and names <= FREE and not used.cost)
+    return bool(used) and not (names and names <= FREE and not used.cost)
 
 
 def _made(

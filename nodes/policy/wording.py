@@ -52,15 +52,20 @@ def plan_list(records: Sequence[TaskRecord]) -> str:
 
 def progress(records: Sequence[TaskRecord], waits_for: Sequence[Approval] = ()) -> str:
     """How far it is, in a line."""
-    ended = [record.id for record in records if record.status in FINAL]
+    ended = {record.id: record.status for record in records if record.status in FINAL}
     waits = f" · waits for you: {counted(len(waits_for), 'open question')}" if waits_for else ""
     return progress_line({record.id: record for record in records}, ended, ()) + waits
 
 
-def progress_line(records: Mapping[str, TaskRecord], ended: Collection[str], at_work: Collection[str]) -> str:
-    """How many tasks of how many have ended, and who is at what."""
+def progress_line(records: Mapping[str, TaskRecord], ended: Mapping[str, str], at_work: Collection[str]) -> str:
+    """How many tasks of how many are done, how many have ended otherwise, and who is at what.
+
+    `ended`: by id, how each ended (`done`, `failed`, …).
+    """
+    done = sum(status == "done" for status in ended.values())
+    undone = [f"{len(ended) - done} not done"] if len(ended) > done else []
     doing = [f"{records[one].agent}: {shortened(records[one].task.description)}" for one in at_work if one in records]
-    return " · ".join([f"{len(ended)} of {len(records)} done", *doing[:2]])
+    return " · ".join([f"{done} of {len(records)} done", *undone, *doing[:2]])
 
 
 def at(moment: float) -> str:

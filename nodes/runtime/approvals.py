@@ -26,6 +26,7 @@ from nodes.policy.approvals import (
     with_deadline,
 )
 from nodes.policy.failures import retry_delay
+from nodes.policy.shown import args_of
 from nodes.runtime.audit import entry_of
 from nodes.runtime.clock import Clock, Notifier
 from nodes.runtime.context import RunContext
@@ -80,7 +81,7 @@ class Approvals:
         decision = Decision(type="approve", by=POLICY, door=ON_THE_LOOP, message="done without asking (on_the_loop)")
         async with self._run.audit.sealing(entry_of("noted", noted, now, decision)) as rows:
             await self._answered(noted, decision, [*rows, self._row(noted)])
-        self._announce(noted, "Baton goes on")
+        self._announce(noted, "Baton goes on without asking")
 
     async def answer(self, approval: Approval, decision: Decision, decide: Decide, also: Sequence[PutOp] = ()) -> None:
         """Keep a decision, with its event and its line in the audit log in one transaction.
@@ -288,13 +289,13 @@ async def _patiently(send: Callable[[], Awaitable[bool]], clock: Clock, title: s
 
 def title_of(thread_id: str, approval: Approval, opening: str = "") -> str:
     """The first line of a message about a question."""
-    return f"{opening or 'Baton asks'}: {approval.action} ({approval.risk} risk, thread {thread_id})"
+    return f"{opening or 'Baton asks'}: {approval.title} ({approval.risk} risk, thread {thread_id})"
 
 
 def body_of(thread_id: str, approval: Approval) -> str:
     """The message about a question: what, why, how to answer."""
     lines = [approval.description, f"Why: {approval.reason}."]
-    if approval.args:
-        lines.append("With: " + ", ".join(f"{key}={str(value)[:200]!r}" for key, value in approval.args.items()))
+    if args := args_of(approval):
+        lines.append("With: " + ", ".join(f"{key}={str(value)[:200]!r}" for key, value in args.items()))
     lines.append(f"Answer: baton answer {thread_id} {approval.id} approve|reject|edit")
     return "\n".join(line for line in lines if line)

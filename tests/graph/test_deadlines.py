@@ -174,7 +174,7 @@ async def test_somebody_else_is_told_with_a_new_deadline_before_it_is_rejected()
         run = await sup.resume("t")
         entries, _ = await sup.audit("t")
 
-    title = "Baton asks: launch (high risk, thread t)"
+    title = "Baton asks: Launch 1? (high risk, thread t)"
     assert postbox.told == [(False, title), (True, title)]
     assert (passed_on.status, passed_on.approvals[0].escalated) == ("waiting", True)
     assert still.approvals[0].expires_at == clock.time

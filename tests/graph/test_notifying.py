@@ -16,7 +16,7 @@ from state.errors import SettingsInvalid
 from tests.runs import agent, opened, plan
 from tests.servers.webhook import webhook
 
-TITLE = "Baton asks: launch (high risk, thread t)"
+TITLE = "Baton asks: Launch 1? (high risk, thread t)"
 
 
 async def asks(brief: Brief, desk: Any) -> str:
@@ -159,7 +159,7 @@ async def test_on_the_loop_people_are_told_what_was_done() -> None:
     async with opened(oversight="on_the_loop", notifier=postbox) as sup:
         await sup.start("Q", thread_id="t", plan=plan({"id": "a", "action": "publish"}))
 
-    assert postbox.titles == ["Baton goes on: publish (high risk, thread t)"]
+    assert postbox.titles == ["Baton goes on without asking: Let ada begin: Do a? (high risk, thread t)"]
 
 
 async def test_escalated_messages_go_to_the_next_person() -> None:

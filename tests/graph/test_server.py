@@ -89,6 +89,17 @@ async def test_an_edit_of_a_state_that_is_not_kept_takes_the_place_of_nothing() 
     assert (now.values["phase"], now.values["messages"]) == ("complete", done["messages"])
 
 
+@pytest.mark.parametrize(("node", "phase"), [("finish", "nonsense"), ("finish", None), ("execute", "")])
+async def test_an_edit_to_a_phase_that_there_is_none_of_is_refused_whoever_it_comes_from(node: str, phase: Any) -> None:
+    async with serving() as graph:
+        await graph.ainvoke({"query": "Q", "plan": plan("a"), "policy": {"oversight": "on_the_loop"}}, THREAD)
+        with pytest.raises(EditRefused, match=f"there is no phase {phase!r}; a state can be edited to"):
+            await graph.aupdate_state(THREAD, {"phase": phase}, as_node=node)
+        now = await graph.aget_state(THREAD)
+
+    assert now.values["phase"] == "complete"
+
+
 async def test_the_server_and_the_command_line_share_one_file(tmp_path: Path) -> None:
     async with server.checkpointer() as saver, server.store() as store:
         await store.aput(("runs",), "t", {"query": "Q"})

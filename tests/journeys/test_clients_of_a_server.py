@@ -261,6 +261,7 @@ async def test_what_an_assistant_sets_holds_for_its_runs_within_the_servers_poli
     schema: Any = (await client.assistants.get_schemas(made))["context_schema"]
     wrong = await refused(client.assistants.create("supervisor", context={"oversigt": "auto"}))
     changed = await refused(client.assistants.update(made, context={"max_parallel": 0}))
+    counted = await refused(client.assistants.update(made, context={"token_budget": True}))
     one: Any = {"input": {"query": "Tea?"}, "context": {"oversigt": "auto"}}
     of_a_run = await refused(client.runs.create(thread_id, made, **one))
 
@@ -272,3 +273,4 @@ async def test_what_an_assistant_sets_holds_for_its_runs_within_the_servers_poli
     assert "an assistant cannot set 'oversigt'; it can set oversight, " in wrong
     assert "an assistant cannot set 'oversigt'" in of_a_run
     assert "max_parallel: Input should be greater than or equal to 1" in changed
+    assert "token_budget: true is no value for it" in counted

@@ -140,6 +140,15 @@ async def test_an_edit_of_the_phase_leads_the_run_there(phase: str, ends: set[st
             assert run.report
 
 
+@pytest.mark.parametrize("phase", ["nonsense", 5])
+async def test_an_edit_to_a_phase_that_there_is_none_of_is_refused_by_name(phase: Any) -> None:
+    async with opened(agent()) as sup:
+        done = await sup.start("Q", thread_id=THREAD, plan=plan("a"))
+        with pytest.raises(ValueError, match=f"there is no phase {phase!r}; a state can be edited to decomposing, "):
+            await sup.graph.aupdate_state({"configurable": {"thread_id": THREAD}}, {"phase": phase}, as_node="execute")
+        assert (await sup.view(THREAD)).phase == done.phase
+
+
 def one_for_each_node(places: list[StateSnapshot]) -> list[StateSnapshot]:
     """The first checkpoint before each node and the last one, without those before anything was taken in."""
     return list({place.next: place for place in reversed(places) if "phase" in place.values}.values())

@@ -19,7 +19,7 @@ from tests.journeys.steered import happened, under_way
 from tests.runs import opened, plan
 
 HALF_AN_HOUR = 1800.0
-TITLES = {task: f"Baton asks: send {task} (high risk, thread {THREAD})" for task in IDS}
+TITLES = {task: f"Baton asks: Send {task}? (high risk, thread {THREAD})" for task in IDS}
 
 
 def levels_of(risk: str) -> Levels:
@@ -178,4 +178,4 @@ async def test_what_is_done_without_asking_is_noted_and_told_once_in_the_outermo
     assert [(event.kind, event.data["id"], event.path) for event in events] == [
         ("approval_answered", entry.approval, ["mid", "low", "ada"])
     ]
-    assert postbox.told == [f"Baton goes on: send_note (high risk, thread {THREAD})"]
+    assert postbox.told == [f"Baton goes on without asking: Send note bob? (high risk, thread {THREAD})"]

@@ -125,7 +125,7 @@ async def test_questions_of_all_levels_are_answered_in_any_order_before_and_afte
     assert sorted(levels.began) == sorted([*IDS, *IDS, "idle", "busy"])  # each begins, and goes on in place
     assert records == {IDS[task]: once(task) for task in IDS}
     assert paths == {IDS[task]: PATHS[task] for task in IDS}
-    assert sorted(postbox.told) == [f"Baton asks: send {t} (medium risk, thread {THREAD})" for t in sorted(IDS)]
+    assert sorted(postbox.told) == [f"Baton asks: Send {t}? (medium risk, thread {THREAD})" for t in sorted(IDS)]
 
 
 def by_position(asked: list[str]) -> JsonValue:

@@ -6,6 +6,7 @@ import shutil
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,9 +22,11 @@ from graph.supervisor import open_supervisor
 from nodes.runtime.audit import Seals, read_audit
 from nodes.runtime.rows import read_all, space
 from state.approval import Entry
+from state.text import Json
 from tests.journeys.doom import notes
 from tests.runs import plan
 from tests.servers.dev import Server, client_of, serving_the_checkout
+from tests.servers.pages import Shown, agent_chat_ui, agent_inbox, deep_agents_ui
 
 PATIENCE_S = 120
 TEAM = """
@@ -55,6 +58,13 @@ async def asks(brief, desk):
 """
 ASKING: dict[str, Any] = {"tasks": [{"id": "sail", "description": "Sail.", "role": "captain"}]}
 GATED = plan("before", "gate <- before")
+VOYAGE: dict[str, Any] = {
+    "tasks": [
+        {"id": "pack", "description": "Pack."},
+        {"id": "sail", "description": "Sail.", "role": "captain", "depends_on": ["pack"]},
+        {"id": "tell", "description": "Tell.", "depends_on": ["sail"]},
+    ]
+}
 
 
 def asking(timeout_s: float) -> dict[str, Any]:
@@ -203,13 +213,19 @@ async def test_the_runs_of_a_server_that_was_killed_go_on_by_themselves_after_it
     await told_once(server, waiting)
 
 
-async def test_a_question_that_was_answered_elsewhere_after_a_kill_is_shown_nowhere_any_more(
+async def test_three_chat_pages_show_a_whole_run_and_no_question_that_was_answered_elsewhere_after_a_kill(
     server: Server, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A plan that asks in its middle: the server is killed in the question, which the command line answers."""
+    shown: list[list[Shown]] = []
     async with client_of(server.url) as client:
-        thread_id = await started(client, asking(timeout_s=600))
-        asked = await until_status(client, thread_id, "interrupted")
-    assert asked["values"]["phase"] == "waiting"
+        thread_id = str((await client.threads.create())["thread_id"])
+        said = [{"role": "user", "content": "Pack, sail and tell."}]
+        given: Any = {"messages": said, "plan": VOYAGE, "policy": {"approval_timeout_s": 600}}
+        told: list[Json] = []
+        async for part in client.runs.stream(thread_id, "supervisor", input=given, stream_mode=["values"]):
+            told += [part.data] if part.event == "values" else []
+        asked = await drawn(client, thread_id, told[-1])
     await asyncio.to_thread(server.stop, signal.SIGKILL)
     await asyncio.to_thread(shutil.rmtree, server.folder / ".langgraph_api")
     await asyncio.to_thread(server.start)
@@ -219,24 +235,50 @@ async def test_a_question_that_was_answered_elsewhere_after_a_kill_is_shown_nowh
             return thread_id in [one["thread_id"] for one in await client.threads.search(status="interrupted")]
 
         await until(is_listed, "the question, in the list of threads")
-        [[shown]] = (await client.threads.get(thread_id))["interrupts"].values()
-        question = shown["value"]["approvals"][0]
+        again = await drawn(client, thread_id)
+        [[one]] = (await client.threads.get(thread_id))["interrupts"].values()
+        question = one["value"]["approvals"][0]
         monkeypatch.setenv("BATON_TEAM", str(server.folder / "team.yaml"))
         monkeypatch.syspath_prepend(str(server.folder))
         answer = ["answer", thread_id, question["id"], "reject", "--message", "too windy", "--db", str(server.db)]
         assert await asyncio.to_thread(main, [*answer, "--json"]) == 0
         thread = await until_status(client, thread_id, "idle")
-        state = await client.threads.get_state(thread_id)
         phantoms = await client.threads.search(status="interrupted")
+        ended = await drawn(client, thread_id)
     capsys.readouterr()
+    shown += [[agent_chat_ui(values), deep_agents_ui(values)] for values in told]
 
-    assert (thread["interrupts"], state["interrupts"], state["next"]) == ({}, [], [])
+    assert [page.wrong for pages in (*shown, asked, again, ended) for page in pages if page.wrong] == []
+    assert {page.name for pages in shown[:-1] for page in pages} == {""}  # it asks when it asks
+    assert [(page.name, dict(page.args)) for page in (*shown[-1], *asked, *again)] == [
+        ("set sail", {"to": "Cape Morrow"})
+    ] * 8
+    assert [page.name for page in ended] == [""] * 3
     assert thread_id not in [one["thread_id"] for one in phantoms]
-    assert (thread["values"]["phase"], state["values"]["phase"]) == ("complete", "complete")  # type: ignore[call-overload]
-    calls = [call["id"] for one in thread["values"]["messages"] for call in one.get("tool_calls") or []]
-    closed = [one["tool_call_id"] for one in thread["values"]["messages"] if one["type"] == "tool"]
-    assert calls
-    assert sorted(calls) == sorted(closed)
+    assert thread["values"]["phase"] == "complete"
+    replaced_in_place([one["messages"] for one in (*told, thread["values"])])
+    story = ended[0].texts
+    assert story[0] == "Pack, sail and tell."
+    assert "1. " in story[1]
+    assert story[2] == "3 of 3 done"
+    assert [text for text in story if "Rejected by" in text and "too windy" in text]
+    assert story[-1] == thread["values"]["report"]
+
+
+async def drawn(client: LangGraphClient, thread_id: str, streamed: Json | None = None) -> list[Shown]:
+    """A thread as three pages show it that are opened now, or that have followed its run."""
+    head: Any = (await client.threads.get_history(thread_id, limit=1))[0]
+    thread: Any = await client.threads.get(thread_id)
+    values: Any = streamed or head["values"]
+    return [page(values, head) for page in (agent_chat_ui, deep_agents_ui)] + [agent_inbox(thread)]
+
+
+def replaced_in_place(tellings: list[list[Json]]) -> None:
+    """No message that was there is gone or in another place."""
+    for before, after in pairwise(tellings):
+        ids = [one["id"] for one in after]
+        places = [ids.index(one["id"]) for one in before]
+        assert places == sorted(places)
 
 
 def at_the_gate(folder: Path) -> Callable[[], Awaitable[bool]]:

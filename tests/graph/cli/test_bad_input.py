@@ -35,6 +35,8 @@ FILES = {
         (["run", "x", "--oversight", "total"], "'total' is not one of 'auto', 'in_command'"),
         (["run", "x", "--budget-tokens", "0"], "--budget-tokens"),
         (["run", "x", "--budget-tokens", "many"], "--budget-tokens"),
+        (["run", "x", "--set", "token_budget=true"], "token_budget: Value error, true is no value for it"),
+        (["run", "x", "--set", "max_tokens.plan=true"], "max_tokens: Value error, plan: true is no value for it"),
         (["run", "x", "--plan", "nowhere.yaml"], "plan file nowhere.yaml cannot be read: No such file"),
         (["run", "x", "--plan", "."], "plan file . cannot be read: Is a directory"),
         (["run", "x", "--plan", "cycle.yaml"], "in a cycle: a, b"),
@@ -79,6 +81,16 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_2(
     assert said.err.startswith("baton: ")
     assert wrong in said.err
     assert said.err.count("\n") == 1
+
+
+def test_a_first_try_with_nothing_to_answer_from_is_refused_and_leaves_nothing(baton: Baton, tmp_path: Path) -> None:
+    before = {*tmp_path.iterdir()}
+
+    said = baton("run", "Which of these frameworks is the best?")
+
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "there is nothing to answer from: no language model" in said.err
+    assert {*tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("verb", [["status"], ["resume"], ["inbox"], ["team"], ["status", "--plan"], ["answer"]])

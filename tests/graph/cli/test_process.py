@@ -5,6 +5,7 @@ import pty
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,18 @@ ASK = "How much caffeine is in tea?"
 
 
 class Terminal:
-    """A command at a terminal of its own: what it shows, and what is typed."""
+    """A command at a terminal of its own, of so many columns: what it shows, and what is typed.
 
-    def __init__(self, *words: str, **environment: str) -> None:
+    `out`: where its results go instead, as a shell's `>` sends them.
+    """
+
+    def __init__(self, *words: str, columns: int = 80, out: int | None = None, **environment: str) -> None:
         self._ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (25, columns))
         self.shown = ""
         variables = {"TERM": "dumb", **environment}
-        self.process = forks.spawn(main, words, streams=(theirs, theirs, theirs), environment=variables)
+        streams = (theirs, theirs if out is None else out, theirs)
+        self.process = forks.spawn(main, words, streams=streams, environment=variables)
         os.close(theirs)
 
     def until(self, text: str) -> None:
@@ -137,7 +143,8 @@ def test_a_narrow_terminal_that_cannot_draw_shows_lines_and_what_is_asked_in_pla
     tea: str, publishing: str
 ) -> None:
     words = ["run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t", "--oversight", "in_command"]
-    terminal = Terminal(*words, COLUMNS="50", LINES="25")
+    with Path("report").open("wb") as report:  # what it asks is shown where it is typed
+        terminal = Terminal(*words, columns=50, out=report.fileno())
     terminal.until("approve, reject or edit?")
     before, _, asked = terminal.shown.rpartition("Carry out this plan of 2 tasks?")
     question = asked.partition("approve, reject or edit?")[0].splitlines()
@@ -253,7 +260,7 @@ def test_ctrl_c_twice_at_a_terminal_quits_and_nothing_is_lost(baton: Baton, at_w
 
 def test_a_narrow_terminal_goes_without_the_columns_that_say_least(baton: Baton, tea: str, publishing: str) -> None:
     baton("run", ASK, "--sources", tea, "--plan", publishing, "--thread", "t")
-    narrow, wide = Terminal("runs", COLUMNS="50", NO_COLOR="1"), Terminal("runs", COLUMNS="150", NO_COLOR="1")
+    narrow, wide = Terminal("runs", columns=50, NO_COLOR="1"), Terminal("runs", columns=150, NO_COLOR="1")
     assert (narrow.end(), wide.end()) == (0, 0)
 
     head = narrow.shown.splitlines()[0].split()

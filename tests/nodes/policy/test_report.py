@@ -3,6 +3,7 @@
 import pytest
 
 from nodes.policy.report import MOST_FINDINGS, joined, sinks, write_report
+from nodes.policy.wording import progress
 from state.citation import Citation, Claim
 from state.record import ModelUsed, TaskRecord, TaskStatus, Usage
 from state.run import Mode
@@ -199,3 +200,18 @@ def test_what_a_model_used_is_told_and_what_rules_used_is_not(model: str, is_tol
     report = write_report("Q", "A.", [], mode=None, models=[model], used=used)
 
     assert ("- Used: ada 1 call, 9 tokens" in report) is is_told
+
+
+@pytest.mark.parametrize(
+    ("undone", "said"),
+    [
+        ("b", "1 of 2 required tasks was not done: “Look into b”."),
+        ("bcdef", "5 of 6 required tasks were not done: “Look into b”, “Look into c”, “Look into d” and 2 more."),
+    ],
+)
+def test_what_is_not_complete_is_said_in_the_words_of_the_plan(undone: str, said: str) -> None:
+    records = [done("a"), *(unfinished(one, "skipped") for one in undone)]
+
+    assert f"**Not complete:** {said} What was finished is below." in write("Answer.", *records)
+    others = len(undone)
+    assert progress(records) == f"1 of {others + 1} done · {others} not done"
