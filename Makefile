@@ -71,7 +71,7 @@ pytest: .venv/installed-dev
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # 5: nothing is marked so.
-test-services: .venv/installed-dev build/schemathesis/installed
+test-services: .venv/installed-dev build/schemathesis/installed build/services/installed
 	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
 
 test-postgres: .venv/installed-dev
@@ -81,6 +81,14 @@ test-postgres: .venv/installed-dev
 build/schemathesis/installed: tests/graph/web/schemathesis.txt | $(BIN)/python
 	@$(BIN)/python -m venv build/schemathesis
 	@build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check -r tests/graph/web/schemathesis.txt
+	@touch $@
+
+# Servers and clusters that Baton is tried with, which hold back what its own tests are run on; the rest is that of .venv.
+build/services/installed: tests/servers/services.txt | .venv/installed-dev
+	@$(BIN)/python -m venv build/services
+	@$(BIN)/python -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
+		> $$(build/services/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/beside.pth
+	@build/services/bin/python -m pip install --quiet --disable-pip-version-check -r tests/servers/services.txt
 	@touch $@
 
 pictures: .venv/installed-dev

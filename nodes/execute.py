@@ -23,7 +23,6 @@ from nodes.runtime.execution import ExecutionContext, catch_up, resumed_executio
 from nodes.runtime.recorded import Recorded
 from nodes.runtime.services import Services
 from nodes.runtime.story import live
-from state.channels import dumped
 from state.conversation import Turn
 from state.record import TaskRecord
 from state.run import Mode, Phase
@@ -111,7 +110,7 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
     if denied := to_replan(records, execution.run.policy, state.get("replanned", [])):
         return {**update, **_replanned(denied, state)}
     if is_executed(records):
-        return {**update, **_after_the_last(records, execution.run, state)}
+        return {**update, **_after_the_last(records, execution.run, {**state, **update})}  # type: ignore[typeddict-item]
     if not goes_on(records, execution.signals.decisions) and all(record.status != "parked" for record in records):
         raise RuntimeError("tasks are left that can neither run nor end")
     return update
@@ -119,7 +118,7 @@ async def _after(execution: ExecutionContext, abort: str | None, state: Supervis
 
 def _after_the_last(records: Sequence[TaskRecord], run: RunContext, state: SupervisorState) -> Update:
     """Review; or the end, where nothing is left to review, or review has let these very tasks pass."""
-    tasks, iteration = fingerprint(dumped(records)), state.get("iteration", 0)
+    tasks, iteration = fingerprint(state["tasks"]), state.get("iteration", 0)
     before = Mode.model_validate(state["mode"])
     mode = followed(before, records, run.policy.max_iterations)
     update: Update = {"mode": mode.model_dump(mode="json")} if mode != before else {}

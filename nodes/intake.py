@@ -8,6 +8,7 @@ from typing import cast
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.config import get_config
 from langgraph.runtime import Runtime
+from langgraph.store.base import PutOp
 
 from nodes.approve import take_answers
 from nodes.policy.answers import typed_answer
@@ -21,13 +22,14 @@ from nodes.runtime.context import Node, RunContext, open_context, run_folder, th
 from nodes.runtime.execution import catch_up, resumed_execution
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.nesting import OuterRun
-from nodes.runtime.rows import clearing, list_run
+from nodes.runtime.rows import clearing, listing
 from nodes.runtime.services import Choice, Services
 from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
 from nodes.tools.pages import GivenSources
 from nodes.tools.readers.table import READABLE
+from nodes.tools.storage import Location, lies_in, location
 from nodes.tools.uploads import kept_uploads
 from state.approval import Answer
 from state.channels import Terms, is_over
@@ -77,27 +79,28 @@ def make_intake(base: Services) -> Node:
         update["terms"].update(chosen_model=choice.model, chosen_team=choice.team)
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
-        audited, gone, *_ = await asyncio.gather(
+        audited, gone, listed, _ = await asyncio.gather(
             run.audit.count(),
             clearing(run.store, run.thread_id),
+            _listing(run, update["goal"], update["started_at"]),
             run.journal.load(),
-            _listed(run, update["goal"], update["started_at"]),
         )
         update["terms"]["audited"] = {run.thread_id: audited}
         left_out += await _gathered(run, asked["sources"])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
         await refuse_waiting(run, f"{TOO_LATE}: the run before had ended")
-        await run.enter([*gone, *begun_rows(run, update["started_at"])])
+        await run.enter([*gone, *listed, *begun_rows(run, update["started_at"])])
         return {**update, "warnings": [*left_out, *skipped]}
 
     return intake
 
 
-async def _listed(run: RunContext, goal: str, started_at: float) -> None:
-    """List the run, unless it is part of another."""
-    if run.outer is None and not run.by_hand:
-        await list_run(run.store, run.thread_id, goal, started_at, run.services.door)
+async def _listing(run: RunContext, goal: str, started_at: float) -> list[PutOp]:
+    """What lists the run, unless it is part of another."""
+    if run.outer or run.by_hand:
+        return []
+    return await listing(run.store, run.thread_id, goal, started_at, run.services.door)
 
 
 def _choice_of(state: SupervisorState) -> Choice:
@@ -138,7 +141,7 @@ def _check_kinds(state: SupervisorState) -> None:
         raise PolicyInvalid('the policy is no mapping; give one such as {"oversight": "in_command"}')
 
 
-def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Update, list[str]]:
+def opened(state: SupervisorState, services: Services, folder: Location) -> tuple[Update, list[str]]:
     """The state of a run that starts now, and what of what was given does not hold, in words. Blocking.
 
     `folder`: where the thread's runs have put their files.
@@ -287,16 +290,16 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
     """
     given = GivenSources.of(state.get("sources") or []).paths
     before = Terms.model_validate(state.get("terms") or {}).sources
-    gone = [path for path in given if path in before and not Path(path).exists()]
+    gone = [path for path in given if path in before and not location(path).exists()]
     return [path for path in given if path not in gone], gone
 
 
-def _made_before(earlier: Sequence[Turn], folder: Path) -> list[str]:
+def _made_before(earlier: Sequence[Turn], folder: Location) -> list[str]:
     """The files that earlier runs of the thread have made, where they can be read; none from outside their folder."""
     made = dict.fromkeys(artifact.path for turn in earlier for artifact in turn.artifacts)
-    found = [Path(path).resolve() for path in made]
+    found = [location(path).resolve() for path in made]
     home = folder.resolve()
-    return [str(one) for one in found if one.suffix.lower() in READABLE and one.is_relative_to(home) and one.is_file()]
+    return [str(one) for one in found if one.suffix.lower() in READABLE and lies_in(one, home) and one.is_file()]
 
 
 _ANSWERED: dict[Answer, str] = {"approve": "approved", "reject": "rejected", "edit": "approved with changes"}

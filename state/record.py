@@ -90,9 +90,9 @@ class ModelUsed(BaseModel):
 
 
 class Usage(BaseModel):
-    """Tokens and money used by something: a call, an agent, a task or a run. Adds up with `+`."""
+    """Tokens and money used by something: a call, an agent, a task or a run. Adds up with `+`; false where nothing."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -137,7 +137,12 @@ class Usage(BaseModel):
         """Whose they are."""
         return ", ".join(dict.fromkeys(one.provider for one in self.models))
 
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
     def __add__(self, other: "Usage") -> "Usage":
+        if not (self and other):  # most work of functions uses nothing
+            return self or other
         return Usage(
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
@@ -148,6 +153,9 @@ class Usage(BaseModel):
             models=list(dict.fromkeys([*self.models, *other.models])),
         )
 
+
+NOTHING = Usage()
+"""No tokens, no calls and no money."""
 
 SMALL_COST = 0.1
 """US dollars below which cents do not tell enough."""

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -25,6 +26,8 @@ from state.errors import DatabaseUnusable
 BUSY_TIMEOUT_MS = 10_000
 """How long a write waits for another process's."""
 RETRY_S = 0.05
+MOMENT_S = 0.01
+"""Seconds for which a visit that can wait is put off at most."""
 
 
 def _connected(path: Path, synchronous: str) -> sqlite3.Connection:
@@ -120,6 +123,40 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """Work for the thread, and what its owner waits for."""
+
+    work: Callable[[], Any]
+    told: asyncio.Future[Any]
+
+    def made(self) -> Callable[[], None]:
+        """Do the work, whatever comes of it; returns what lets its owner go on."""
+        try:
+            return partial(self._tell, self.told.set_result, self.work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the work is waited for
+            return partial(self._tell, self.told.set_exception, error)
+
+    def _tell(self, tell: Callable[[Any], None], said: object) -> None:
+        if not self.told.done():
+            tell(said)
+
+
+def _in_context(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+    return partial(copy_context().run, partial(work, *args, **kwargs))
+
+
+async def _to_its_end(doing: asyncio.Future[T]) -> T:
+    """What comes of it; where whoever waits is cancelled, that is raised when it is over."""
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait({doing})
+        if not doing.cancelled():
+            doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
+        raise
+
+
 class Connection:
     """A connection in autocommit mode, and its thread."""
 
@@ -128,6 +165,10 @@ class Connection:
         self.lock = threading.Lock()
         """Held for a transaction: code that is not async may use the connection from a thread of its own."""
         self._thread = thread
+        self._waiting: dict[asyncio.AbstractEventLoop, list[_Visit]] = {}
+        """What is done with what comes next."""
+        self._later: dict[asyncio.AbstractEventLoop, asyncio.TimerHandle] = {}
+        """When it is done otherwise."""
         self.is_read_only = bool(sqlite.execute("PRAGMA query_only").fetchone()[0])
         """Whether only looking is possible."""
 
@@ -136,19 +177,47 @@ class Connection:
 
         Where whoever waits is cancelled, that is raised when the work is over: it is never left half done.
         """
-        doing = self.begin(work, *args, **kwargs)
-        try:
-            return await asyncio.shield(doing)
-        except asyncio.CancelledError:
-            await asyncio.wait({doing})
-            if not doing.cancelled():
-                doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
-            raise
+        return await _to_its_end(self.begin(work, *args, **kwargs))
+
+    async def do_with_next(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same, for what nobody goes on from: it is done with what comes next, or after a moment."""
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[T] = loop.create_future()
+        visit = _Visit(_in_context(work, *args, **kwargs), told)
+        if loop in self._waiting:
+            self._waiting[loop].append(visit)
+        else:
+            self._waiting[loop] = [visit]
+            self._later[loop] = loop.call_later(MOMENT_S, self.do_waiting)
+        return await _to_its_end(told)
 
     def begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
-        """The same, for somebody who does not wait for it here."""
-        call = partial(copy_context().run, partial(work, *args, **kwargs))
-        return asyncio.get_running_loop().run_in_executor(self._thread, call)
+        """The same as `do`, for somebody who does not wait for it here."""
+        loop, call = asyncio.get_running_loop(), _in_context(work, *args, **kwargs)
+        if loop not in self._waiting:
+            return loop.run_in_executor(self._thread, call)
+        told: asyncio.Future[T] = loop.create_future()
+        self._waiting[loop].append(_Visit(call, told))
+        self.do_waiting()
+        return told
+
+    def do_waiting(self) -> None:
+        """Do now what was to be done with what comes next."""
+        loop = asyncio.get_running_loop()
+        visits = self._waiting.pop(loop, [])
+        if not visits:
+            return
+        self._later.pop(loop).cancel()
+
+        def tell(done: asyncio.Future[list[Callable[[], None]]]) -> None:
+            for go_on in done.result():
+                go_on()
+
+        try:
+            loop.run_in_executor(self._thread, lambda: [visit.made() for visit in visits]).add_done_callback(tell)
+        except RuntimeError as error:  # it was closed
+            for visit in visits:
+                visit.told.set_exception(error)
 
     async def one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
         """What one statement does: its first row, if it has one, and the number of rows it changed."""
@@ -187,9 +256,11 @@ async def open_connection(connect: Callable[[], sqlite3.Connection]) -> AsyncIte
     thread = ThreadPoolExecutor(1, thread_name_prefix="baton-database")
     try:
         connection = await loop.run_in_executor(thread, connect)
+        own = await loop.run_in_executor(thread, Connection, connection, thread)
         try:
-            yield await loop.run_in_executor(thread, Connection, connection, thread)
+            yield own
         finally:
+            own.do_waiting()
             await loop.run_in_executor(thread, connection.close)
     finally:
         thread.shutdown(wait=False)

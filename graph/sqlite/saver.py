@@ -119,8 +119,8 @@ class Saver(SqliteSaver):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a node or @task returned."""
-        await self._own.do(self.put_writes, config, writes, task_id, task_path)
+        """Keep what a node or @task returned. LangGraph goes on meanwhile: it goes to disk with what comes next."""
+        await self._own.do_with_next(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""

@@ -65,6 +65,8 @@ async def run_function(invocation: Invocation, make_desk: Callable[[], Desk]) ->
 
 def _beyond(declared: Usage, counted: Usage) -> Usage:
     """What a function says it has used, without the calls that were counted while it made them."""
+    if not counted:
+        return declared
     return Usage(
         input_tokens=max(0, declared.input_tokens - counted.input_tokens),
         output_tokens=max(0, declared.output_tokens - counted.output_tokens),

@@ -33,7 +33,7 @@ from nodes.runtime.calling import Parked
 from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.turns import Turn, patience, turn
 from state.errors import AgentFailed
-from state.record import Doubt, ModelUsed, Usage
+from state.record import NOTHING, Doubt, ModelUsed, Usage
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class BudgetCallbacks(AgentCallbacks):
     def __init__(self, invocation: Invocation, *, is_limited: bool = True) -> None:
         super().__init__()
         self._is_limited = is_limited
-        self.used = Usage()
+        self.used = NOTHING
         self.reached = ""
         """The agent's own limit that has stopped it."""
         self.cut_off: AIMessage | None = None

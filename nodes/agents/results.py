@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from math import inf
-from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -17,9 +16,10 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from nodes.agents.citations import claims_in
 from nodes.tools.files import digest, place_in, put
 from nodes.tools.sources import Sources
+from nodes.tools.storage import Location
 from state.agent import Brief
 from state.errors import AgentFailed
-from state.record import Artifact, Outcome, Usage
+from state.record import NOTHING, Artifact, Outcome, Usage
 from state.text import all_unicode, as_text, to_json
 
 OUTCOME_KEYS = frozenset({"result", "confidence", "artifacts", "cost", "failed"})
@@ -44,7 +44,7 @@ def outcome_of(returned: object, agent: str, brief: Brief) -> Outcome:
     if is_nothing and not fields.get("artifacts"):
         raise AgentFailed("the agent returned nothing; return a text or a mapping with `result`", "invalid")
     try:
-        used = Usage(cost=fields.get("cost") or 0.0)
+        used = Usage(cost=cost) if (cost := fields.get("cost")) else NOTHING
         to_json = all_unicode(_JSON.validate_python(result if result is not None else "", strict=True))
         if not 0 <= used.cost < inf:
             raise AgentFailed(f"the agent returned what is not an outcome: cost: {used.cost} is no price", "invalid")
@@ -129,7 +129,7 @@ def is_quick(outcome: Outcome, sources: Sources | None) -> bool:
     return outcome.status != "done" or (sources is None and len(outcome.text) <= QUICK)
 
 
-def stored(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
+def stored(outcome: Outcome, folder: Location, sources: Sources | None) -> Outcome:
     """The outcome with its claims found and its size bounded. Blocking, unless it `is_quick`.
 
     Raises:
@@ -149,7 +149,7 @@ def stored(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
     return outcome.model_copy(update={"claims": claims_in(as_text(outcome.result), outcome.task_id, sources)})
 
 
-def _filed(outcome: Outcome, folder: Path) -> Artifact:
+def _filed(outcome: Outcome, folder: Location) -> Artifact:
     is_text = isinstance(outcome.result, str)
     name = f"results/{outcome.task_id}.{'txt' if is_text else 'json'}"
     content = outcome.text if is_text else json.dumps(outcome.result, ensure_ascii=False)

@@ -47,7 +47,7 @@ from nodes.runtime.trust_store import mode_of
 from nodes.tools.thread import in_thread
 from state.agent import Brief
 from state.approval import Approval
-from state.record import HUMAN, Failure, Outcome, Route, TaskRecord, Usage
+from state.record import HUMAN, NOTHING, Failure, Outcome, Route, TaskRecord, Usage
 from state.run import ModeName
 from state.text import Json
 
@@ -100,7 +100,7 @@ class AttemptRunner:
     async def make(self, record: TaskRecord, brief: Brief, segment: str = FIRST) -> Outcome:
         """Try until done, parked, or nobody is left to try. `segment` tells stretches of work on one task apart."""
         start = record.outcome if record.outcome and record.outcome.status == "parked" else None
-        totals = _Totals(start.usage if start else Usage(), list(start.tried) if start else [])
+        totals = _Totals(start.usage if start else NOTHING, list(start.tried) if start else [])
         outcome: Outcome | None = None
         todo = self.candidates(record, start)
         if start and (said := substitute_decision(start, self.execution.signals.decisions)):

@@ -63,6 +63,7 @@ class Dispatcher:
                 await self._until_all_ended()
             finally:
                 timer.cancel()
+                self.execution.stop.cancel()
                 for task in self._launched:
                     task.cancel()
                 await asyncio.gather(*self._launched, return_exceptions=True)

@@ -164,7 +164,7 @@ class TaskRunner:
 
     async def _unless_stopped(self, making: Coroutine[Any, Any, Outcome], record: TaskRecord) -> Outcome:
         """The outcome of `making`, or `cancelled` when the run stops first."""
-        work, stop = asyncio.ensure_future(making), asyncio.ensure_future(self.execution.aborted.wait())
+        work, stop = asyncio.ensure_future(making), self.execution.stop
         # Its error is read, too, where it comes as whoever waits is cancelled: a lost lease does both at once.
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
@@ -173,7 +173,6 @@ class TaskRunner:
                 return work.result()
             return self._outcome(record, "cancelled")
         finally:
-            stop.cancel()
             if not work.done():
                 work.cancel()
                 await _ended(work)
@@ -202,7 +201,8 @@ class TaskRunner:
             return parked(Outcome(task_id=record.id, agent=entry.agent, status="parked"), entry, brief.iteration)
         if decision and decision.type == "reject":
             return denied_outcome(record, decision, f"task {record.id}", brief.iteration)
-        brief = brief.model_copy(update={"task": edited(brief.task, decision)})
+        if decision:
+            brief = brief.model_copy(update={"task": edited(brief.task, decision)})
         if waiting and is_about_result(waiting):
             status = "failed" if waiting.failure else "done"
             made = waiting.model_copy(update={"approvals": [], "status": status})
@@ -319,14 +319,15 @@ class TaskRunner:
         if made.status == "failed" and not record.task.required:
             outcome = made.model_copy(update={"status": "skipped"})
         await self.execution.listener.outbox.flush()
-        rows = [run.journal.row(f"task:{record.id}", _board(outcome))]
+        ended: Json = outcome.model_dump(mode="json")
+        rows = [run.journal.row(f"task:{record.id}", _board(outcome, ended))]
         if outcome.status not in FINAL:
             rows += self.execution.recorded.attempted(record.id)
             await run.emit("task_parked", task_id=record.id, agent=outcome.agent, also=rows)
             decided, ask = self.execution.signals.decisions, self.execution.approvals.ask
             asked = [one if one.id in decided else await ask(one) for one in outcome.approvals]
             return outcome.model_copy(update={"approvals": asked})
-        rows.append(self.execution.recorded.ended(record.id, outcome.model_dump(mode="json")))
+        rows.append(self.execution.recorded.ended(record.id, ended))
         await run.emit(
             "task_finished",
             task_id=record.id,
@@ -362,13 +363,17 @@ async def _ended(work: asyncio.Task[Any]) -> None:
 
 async def show_waiting(execution: ExecutionContext) -> None:
     """Put tasks that wait for a human on the board again: a failed attempt of a nested supervisor took them off it."""
-    parked = [(record.id, record.outcome) for record in execution.records.values() if record.status == "parked"]
-    rows = [execution.run.journal.row(f"task:{task_id}", _board(outcome)) for task_id, outcome in parked if outcome]
+    parked = [record.outcome for record in execution.records.values() if record.status == "parked" and record.outcome]
+    row = execution.run.journal.row
+    rows = [row(f"task:{one.task_id}", _board(one, one.model_dump(mode="json"))) for one in parked]
     if rows:
         await execution.run.store.abatch(rows)
 
 
-def _board(outcome: Outcome) -> Json:
-    shown = {"status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals"}
-    row = outcome.model_dump(mode="json", include=shown)
-    return {**row, "tokens": outcome.usage.total_tokens, "error": outcome.failure.message if outcome.failure else None}
+SHOWN = ("status", "agent", "attempts", "started_at", "finished_at", "result", "confidence", "approvals")
+"""What the board tells of an outcome as it is."""
+
+
+def _board(outcome: Outcome, dumped: Json) -> Json:
+    error = outcome.failure.message if outcome.failure else None
+    return {**{name: dumped[name] for name in SHOWN}, "tokens": outcome.usage.total_tokens, "error": error}

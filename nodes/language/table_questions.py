@@ -17,7 +17,7 @@ Row = dict[str, str]
 FITS = 0.5
 """Share of the question's words that a table has to account for (with names, columns and cells)."""
 SURE = 0.6
-"""The same where rows are counted for a “most” that no column holds."""
+"""The same where rows are counted for a “most” that no column holds, or for a “how many” of what it does not name."""
 LISTED = 12
 """Groups that are listed, and rows of a table that is ranked."""
 RANKED = 5
@@ -140,7 +140,12 @@ class Column:
     @property
     def is_measure(self) -> bool:
         """Whether it holds amounts."""
-        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not NUMBERS & set(self.parts)
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not self.is_number
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its cells are numbers that stand for names."""
+        return bool(_NUMERIC.match(self.kind)) and bool(NUMBERS & set(self.parts))
 
     @property
     def is_text(self) -> bool:
@@ -351,7 +356,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     groups = [c for c in table.columns if c.name not in filtered]
     group = _named(_GROUP, text, [c for c in groups if not c.is_measure]) or _named(_GROUP, text, groups, least=1.0)
     group = None if is_ranking else group
-    which = _named(_WHICH, text, [c for c in table.columns if not c.is_measure])
+    which = _named(_WHICH, text, [c for c in table.columns if not c.is_measure and not c.is_number])
     target = _target(table, free, senses, {column.name for column in (group, which) if column} | filtered)
     extreme = aggregate in ("max", "min")
     if extreme and target and not target.is_measure:
@@ -364,6 +369,10 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     if is_ranking and not target and len(amounts) == 1 and _named(_GROUP, text, [table.named]):
         target = amounts[0]  # `by price`, of a table of prices
     is_amount = target is not None and target.is_measure
+    if aggregate == "share" and target and is_amount and not target.match(list(table.named.match(free))):
+        # the share is what the column holds, not one of rows
+        aggregate = next((form for form in forms if form != "share"), "")
+        extreme = aggregate in ("max", "min")
     if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
         if is_amount and target.match(counted["what"].lower().split()):
             aggregate = "" if filters else "sum"
@@ -398,7 +407,9 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     said |= {word for word in free if target and target.match(_SENSE.get(stem(word), []))}
     open_words = [word for word in wanted if word in said or stem(word) not in _SAID_BY_FORM]
     fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
-    needed = SURE if aggregate == "count" and which and group == which and not target else FITS
+    counted = _HOW_MANY.search(text) if aggregate == "count" else None
+    is_vague = counted and not said & set(counted["what"].lower().split()) and counted["what"].split()[0] not in ROWS
+    needed = SURE if is_vague or (aggregate == "count" and which and group == which and not target) else FITS
     is_of_another = any(not said & names for names in _names(question) if names & set(open_words))
     return (
         None

@@ -26,6 +26,18 @@ STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | fro
 )
 """Words that say nothing about the subject: English ones, and those that ask in other languages."""
 
+LIGHT_WORDS = frozenset(
+    """
+    away back become began begin begun behind big bring brought carry catch caught change choose chosen come deep
+    easily easy eight exist find first five follow forward found four gone good great hard held help hold include
+    keep kept kind know known large last late lead leave left little long look low mean meant move next nice nicely
+    nine offer often one pass pay place possible publish put quick quickly reach real remain run second see seem
+    seen send sent serve set seven short show shown six slow small stand start stay stood stop take taken ten thing
+    three throw thrown time together try turn two wait watch way wide work write written
+    """.split()  # noqa: SIM905 - a list of words reads as words
+)
+"""Words that say little: of doing anything, of degree, number and direction. Texts say the same in other words."""
+
 _SPELLINGS = (
     (re.compile("^licens|^licenc"), "licens"),
     (re.compile("ys$"), "yz"),

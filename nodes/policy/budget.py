@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from state.policy import Policy
-from state.record import Usage
+from state.record import NOTHING, Usage
 
 LEAST_REPLY = 256
 """Tokens of a reply that is worth asking for, as long as no shorter one was seen."""
@@ -68,7 +68,7 @@ def used_up(policy: Policy, used: Usage) -> str:
     """Which limit leaves no room for work whose price is not known before, such as a function's; or an empty string."""
     if policy.cost_budget is not None and used.cost >= policy.cost_budget:
         return f"the cost_budget of ${policy.cost_budget:.2f} is used up (${used.cost:.2f} spent)"
-    return exceeded(policy, used, Usage())
+    return exceeded(policy, used, NOTHING)
 
 
 @dataclass(frozen=True)

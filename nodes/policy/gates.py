@@ -195,6 +195,8 @@ def has_ended(outcome: Outcome) -> bool:
 def with_returns(made: Outcome, returned: int, brief: Brief) -> Outcome:
     """The outcome with how often it was sent back; while it waits at an action, with the version before."""
     changes: dict[str, object] = {"returned": returned}
+    if made.returned == returned == 0:
+        return made
     if made.status == "parked" and returned:
         changes["result"] = brief.previous
     return made.model_copy(update=changes)

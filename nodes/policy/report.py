@@ -212,7 +212,7 @@ def _used(used: Mapping[str, Usage], records: Sequence[TaskRecord], unseen: Sequ
 
 def _is_spent(used: Usage) -> bool:
     names = {model.name for model in used.models}
-    return used != Usage() and not (names and names <= FREE and not used.cost)
+    return bool(used) and not (names and names <= FREE and not used.cost)
 
 
 def _made(

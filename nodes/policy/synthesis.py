@@ -135,7 +135,8 @@ class Said:
         numbers, scale, words = _measured(text)
         found: list[int] = []
         for near in (scale - 1, scale, scale + 1):
-            block = self._blocks.get((numbers, near), {})
+            if not (block := self._blocks.get((numbers, near))):
+                continue
             alike = process.extract_iter(words, block, scorer=fuzz.ratio, score_cutoff=NEAR)
             found += [place for _, _, place in islice(alike, 1)]
         return min(found, default=None)

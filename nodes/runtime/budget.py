@@ -21,10 +21,8 @@ from nodes.runtime.nesting import OuterReservation
 from nodes.runtime.rows import OWN, RUN, read_ledger, space, used_by
 from state.errors import AgentFailed, BudgetUsedUp
 from state.policy import Reply
-from state.record import ModelUsed, Usage
+from state.record import NOTHING, ModelUsed, Usage
 from state.supervisor import SupervisorState
-
-NOTHING = Usage()
 
 
 class Reservation:
@@ -99,7 +97,7 @@ class Budget:
 
     def used(self, row: str = RUN) -> Usage:
         """What was used by all of the run, by the supervisor's own calls (`OWN`), by `task:ID` or by `agent:NAME`."""
-        return self._ledger.get(row, Usage())
+        return self._ledger.get(row, NOTHING)
 
     @property
     def used_by(self) -> dict[str, Usage]:
@@ -114,8 +112,8 @@ class Budget:
     @property
     def total(self) -> Usage:
         """What was used by the run: the supervisor's own tokens included, its calls not (they are bounded anyway)."""
-        used = self.used()
-        return self._spent + used.model_copy(update={"calls": used.calls - self.used(OWN).calls})
+        used, own = self.used(), self.used(OWN).calls
+        return self._spent + (used.model_copy(update={"calls": used.calls - own}) if own else used)
 
     @property
     def warnings(self) -> list[str]:
@@ -206,7 +204,7 @@ class Budget:
 
     async def settle(self, task_id: str, agent: str, used: Usage) -> None:
         """Put something on the ledger: for the run, the task and the agent, and on that of an outer supervisor."""
-        if used == Usage():
+        if not used:
             return
         if outer := self._run.outer:
             await outer.budget.settle(outer.task_id, agent, used)

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -58,6 +60,11 @@ class ExecutionContext:
 
     put_off: set[str] = field(default_factory=set)
     """Tasks that are left to the next superstep."""
+
+    @cached_property
+    def stop(self) -> "asyncio.Task[Any]":
+        """What ends when calls in flight are to end; one for all of them."""
+        return asyncio.create_task(self.aborted.wait())
 
     async def safe_point(self) -> None:
         """Parked, where the run is paused or taken over."""
@@ -120,6 +127,7 @@ async def resumed_execution(
         run.decided(state),
         execution.signals.load(),
         execution.approvals.load(),
+        execution.listener.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )
     execution.signals.know(decided)

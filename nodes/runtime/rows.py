@@ -106,7 +106,7 @@ def used_by(ledger: Mapping[str, Usage]) -> dict[str, Usage]:
     """What agents have used, by name, and the supervisor's own calls."""
     found = {row.removeprefix("agent:"): used for row, used in ledger.items() if row.startswith("agent:")}
     own = ledger.get(OWN, Usage()) + found.pop(SUPERVISOR, Usage())
-    return found | ({SUPERVISOR: own} if own != Usage() else {})
+    return found | ({SUPERVISOR: own} if own else {})
 
 
 _RUNS = ("runs",)
@@ -138,18 +138,21 @@ class Ended:
     status: str
 
 
-async def list_run(store: BaseStore, thread_id: str, query: str, started_at: float, door: str = "") -> None:
+async def list_run(store: BaseStore, thread_id: str, query: str, started_at: float) -> None:
     """List a run that starts now, as open, instead of the one before on its thread."""
+    await store.abatch(await listing(store, thread_id, query, started_at))
+
+
+async def listing(store: BaseStore, thread_id: str, query: str, started_at: float, door: str = "") -> list[PutOp]:
+    """What lists a run, once it is written."""
     row: dict[str, JsonValue] = {"query": query, "started_at": started_at, **({"door": door} if door else {})}
     before = await read_all(store, _open_of(thread_id))
-    await store.abatch(
-        [
-            PutOp(_RUNS, thread_id, row),
-            PutOp(_ENDED, thread_id, None),
-            *(PutOp(_open_of(thread_id), item.key, None) for item in before if item.key != repr(started_at)),
-            _opened(thread_id, row),
-        ]
-    )
+    return [
+        PutOp(_RUNS, thread_id, row),
+        PutOp(_ENDED, thread_id, None),
+        *(PutOp(_open_of(thread_id), item.key, None) for item in before if item.key != repr(started_at)),
+        _opened(thread_id, row),
+    ]
 
 
 def _open_of(thread_id: str) -> Namespace:

@@ -133,7 +133,7 @@ class SignalState:
 
     def mail(self, agent: str) -> Mailbox:
         """An agent's mailbox."""
-        return self.mailboxes.get(agent, Mailbox())
+        return self.mailboxes.get(agent) or Mailbox()
 
     def read_mail(self, agent: str) -> Mailbox:
         """The mailbox of an agent that is given all of it now."""

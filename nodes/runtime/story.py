@@ -13,7 +13,9 @@ from contextvars import copy_context
 from functools import wraps
 from typing import Any, cast
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, ToolCall, ToolMessage
+from langgraph.config import get_config
 from langgraph.graph.message import push_message
 from langgraph.runtime import Runtime
 
@@ -186,8 +188,16 @@ class Writing:
             self.hear(rest if found else f"\n\n{report}")
 
 
+def _is_heard() -> bool:
+    """Whether anybody may stream messages: LangGraph hands them on by a callback."""
+    told = get_config().get("callbacks")
+    return bool(told.handlers if isinstance(told, BaseCallbackManager) else told)
+
+
 def live(state: RunState, records: Mapping[str, TaskRecord], writer: Callable[[Any], None]) -> Callable[[Any], None]:
     """The writer of a node's events, which also tells whoever streams messages what is being done."""
+    if not _is_heard():
+        return writer
     context, key = copy_context(), f"{state.get('story') or NAME}-progress"
     at_work: list[str] = []
     ended: dict[str, str] = {one: record.status for one, record in records.items() if record.status in FINAL}

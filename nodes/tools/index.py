@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.language.words import STOP_WORDS, keywords, stem, stems, words
+from nodes.language.words import LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import WordVectors
 from nodes.tools.passages import Passage, place
 
@@ -39,6 +39,7 @@ SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passag
 _EXACT = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,60})\"|“([^”\n]{3,60})”|(?<![\w.])([A-Za-z_]\w*(?:[._]\w+)+)")
 _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
+_LIGHT = frozenset(map(stem, LIGHT_WORDS))
 _DEFINED = re.compile(r"^\W*what (?:is|are) (?:an? |the )?(?P<what>[\w .-]{2,40}?)\W*$", re.IGNORECASE)
 
 
@@ -51,7 +52,7 @@ class Hits:
     unknown: list[str]
     """Words of the query that stand in no passage, as written."""
     cover: float
-    """Share of the query's weight (by inverse document frequency) that the best passages speak of, 0 to 1."""
+    """Share of the query's weight that one of the best passages speaks of by itself, 0 to 1."""
 
 
 class Index:
@@ -123,9 +124,12 @@ class Index:
         return int(row[0]) if row else 0
 
     def _weights(self, wanted: Iterable[str]) -> dict[str, float]:
-        """Inverse document frequency, as BM25 has it, kept above 0."""
+        """Inverse document frequency, as BM25 has it, kept above 0; half of it for words that say little anywhere."""
         total = len(self._passages)
-        return {key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (max(1, self._count(key)),)}
+        rarity = {
+            key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (max(1, self._count(key)),)
+        }
+        return {key: weight * (0.5 if key in _LIGHT else 1.0) for key, weight in rarity.items()}
 
     def _ranked(
         self, pool: Sequence[tuple[int, float]], query: str, wanted: dict[str, str], weights: dict[str, float]
@@ -192,12 +196,9 @@ class Index:
         return sum(near) / len(near)
 
     def _cover(self, best: Sequence[int], weights: dict[str, float]) -> float:
-        """How much of the weight the best single passage has, a little more where the others have the rest."""
-        whole = sum(weights.values())
-        have = [{key for key in weights if key in set(" ".join(self._stems[at]).split())} for at in best]
-        shares = [sum(weights[key] for key in keys) / whole for keys in have]
-        together = sum(weights[key] for key in set().union(*have)) / whole
-        return round(0.75 * max(shares) + 0.25 * together, 3)
+        """How much of the weight a single passage has: words that stand apart from each other answer nothing."""
+        have = [weights.keys() & " ".join(self._stems[at]).split() for at in best]
+        return round(max(sum(weights[key] for key in keys) for keys in have) / sum(weights.values()), 3)
 
 
 def _lines(passage: Passage) -> tuple[int, int]:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ from langgraph.types import Command, interrupt
 from graph.address import address_of
 from graph.app import build_supervisor
 from graph.database import open_database
+from graph.sqlite import connection
 from graph.sqlite.saver import Saver
 from state.agent import AgentSpec
 from tests.runs import plan
@@ -31,6 +33,10 @@ async def saver(address: str) -> AsyncIterator[AnySaver]:
 async def file_saver(tmp_path: Path) -> AsyncIterator[Saver]:
     async with open_database(tmp_path / "baton.db") as database:
         yield database.checkpointer
+
+
+def at(thread: str) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
 
 
 KEPT = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM {}"
@@ -204,3 +210,60 @@ async def test_a_run_that_waits_in_one_of_its_graphs_can_be_answered_in_a_copy(a
         ended = await graph.ainvoke(Command(resume="yes"), named[1])
 
     assert (ended["phase"], ended["tasks"][0]["outcome"]["result"], ran) == ("complete", "said True", ["first"])
+
+
+async def begun_writes(saver: Saver, *values: object) -> list["asyncio.Task[None]"]:
+    """Writes of as many steps on one checkpoint, on their way."""
+    saved = await saver.aput(at("a"), cast(Any, empty_checkpoint()), cast(Any, {}), {})
+    writing = [
+        asyncio.create_task(saver.aput_writes(saved, [("answer", value)], task_id=f"task {number}"))
+        for number, value in enumerate(values)
+    ]
+    await asyncio.sleep(0)
+    return writing
+
+
+@pytest.fixture
+def no_moment_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "MOMENT_S", 3600)
+
+
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_whoever_reads_sees_the_writes_before_that_were_put_off(file_saver: Saver) -> None:
+    writing = await begun_writes(file_saver, "one", "two")
+    assert not any(write.done() for write in writing)
+
+    found = await file_saver.aget_tuple(at("a"))
+
+    assert found is not None
+    assert found.pending_writes == [("task 0", "answer", "one"), ("task 1", "answer", "two")]
+    await asyncio.gather(*writing)
+
+
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_writes_that_were_put_off_are_on_disk_when_the_database_is_closed(tmp_path: Path) -> None:
+    async with open_database(tmp_path / "baton.db") as database:
+        writing = await begun_writes(database.checkpointer, "one")
+    await asyncio.gather(*writing)
+
+    async with open_database(tmp_path / "baton.db") as database:
+        found = await database.checkpointer.aget_tuple(at("a"))
+    assert found is not None
+    assert found.pending_writes == [("task 0", "answer", "one")]
+
+
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_of_writes_that_are_done_together_only_the_one_that_fails_fails(file_saver: Saver) -> None:
+    lost, kept_one = await begun_writes(file_saver, object(), "two")
+
+    found = await file_saver.aget_tuple(at("a"))
+
+    with pytest.raises(TypeError):
+        await lost
+    await kept_one
+    assert found is not None
+    assert found.pending_writes == [("task 1", "answer", "two")]
+
+
+async def test_nobody_waits_longer_than_a_moment(file_saver: Saver) -> None:
+    await asyncio.gather(*await begun_writes(file_saver, "one"))

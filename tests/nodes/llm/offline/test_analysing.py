@@ -111,6 +111,23 @@ def test_rows_are_chosen_by_the_cells_that_the_question_names() -> None:
     )
 
 
+def test_a_share_that_a_column_holds_is_read_from_it() -> None:
+    women = "CREATE TABLE women AS SELECT * FROM (VALUES (1970, 13.6, 0.8), (1984, 36.8, 13.5)) t(y, cs, ee)"
+    line = 'women.csv: table women (Year BIGINT, "Computer Science" DOUBLE, Engineering DOUBLE), 2 rows'
+    rows = women.replace("t(y, cs, ee)", 't(Year, "Computer Science", Engineering)')
+    text = analysed("What share of computer science had women in 1984?", query_over(rows, file="women.csv"), line)
+    assert "36.8" in text.split("Confidence")[0]
+    assert "Share of rows" not in text
+
+
+def test_what_is_ranked_is_called_by_its_name_not_by_its_number() -> None:
+    ports = """CREATE TABLE ports AS SELECT * FROM
+ (VALUES (9070, 'Telluride', 2767), (3453, 'Oakland', 3)) t(PortID, Name, Altitude)"""
+    line = "ports.csv: table ports (PortID BIGINT, Name VARCHAR, Altitude BIGINT), 2 rows"
+    text = analysed("Which port has the highest altitude?", query_over(ports, file="ports.csv"), line)
+    assert "Highest Altitude in ports: Telluride (2767) and Oakland (3)." in text
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -118,6 +135,7 @@ def test_rows_are_chosen_by_the_cells_that_the_question_names() -> None:
         "Which vendor has the most employees?",
         "What is the average list price in Brazil?",
         "Rank the vendors by charm",
+        "How many customers does Dash have?",
     ],
 )
 def test_where_no_column_or_cell_fits_nothing_is_computed(question: str) -> None:

@@ -207,6 +207,13 @@ def test_rows_of_a_table_are_shown_before_any_text_or_not_at_all() -> None:
     assert "[prices.csv#r2]" not in shown(text, row)
 
 
+@pytest.mark.parametrize(("first", "declines"), [("prices.csv#r2", True), ("prices.md#L2", False)])
+def test_a_row_of_a_table_that_has_only_part_of_the_question_does_not_answer_it(first: str, declines: bool) -> None:
+    found = f"[{first}] tool: Durable checkpoints; usd: 12\n\n{PARTLY.replace('70%', '65%')}"
+    text, _ = finished(brief("How cheaply durable are checkpoints?"), {"search": lambda args: found})
+    assert ("I found no passage" in text) is declines
+
+
 def test_what_stands_in_two_passages_that_overlap_is_shown_once() -> None:
     again = f"[guide.md#L5-L9] - they are cheap\n- they are kept for thirty days\n\n{FOUND.partition('[notes')[0]}"
     rest = "[notes" + FOUND.partition("[notes")[2]
