@@ -85,7 +85,7 @@ def queue_of(agents: Collection[str]) -> str:
     return f"team:{hashlib.sha256(chr(10).join(sorted(agents)).encode()).hexdigest()[:16]}"
 
 
-def shared_sources(sources: Sequence[str | Path], root: Path | None) -> list[str]:
+def shared_sources(sources: Sequence[str | Path] | Path | None, root: Path | None) -> list[str]:
     """The sources of a queued run, as any worker finds them.
 
     Raises:

@@ -77,7 +77,7 @@ class Supervisor:
     async def start(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -104,7 +104,7 @@ class Supervisor:
     async def stream(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -123,7 +123,7 @@ class Supervisor:
     async def enqueue(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -348,7 +348,7 @@ class Supervisor:
     async def _starting(
         self,
         query: str,
-        sources: Sequence[str | Path],
+        sources: Sequence[str | Path] | Path | None,
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,
