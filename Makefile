@@ -3,7 +3,7 @@
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
 # make test-postgres  runs the tests of the graph and the journeys with PostgreSQL where they name a file
-# make pictures  takes a picture of every state of the control room, into build/pictures
+# make pictures  takes a picture of every state of the control room and of each notebook, into build/pictures
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
 # make bench  measures Baton beside LangGraph alone; make bench-peers: beside other frameworks, and says so in the README
@@ -71,7 +71,7 @@ pytest: .venv/installed-dev
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # 5: nothing is marked so.
-test-services: .venv/installed-dev build/schemathesis/installed
+test-services: .venv/installed-dev build/schemathesis/installed build/services/installed
 	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
 
 test-postgres: .venv/installed-dev
@@ -83,9 +83,18 @@ build/schemathesis/installed: tests/graph/web/schemathesis.txt | $(BIN)/python
 	@build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check -r tests/graph/web/schemathesis.txt
 	@touch $@
 
+# Servers and clusters that Baton is tried with, which hold back what its own tests are run on; the rest is that of .venv.
+build/services/installed: tests/servers/services.txt | .venv/installed-dev
+	@$(BIN)/python -m venv build/services
+	@$(BIN)/python -c "import sysconfig; print(f'import site; site.addsitedir({sysconfig.get_path(\"purelib\")!r})')" \
+		> $$(build/services/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/beside.pth
+	@build/services/bin/python -m pip install --quiet --disable-pip-version-check -r tests/servers/services.txt
+	@touch $@
+
 pictures: .venv/installed-dev
 	@test -f $(DEMO)/room.db || $(MAKE) --no-print-directory $(DEMO)/room.db
 	@PYTHONPATH=. $(BIN)/python web/screenshots.py $(DEMO)/room.db build/pictures
+	@$(BIN)/python notebooks/pictures.py build/pictures
 
 answers: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)

@@ -19,6 +19,7 @@ from nodes.runtime.observing import NoObserver, Observer
 from nodes.runtime.servers import PROCESS, Servers
 from nodes.runtime.services import Services
 from nodes.tools.search_service import Kind, SearchService
+from nodes.tools.storage import Location
 from state.agent import AgentSpec, Team
 from state.errors import BadInput, SettingsInvalid
 from state.policy import Policy, merged_policy
@@ -36,7 +37,7 @@ def compose(
     policy: PolicyLike = None,
     model: ModelLike = None,
     clock: Clock | None = None,
-    artifacts: Path | None = None,
+    artifacts: Location | None = None,
     notifier: Notifier | None = None,
 ) -> Services:
     """Services for one graph; what is not given comes from the settings.

@@ -29,12 +29,14 @@ from graph.team_file import open_team
 from nodes.llm.choose import OPENAI_URL, make_models
 from nodes.runtime.audit import Seals
 from nodes.runtime.clock import Clock
+from nodes.tools.storage import RemotePath
 from state.errors import BadInput, BatonError, DatabaseUnusable, ThreadUnknown
 from state.text import as_unicode, counted
 
 EXTRAS = {
     "mcp": ("langchain_mcp_adapters", "tools of MCP servers"),
     "postgres": ("psycopg", "databases on PostgreSQL"),
+    "files": ("fsspec", "files at addresses such as s3://bucket"),
     "notify": ("apprise", "messages to people"),
     "server": ("langgraph_api", "`langgraph dev`"),
 }
@@ -157,7 +159,7 @@ def _check_copy(path: Path, copy: Path) -> None:
 
 
 async def check_setup(settings: Settings) -> AsyncIterator[Finding]:
-    """The team, the model with its key, the folders, and the extras."""
+    """The team, the model with its key, the folders and addresses of files, and the extras."""
     try:
         members = await asyncio.to_thread(open_team, settings.team)
         named = f"{settings.team}: " if settings.team else "the built-in one: "
@@ -177,15 +179,28 @@ async def check_setup(settings: Settings) -> AsyncIterator[Finding]:
             yield await asyncio.to_thread(_reached, settings, models.name)
         else:
             yield Finding("model", True, f"{models.name}; whether it can be reached is not looked at")
-    folder = beside(settings.db, Path())
+    folder = settings.files if isinstance(settings.files, Path) else beside(settings.db, Path())
     is_there = folder.is_dir() and os.access(folder, os.W_OK)
     yield Finding("folder", is_there, f"{folder} can {'' if is_there else 'not '}be written to")
+    addresses = [at for at in (settings.files, *settings.sources, *settings.source_roots) if isinstance(at, RemotePath)]
+    for address in dict.fromkeys(addresses):
+        yield await asyncio.to_thread(_listed, address)
+    wanted_extras = {"notify": settings.notify or settings.notify_next, "files": addresses}
     for extra, (package, purpose) in EXTRAS.items():
-        wanted = extra == "notify" and bool(settings.notify or settings.notify_next)
+        wanted = bool(wanted_extras.get(extra))
         if find_spec(package):
             yield Finding(f"extra {extra}", True, "installed")
         else:
             yield Finding(f"extra {extra}", not wanted, f"not installed; {purpose}: pip install 'baton[{extra}]'")
+
+
+def _listed(address: RemotePath) -> Finding:
+    """Whether files at an address can be looked at; nothing is written there."""
+    try:
+        is_new = not address.exists()
+    except BadInput as error:
+        return Finding("files", False, str(error))
+    return Finding("files", True, f"{address} can be looked at{', and has nothing yet' if is_new else ''}")
 
 
 def _reached(settings: Settings, name: str) -> Finding:

@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
+from nodes.tools.storage import location
 from state.record import PICTURES
 from state.run import Run
 
@@ -22,7 +23,7 @@ def pictures_of(run: Run) -> dict[str, str]:
         if kind is None or one.bytes > left or f"]({name})" not in (run.report or ""):
             continue
         try:
-            data = Path(one.path).read_bytes()
+            data = location(one.path).read_bytes()
         except OSError:
             continue
         if sha256(data).hexdigest() == one.sha256:

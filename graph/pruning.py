@@ -6,15 +6,14 @@ of a thread: reports, what agents wrote, pages and uploads.
 """
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from graph.reading import OnDamaged, Reading
 from nodes.runtime.context import run_folder
 from nodes.runtime.rows import Listed, listed_at, places_of, read_ended
+from nodes.tools.storage import Location, remove_all, size_of
 from state.errors import ThreadBusy, ThreadUnknown
 from state.run import RunStatus
 
@@ -54,7 +53,7 @@ async def find_old(
 
 
 async def prune(
-    reading: Reading, runs: Collection[Old], *, with_audit: bool, artifacts: Path | None = None
+    reading: Reading, runs: Collection[Old], *, with_audit: bool, artifacts: Location | None = None
 ) -> AsyncIterator[tuple[Old, bool]]:
     """Forget these runs, one after the other; each with whether it is gone: not if somebody has taken it up.
 
@@ -69,16 +68,13 @@ async def prune(
                     keys = listed_at(Listed(old.thread_id, old.started_at, ""))
                     await reading.database.forget_thread(old.thread_id, places, keys)
                     if artifacts:
-                        folder = run_folder(artifacts, old.thread_id)
-                        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                        await asyncio.to_thread(remove_all, run_folder(artifacts, old.thread_id))
         yield old, is_gone
 
 
-def bytes_in(artifacts: Path, runs: Collection[Old]) -> int:
+def bytes_in(artifacts: Location, runs: Collection[Old]) -> int:
     """What the files of these runs' threads take up, in bytes. Blocking."""
-    folders = {run_folder(artifacts, old.thread_id) for old in runs}
-    files = [path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
-    return sum(path.stat().st_size for path in files)
+    return sum(map(size_of, {run_folder(artifacts, old.thread_id) for old in runs}))
 
 
 async def _is_still(reading: Reading, old: Old) -> bool:

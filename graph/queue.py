@@ -11,7 +11,9 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from nodes.tools.collect import confined
 from nodes.tools.pages import GivenSources
+from nodes.tools.storage import OWN, Location, RemotePath, lies_in, location
 from state.errors import BadInput
 
 MOST_PRIORITY = 1000
@@ -85,18 +87,22 @@ def queue_of(agents: Collection[str]) -> str:
     return f"team:{hashlib.sha256(chr(10).join(sorted(agents)).encode()).hexdigest()[:16]}"
 
 
-def shared_sources(sources: Sequence[str | Path] | Path | None, root: Path | None) -> list[str]:
-    """The sources of a queued run, as any worker finds them.
+def shared_sources(
+    sources: Sequence[str | Path] | Path | None, root: Location | None, allowed: Sequence[Location] | None = None
+) -> list[str]:
+    """The sources of a queued run, as any worker finds them: below the `root` that all share, or at an address.
 
     Raises:
-        BadInput: a path that is not below the folder which all workers share.
+        BadInput: a path that is not below it, an address of what one process has for itself, or either elsewhere than
+            `allowed`.
     """
 
     def placed(source: str) -> str:
-        path = Path(source).resolve()
-        if root is None or not path.is_relative_to(root.resolve()):
+        place = location(source).resolve()
+        is_shared = isinstance(place, RemotePath) and not place.url.startswith(f"{OWN}:")
+        if not is_shared and (root is None or not lies_in(place, root.resolve())):
             where = f"below {root}" if root else "into a folder that all of them share, and name that as BATON_FILES"
-            raise BadInput(f"{source}: a worker may run on another machine; put the sources of a queued run {where}")
-        return str(path)
+            raise BadInput(f"{place}: a worker may run on another machine; put the sources of a queued run {where}")
+        return confined([str(place)], allowed)[0]
 
     return GivenSources.of(sources).placed(placed)

@@ -8,10 +8,15 @@ from pydantic import Field, PlainValidator, SecretStr, ValidationError, field_va
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graph.address import Address, address_of
+from nodes.tools.storage import Location, location
 from state.errors import SettingsInvalid
 
 UPLOADS = Path("uploads")
 """Folder for what clients of the server upload, next to the database; they may always name sources there."""
+
+
+Place = Annotated[Location, PlainValidator(location)]
+"""A folder or a file, at a path or at an address."""
 
 
 class Settings(BaseSettings):
@@ -23,8 +28,11 @@ class Settings(BaseSettings):
     """What holds everything: an SQLite file, or `postgresql://USER@HOST/NAME`."""
     artifacts: Path = Path("artifacts")
     """Folder for what agents write and for reports, next to the database; each thread has its own below it."""
-    files: Path | None = None
-    """A folder that all workers see at the same path: sources of queued runs are below it, and artifacts go there."""
+    files: Place | None = None
+    """Where all workers find files: a folder at the same path, or an address (`s3://…`, extra `files`).
+
+    Sources of queued runs are below it, or at an address; artifacts go there.
+    """
     team: Path | None = None
     """A team file; the built-in team without."""
     model: str | None = None
@@ -61,9 +69,9 @@ class Settings(BaseSettings):
     """The bearer token that every request to the server needs; without one, whoever reaches it may use it."""
     origins: Annotated[list[str], NoDecode] = []
     """Pages that may use the server besides Studio's and this machine's, as `https://name:port`, and by these names."""
-    source_roots: Annotated[list[Path], NoDecode] = [Path()]
+    source_roots: Annotated[list[Place], NoDecode] = [Path()]
     """Folders that clients of the server may name sources in, between spaces or commas: by default the working one."""
-    sources: Annotated[list[Path], NoDecode] = []
+    sources: Annotated[list[Place], NoDecode] = []
     """What the server's runs may read where a client names no sources, in its folders for them (`source_roots`)."""
     audit_key: SecretStr | None = None
     """Seals the audit log: nobody without it can write the log anew. Keep it where the database is not."""
@@ -100,17 +108,17 @@ def read_settings() -> Settings:
         raise SettingsInvalid(f"the environment cannot be understood: {wrong}") from error
 
 
-def artifacts_of(settings: Settings, db: Address) -> Path:
+def artifacts_of(settings: Settings, db: Address) -> Location:
     """Where agents write and reports go: in the folder that workers share where there is one."""
     return _shared(settings, db, settings.artifacts)
 
 
-def uploads_of(settings: Settings, db: Address) -> Path:
+def uploads_of(settings: Settings, db: Address) -> Location:
     """Where files go that people give the server: in the folder that workers share where there is one."""
     return _shared(settings, db, UPLOADS)
 
 
-def _shared(settings: Settings, db: Address, folder: Path) -> Path:
+def _shared(settings: Settings, db: Address, folder: Path) -> Location:
     return settings.files.absolute() / folder if settings.files else beside(db, folder)
 
 

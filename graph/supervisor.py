@@ -33,6 +33,7 @@ from nodes.runtime.services import OWN, Choice, Services
 from nodes.runtime.signals import SignalState
 from nodes.runtime.trust_store import read_trust, write_incident
 from nodes.tools.pages import GivenSources
+from nodes.tools.storage import Location, location
 from state.agent import Member, Team
 from state.approval import Entry
 from state.errors import BadInput, ThreadDamaged
@@ -49,7 +50,7 @@ from state.trust import Incident, Severity, Trust
 class Supervisor:
     """Runs on one database. Made by `open_supervisor`; `Supervisor.open` gives the same verbs without `await`."""
 
-    def __init__(self, runs: Runs, files: Path | None = None) -> None:
+    def __init__(self, runs: Runs, files: Location | None = None) -> None:
         self._runs = runs
         self._files = files
 
@@ -144,7 +145,9 @@ class Supervisor:
             ThreadBusy: the thread has work in flight, or a run waits on it.
         """
         thread = checked_thread(thread_id or new_thread())
-        shared = await asyncio.to_thread(shared_sources, sources, self._files)
+        roots = self.services.source_roots
+        allowed = (*roots, self._files) if roots and self._files else roots
+        shared = await asyncio.to_thread(shared_sources, sources, self._files, allowed)
         asked = Request(
             given=self._given(query, shared, plan, policy, answer, to, OWN),
             model=model,
@@ -357,7 +360,7 @@ class Supervisor:
         chosen: Choice,
     ) -> AsyncGenerator[Json | Run, None]:
         given_sources = GivenSources.of(sources)
-        named = await asyncio.to_thread(given_sources.placed, lambda path: str(Path(path).absolute()))
+        named = await asyncio.to_thread(given_sources.placed, lambda path: str(location(path).absolute()))
         given = self._given(query, named, plan, policy, answer, to, chosen)
         return self._runs.drive(checked_thread(thread_id), given, chosen=chosen)
 
@@ -396,7 +399,7 @@ async def open_supervisor(
     model: ModelLike = None,
     *,
     clock: Clock | None = None,
-    artifacts: str | Path | None = None,
+    artifacts: str | Location | None = None,
     notifier: Notifier | None = None,
     read_only: bool = False,
 ) -> AsyncIterator[Supervisor]:
@@ -409,7 +412,7 @@ async def open_supervisor(
     """
     settings = read_settings()
     address = address_of(db) if db is not None else settings.db
-    folder = Path(artifacts) if artifacts is not None else artifacts_of(settings, address)
+    folder = location(artifacts) if artifacts is not None else artifacts_of(settings, address)
     services = compose(
         settings, team=team, policy=policy, model=model, clock=clock, artifacts=folder, notifier=notifier
     )

@@ -29,6 +29,7 @@ from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
 from nodes.tools.pages import GivenSources
 from nodes.tools.readers.table import READABLE
+from nodes.tools.storage import Location, lies_in, location
 from nodes.tools.uploads import kept_uploads
 from state.approval import Answer
 from state.channels import Terms, is_over
@@ -140,7 +141,7 @@ def _check_kinds(state: SupervisorState) -> None:
         raise PolicyInvalid('the policy is no mapping; give one such as {"oversight": "in_command"}')
 
 
-def opened(state: SupervisorState, services: Services, folder: Path) -> tuple[Update, list[str]]:
+def opened(state: SupervisorState, services: Services, folder: Location) -> tuple[Update, list[str]]:
     """The state of a run that starts now, and what of what was given does not hold, in words. Blocking.
 
     `folder`: where the thread's runs have put their files.
@@ -289,16 +290,16 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
     """
     given = GivenSources.of(state.get("sources") or []).paths
     before = Terms.model_validate(state.get("terms") or {}).sources
-    gone = [path for path in given if path in before and not Path(path).exists()]
+    gone = [path for path in given if path in before and not location(path).exists()]
     return [path for path in given if path not in gone], gone
 
 
-def _made_before(earlier: Sequence[Turn], folder: Path) -> list[str]:
+def _made_before(earlier: Sequence[Turn], folder: Location) -> list[str]:
     """The files that earlier runs of the thread have made, where they can be read; none from outside their folder."""
     made = dict.fromkeys(artifact.path for turn in earlier for artifact in turn.artifacts)
-    found = [Path(path).resolve() for path in made]
+    found = [location(path).resolve() for path in made]
     home = folder.resolve()
-    return [str(one) for one in found if one.suffix.lower() in READABLE and one.is_relative_to(home) and one.is_file()]
+    return [str(one) for one in found if one.suffix.lower() in READABLE and lies_in(one, home) and one.is_file()]
 
 
 _ANSWERED: dict[Answer, str] = {"approve": "approved", "reject": "rejected", "edit": "approved with changes"}

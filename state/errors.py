@@ -12,6 +12,7 @@
     |   +-- AgentsMissing                 this process lacks agents that the thread's run needs
     |   +-- EditRefused                   an edit of a run's state that would change what is settled, or makes none
     |   +-- DatabaseUnusable              not a database, read-only, locked or full
+    |   +-- FilesUnreachable (OSError)    files at an address (`s3://…`) that cannot be read or written
     |   +-- ThreadDamaged                 what the database has of a thread cannot be read; the others can
     |   +-- SettingsInvalid               an environment variable that cannot be understood
     |   +-- ExtraMissing                  what was asked for needs an extra that is not installed
@@ -98,6 +99,14 @@ class EditRefused(BadInput):
 
 class DatabaseUnusable(BadInput):
     """Not a database, read-only, locked or full; or one on a server that is gone or refuses."""
+
+
+class FilesUnreachable(BadInput, OSError):
+    """Files at an address that cannot be read or written: refused, unknown, or their server is gone."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.strerror = why
 
 
 class ThreadDamaged(BadInput):

@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +17,7 @@ from graph.pruning import DAY_S, ENDS, Old, bytes_in, find_old
 from graph.pruning import prune as forget
 from graph.settings import artifacts_of, read_settings
 from graph.sqlite.connection import explained
+from nodes.tools.storage import Location
 from state.errors import BadInput
 from state.run import RunStatus
 from state.text import counted
@@ -84,7 +84,7 @@ def prune(
 
 async def _prune(
     db: Address,
-    artifacts: Path,
+    artifacts: Location,
     keep_days: float,
     wanted: list[RunStatus],
     *,

@@ -22,6 +22,7 @@ from graph.cli.screen import (
     tokens_of,
     without_controls,
 )
+from nodes.tools.storage import Location
 from state.approval import Approval
 from state.plan import Plan
 from state.run import Run, RunStatus
@@ -41,7 +42,7 @@ OF_RUN: dict[RunStatus, int] = {
 }
 
 
-def report_result(run: Run, report: Path, *, db: Address | None, as_json: bool) -> int:
+def report_result(run: Run, report: Location, *, db: Address | None, as_json: bool) -> int:
     """Say how the run stands, and write its report if it has one; the exit code."""
     for warning in run.warnings:
         print_err(f"warning: {one_line(warning)}")
@@ -75,12 +76,15 @@ def standing(run: Run) -> str:
     return f"{run.status} with {counted(len(run.doubts), 'doubt')}" if run.doubts else run.status
 
 
-def write_report(path: Path, text: str) -> None:
+def write_report(path: Location, text: str) -> None:
     """The whole report or nothing, unless `path` is a device or a pipe.
 
     Raises:
         OSError: it cannot be written there.
     """
+    if not isinstance(path, Path):
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         path.write_text(text, "utf-8")
@@ -103,7 +107,7 @@ def show_markdown(text: str) -> None:
         print_out(text)
 
 
-def _written(run: Run, path: Path) -> str:
+def _written(run: Run, path: Location) -> str:
     """Why the report could not be written; empty if it was."""
     try:
         write_report(path, run.report or "")

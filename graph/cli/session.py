@@ -22,6 +22,7 @@ from graph.steering import OnEvent
 from graph.supervisor import Supervisor, open_supervisor
 from nodes.runtime.background import stop
 from nodes.runtime.context import run_folder
+from nodes.tools.storage import Location, location
 from state.errors import BadInput, BatonError
 from state.record import HUMAN
 from state.run import Run
@@ -68,10 +69,10 @@ class Session:
             run, artifacts = asyncio.run(self._go(self._answering(answers)))
         self.asker.end()
         default = run_folder(artifacts, self.thread_id) / "report.md"
-        report = Path(self.launch.out) if self.launch.out else default
+        report = location(self.launch.out) if self.launch.out else default
         return report_result(run, report, db=self.db, as_json=self.as_json)
 
-    async def _go(self, verb: Verb) -> tuple[Run, Path]:
+    async def _go(self, verb: Verb) -> tuple[Run, Location]:
         """The run after `verb`, and where artifacts go."""
         team, model = self.launch.team, self.launch.model
         async with (

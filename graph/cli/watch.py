@@ -17,7 +17,7 @@ from graph.composition import compose
 from graph.database import Database, open_database
 from graph.recovery import Recovery
 from graph.runs import Runs
-from graph.settings import beside, read_settings, uploads_of
+from graph.settings import artifacts_of, read_settings, uploads_of
 from graph.supervisor import open_supervisor
 from state.errors import ThreadBusy
 
@@ -49,7 +49,7 @@ async def _room(db: Address, team: Path | None, port: int) -> AsyncIterator[None
     from graph.web.alone import served_room  # noqa: PLC0415 # an extra
 
     settings = read_settings()
-    services = compose(settings, team=team, artifacts=beside(db, settings.artifacts))
+    services = compose(settings, team=team, artifacts=artifacts_of(settings, db))
 
     def runs_on(database: Database) -> Runs:
         return Runs(services, database, database.leases(services.clock))

@@ -4,9 +4,9 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 
 from graph.runs import Runs
+from nodes.tools.storage import Location
 from state.errors import BadInput, ExtraMissing
 
 try:
@@ -30,7 +30,7 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def served_room(runs: Runs, port: int, uploads: Path, files: Path | None = None) -> AsyncIterator[str]:
+async def served_room(runs: Runs, port: int, uploads: Location, files: Location | None = None) -> AsyncIterator[str]:
     """The address of a control room that shows and drives these runs while inside, behind the server's gate.
 
     Raises:

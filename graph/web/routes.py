@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -30,6 +29,7 @@ from graph.web.shared import Shared
 from graph.web.uploads import keep_upload
 from graph.web.verbs import VERBS, Driving, StartBody, Verb
 from graph.web.views import in_full, in_short, needs_human
+from nodes.tools.storage import Location
 from state.errors import BatonError, ThreadDamaged
 from state.text import Json
 
@@ -44,7 +44,7 @@ NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 class Room:
     """What the routes work with while the application is up."""
 
-    def __init__(self, runs: Runs, uploads: Path | None, files: Path | None) -> None:
+    def __init__(self, runs: Runs, uploads: Location | None, files: Location | None) -> None:
         self.runs = runs
         self.uploads = uploads
         self.sup = Supervisor(runs, files)
@@ -55,7 +55,7 @@ class Room:
 
 @asynccontextmanager
 async def opened_room(
-    app: Starlette, runs: Runs, uploads: Path | None = None, files: Path | None = None
+    app: Starlette, runs: Runs, uploads: Location | None = None, files: Location | None = None
 ) -> AsyncIterator[None]:
     """While inside, the application's routes show and drive these runs.
 

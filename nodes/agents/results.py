@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from math import inf
-from pathlib import Path
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -17,6 +16,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from nodes.agents.citations import claims_in
 from nodes.tools.files import digest, place_in, put
 from nodes.tools.sources import Sources
+from nodes.tools.storage import Location
 from state.agent import Brief
 from state.errors import AgentFailed
 from state.record import NOTHING, Artifact, Outcome, Usage
@@ -129,7 +129,7 @@ def is_quick(outcome: Outcome, sources: Sources | None) -> bool:
     return outcome.status != "done" or (sources is None and len(outcome.text) <= QUICK)
 
 
-def stored(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
+def stored(outcome: Outcome, folder: Location, sources: Sources | None) -> Outcome:
     """The outcome with its claims found and its size bounded. Blocking, unless it `is_quick`.
 
     Raises:
@@ -149,7 +149,7 @@ def stored(outcome: Outcome, folder: Path, sources: Sources | None) -> Outcome:
     return outcome.model_copy(update={"claims": claims_in(as_text(outcome.result), outcome.task_id, sources)})
 
 
-def _filed(outcome: Outcome, folder: Path) -> Artifact:
+def _filed(outcome: Outcome, folder: Location) -> Artifact:
     is_text = isinstance(outcome.result, str)
     name = f"results/{outcome.task_id}.{'txt' if is_text else 'json'}"
     content = outcome.text if is_text else json.dumps(outcome.result, ensure_ascii=False)

@@ -7,7 +7,6 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, Protocol, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -24,6 +23,7 @@ from nodes.runtime.services import Services
 from nodes.tools.pages import Web
 from nodes.tools.snapshots import FOLDER as PAGES
 from nodes.tools.sources import Sources, open_sources
+from nodes.tools.storage import Location
 from nodes.tools.web import Outside
 from state.channels import RunState, Terms
 from state.event import EventKind
@@ -109,7 +109,7 @@ class RunContext:
         return on_record if is_kept else {**(state.get("decisions") or {}), **on_record}
 
     @cached_property
-    def folder(self) -> Path:
+    def folder(self) -> Location:
         """Where this run's artifacts go."""
         if self.outer:
             return self.outer.folder
@@ -182,7 +182,7 @@ def _plain(data: dict[str, object]) -> Json:
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
-def run_folder(artifacts: Path, thread_id: str) -> Path:
+def run_folder(artifacts: Location, thread_id: str) -> Location:
     """The folder of a thread below `artifacts`: its name where that can be one, else one that no other thread has."""
     if _PLAIN.fullmatch(thread_id):
         return artifacts / thread_id
@@ -190,7 +190,7 @@ def run_folder(artifacts: Path, thread_id: str) -> Path:
     return artifacts / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', thread_id)[:60]}-{mark}"
 
 
-def nested_folder(folder: Path, task_id: str) -> Path:
+def nested_folder(folder: Location, task_id: str) -> Location:
     """The folder of a nested supervisor, by that of the outer run and the outer task."""
     return folder / "nested" / task_id
 

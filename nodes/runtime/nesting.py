@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, cast
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from langgraph.store.base import PutOp
 from nodes.runtime.journal import Journal
 from nodes.runtime.servers import Servers
 from nodes.runtime.signals import SignalState
+from nodes.tools.storage import Location
 from state.approval import Approval, Decision
 from state.event import Event, EventKind
 from state.record import Usage
@@ -144,7 +144,7 @@ class OuterRun:
     signals: SignalState
     concurrency: ConcurrencyLimit
     servers: Servers
-    folder: Path
+    folder: Location
     """Where its files go: below the outer run's."""
     task_id: str
     """The outer task, which everything is settled on."""

@@ -22,6 +22,7 @@ from nodes.runtime.observing import NoObserver, Observer
 from nodes.runtime.servers import Servers
 from nodes.tools.mcp import McpShelf
 from nodes.tools.search_service import SearchService
+from nodes.tools.storage import Location
 from state.agent import Team
 from state.errors import BadInput
 from state.policy import Policy
@@ -69,7 +70,7 @@ class Services:
     models: Models
     policy: Policy = field(default_factory=Policy)
     clock: Clock = field(default_factory=SystemClock)
-    artifacts: Path = Path("artifacts")
+    artifacts: Location = Path("artifacts")
     """Folder below which each thread gets its own."""
     max_source_bytes: int = MAX_SOURCE_BYTES
     """Bytes over which a source file is left out."""
@@ -77,7 +78,7 @@ class Services:
     """Whether the checkpoints of a run stay when it has ended; else only the last one does."""
     door: str = ""
     """The way runs come in, where it matters later: the server sets it."""
-    source_roots: tuple[Path, ...] | None = None
+    source_roots: tuple[Location, ...] | None = None
     """Folders that sources have to lie in; None: whatever the process may read, as for the user of a command line."""
     sources: tuple[str, ...] = ()
     """What agents may read where nobody says so."""

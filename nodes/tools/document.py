@@ -32,9 +32,10 @@ class Found:
     name: str
     """As labels have it: below its root, with `/`, without characters that a label cannot hold."""
     path: str
-    """Where it really is, links resolved."""
+    """Where it really is, links resolved; an address where it is at one."""
     size: int
-    mtime_ns: int
+    version: int
+    """Another one where the content has changed: the time, in nanoseconds, or what the storage says of it."""
 
 
 @dataclass(frozen=True, slots=True)

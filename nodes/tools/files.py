@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from langchain_core.tools import BaseTool, StructuredTool
 
+from nodes.tools.storage import Location, RemotePath, lies_in
 from state.errors import ToolRefused
 from state.record import Artifact
 from state.text import Json
@@ -22,7 +23,7 @@ DEPTH = 6
 UNSAFE = re.compile(r"[\x00-\x1f\x7f\\:*?\"<>|\ud800-\udfff]")
 
 
-def place_in(folder: Path, name: str) -> Path:
+def place_in(folder: Location, name: str) -> Location:
     """Where `name` lies below `folder`.
 
     Raises:
@@ -36,7 +37,7 @@ def place_in(folder: Path, name: str) -> Path:
     if any(part != part.strip() for part in parts):  # some systems drop them: ` published/a` would be `published/a`
         raise ToolRefused(f"a part of the name {name[:200]!r} begins or ends with a blank; leave that out")
     target = folder.joinpath(*parts)
-    if not target.parent.resolve().is_relative_to(folder.resolve()) or target.is_symlink():
+    if isinstance(target, Path) and (target.is_symlink() or not lies_in(target.parent.resolve(), folder.resolve())):
         raise ToolRefused(f"the name {name[:200]!r} leads through a link; use another")
     if target.is_dir():
         raise ToolRefused(f"{name[:200]!r} is a folder; use another name")
@@ -58,7 +59,7 @@ def encoded(content: str) -> bytes:
     return data
 
 
-def put(target: Path, data: bytes, *, overwrite: bool) -> bool:
+def put(target: Location, data: bytes, *, overwrite: bool) -> bool:
     """Writes `data` to `target` in one step; false when it is there already, to the byte.
 
     Raises:
@@ -67,6 +68,8 @@ def put(target: Path, data: bytes, *, overwrite: bool) -> bool:
     try:
         if _holds(target, data):
             return False
+        if isinstance(target, RemotePath):
+            return _send(target, data, overwrite=overwrite)
         target.parent.mkdir(parents=True, exist_ok=True)
         return _move_in(target, data, overwrite=overwrite)
     except OSError as error:
@@ -89,17 +92,33 @@ def _move_in(target: Path, data: bytes, *, overwrite: bool) -> bool:
             return True
         target.hardlink_to(part)
     except FileExistsError:
-        if _holds(target, data):
-            return False
-        raise ToolRefused(f"{target.name!r} is there already with another content; use another name") from None
+        return _was_put(target, data)
     finally:
         part.unlink(missing_ok=True)
     return True
 
 
-def _holds(target: Path, data: bytes) -> bool:
+def _send(target: RemotePath, data: bytes, *, overwrite: bool) -> bool:
+    """One request of the storage's; what it leaves of one that breaks off is the storage's promise (S3: nothing)."""
     try:
-        return target.stat().st_size == len(data) and target.read_bytes() == data
+        (target.write_bytes if overwrite else target.create)(data)
+    except FileExistsError:
+        return _was_put(target, data)
+    return True
+
+
+def _was_put(target: Location, data: bytes) -> bool:
+    """False: it is there, to the byte, since somebody put it there a moment ago; anything else is refused."""
+    if _holds(target, data):
+        return False
+    raise ToolRefused(f"{target.name!r} is there already with another content; use another name") from None
+
+
+def _holds(target: Location, data: bytes) -> bool:
+    try:
+        if isinstance(target, Path) and target.stat().st_size != len(data):
+            return False
+        return target.read_bytes() == data
     except FileNotFoundError:
         return False
 
@@ -108,7 +127,7 @@ REPORT = "report.md"
 """Kept free for the report of the run."""
 
 
-def make_write(folder: Path, task_id: str) -> BaseTool:
+def make_write(folder: Location, task_id: str) -> BaseTool:
     """The tool for one task; `folder` is the run's artifacts folder (made when first needed)."""
 
     async def write(name: str, content: str) -> tuple[str, Json]:
@@ -119,7 +138,7 @@ def make_write(folder: Path, task_id: str) -> BaseTool:
     return StructuredTool.from_function(coroutine=write, name="write", response_format="content_and_artifact")
 
 
-def store(folder: Path, name: str, content: str, task_id: str) -> Artifact:
+def store(folder: Location, name: str, content: str, task_id: str) -> Artifact:
     """Writes the artifact, whole or not at all; the same content again changes nothing. Blocking.
 
     Raises:
@@ -128,7 +147,7 @@ def store(folder: Path, name: str, content: str, task_id: str) -> Artifact:
     return put_artifact(folder, name, encoded(content), task_id)
 
 
-def put_artifact(folder: Path, name: str, data: bytes, task_id: str) -> Artifact:
+def put_artifact(folder: Location, name: str, data: bytes, task_id: str) -> Artifact:
     """Writes bytes as an artifact; see `store`."""
     name = name.removeprefix("./")
     if name.split("/")[0].casefold() == PUBLISHED:
@@ -146,7 +165,7 @@ PUBLISHED = "published"
 CHANNEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-def make_publish(folder: Path) -> BaseTool:
+def make_publish(folder: Location) -> BaseTool:
     """The tool; `folder` is the run's artifacts folder."""
 
     async def publish(name: str, content: str, channel: str = "outbox") -> str:
@@ -158,7 +177,7 @@ def make_publish(folder: Path) -> BaseTool:
     return StructuredTool.from_function(coroutine=publish, name="publish", metadata=metadata)
 
 
-def make_unpublish(folder: Path) -> BaseTool:
+def make_unpublish(folder: Location) -> BaseTool:
     """The tool that undoes `publish`; `folder` is the run's artifacts folder."""
 
     async def unpublish(name: str, channel: str = "outbox") -> str:
@@ -170,11 +189,11 @@ def make_unpublish(folder: Path) -> BaseTool:
     return StructuredTool.from_function(coroutine=unpublish, name="unpublish", metadata=metadata)
 
 
-def _publish(folder: Path, name: str, content: str, channel: str) -> bool:
+def _publish(folder: Location, name: str, content: str, channel: str) -> bool:
     return put(_target(folder, name, channel), encoded(content), overwrite=False)
 
 
-def _unpublish(folder: Path, name: str, channel: str) -> bool:
+def _unpublish(folder: Location, name: str, channel: str) -> bool:
     target = _target(folder, name, channel)
     try:
         target.unlink()
@@ -185,7 +204,7 @@ def _unpublish(folder: Path, name: str, channel: str) -> bool:
     return True
 
 
-def _target(folder: Path, name: str, channel: str) -> Path:
+def _target(folder: Location, name: str, channel: str) -> Location:
     if not CHANNEL.fullmatch(channel):
         raise ToolRefused(f"the channel {channel[:100]!r} cannot be used; use letters, digits, _ and -, such as outbox")
     return place_in(folder, f"{PUBLISHED}/{channel}/{name}")

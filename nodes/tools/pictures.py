@@ -13,6 +13,7 @@ from defusedxml.ElementTree import ParseError, fromstring
 
 from nodes.policy.charts import MOST, Chart, alternative, as_csv, chart_of, vega_lite
 from nodes.tools.files import put_artifact
+from nodes.tools.storage import Location, location
 from nodes.tools.tables import Tables
 from state.citation import Claim
 from state.errors import ToolRefused
@@ -26,7 +27,7 @@ ALTERNATIVE = 300
 """Characters of what stands for a picture, at most."""
 
 
-async def pictured(claims: Sequence[Claim], tables: Tables, folder: Path) -> tuple[str, list[Artifact]]:
+async def pictured(claims: Sequence[Claim], tables: Tables, folder: Location) -> tuple[str, list[Artifact]]:
     """Markdown with a picture of each ranking or series that the claims rest on, and the files that it shows."""
     queries = dict.fromkeys(
         one.quote for claim in claims for one in claim.citations if one.place == "table" and one.quote
@@ -34,7 +35,7 @@ async def pictured(claims: Sequence[Claim], tables: Tables, folder: Path) -> tup
     return await asyncio.to_thread(_drawn, list(queries), tables, folder) if queries else ("", [])
 
 
-def _drawn(queries: Sequence[str], tables: Tables, folder: Path) -> tuple[str, list[Artifact]]:
+def _drawn(queries: Sequence[str], tables: Tables, folder: Location) -> tuple[str, list[Artifact]]:
     shown: list[str] = []
     files: list[Artifact] = []
     for sql in queries:
@@ -69,7 +70,7 @@ def _told(artifact: Artifact) -> str:
     said = ""
     if artifact.name.lower().endswith(".svg"):
         try:
-            root = fromstring(Path(artifact.path).read_bytes())
+            root = fromstring(location(artifact.path).read_bytes())
             parts = (one.text for one in root if str(one.tag).rpartition("}")[2] in ("title", "desc"))
             said = ": ".join(filter(None, [root.get("aria-label"), *parts]))
         except (OSError, ParseError, DefusedXmlException, ValueError):

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from nodes.tools.files import put_artifact
 from nodes.tools.sandbox import ALL_BYTES, Ran, run_script
 from nodes.tools.sources import Sources
+from nodes.tools.storage import Location
 from state.errors import ToolRefused
 from state.record import Artifact
 from state.text import Json, counted
@@ -22,7 +23,7 @@ KEPT = 20
 """Files that become artifacts, at most."""
 
 
-def make_python(sources: Sources | None, folder: Path, task_id: str) -> BaseTool:
+def make_python(sources: Sources | None, folder: Location, task_id: str) -> BaseTool:
     """The tool for one task; `folder` is the run's artifacts folder."""
 
     async def python(code: str) -> tuple[str, Json]:
@@ -49,7 +50,7 @@ def _prepare(work: Path, given: Path, sources: Sources | None) -> None:
         sources.tables.export(table, given / f"{table.name}.csv")  # type: ignore[union-attr]
 
 
-def _keep(work: Path, folder: Path, task_id: str) -> tuple[list[Artifact], list[str]]:
+def _keep(work: Path, folder: Location, task_id: str) -> tuple[list[Artifact], list[str]]:
     """The files that the script made, as artifacts, and the names of those that could not be."""
     kept: list[Artifact] = []
     left: list[str] = []

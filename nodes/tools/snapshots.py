@@ -4,12 +4,12 @@ import json
 import re
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from nodes.tools.files import put
 from nodes.tools.pages import Page
+from nodes.tools.storage import Location
 
 FOLDER = "pages"
 """Below a run's folder."""
@@ -17,7 +17,7 @@ INDEX = ".pages.json"
 """In it, beside the pages: address and time of each, by its name."""
 
 
-def keep(folder: Path, page: Page, now: float) -> str:
+def keep(folder: Location, page: Page, now: float) -> str:
     """Write a page below a run's folder; its name there, as labels have it. Blocking.
 
     A page that has changed since it was last kept gets another name: what was cited stays.
@@ -35,7 +35,7 @@ def keep(folder: Path, page: Page, now: float) -> str:
     return name
 
 
-def addresses(home: Path) -> dict[str, str]:
+def addresses(home: Location) -> dict[str, str]:
     """Address and time of every page in a folder of snapshots, by its name; nothing of any other folder."""
     try:
         found: Any = json.loads((home / INDEX).read_bytes())

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import Document, Found, Listing, Located, Skipped, TableDocument
@@ -19,6 +19,7 @@ from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import READ, read_documents
 from nodes.tools.snapshots import addresses
+from nodes.tools.storage import location
 from nodes.tools.tables import Tables
 from state.citation import UNITS
 from state.errors import SourcesInvalid, ToolRefused
@@ -231,7 +232,7 @@ def _read_all(paths: Sequence[str], collection: Collection, max_file_bytes: int)
             skipped.append(Skipped(found.name, str(reason)))
     if not documents:
         raise SourcesInvalid(_nothing(paths, skipped), skipped[0].reason if skipped else "")
-    pages = {name: said for path in paths for name, said in addresses(Path(path)).items()}
+    pages = {name: said for path in paths for name, said in addresses(location(path)).items()}
     return Sources(documents, _grouped(skipped), pages)
 
 

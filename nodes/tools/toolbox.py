@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from langchain_core.tools import BaseTool
 
@@ -11,6 +10,7 @@ from nodes.tools.files import make_publish, make_unpublish, make_write
 from nodes.tools.python import make_python
 from nodes.tools.search import make_query, make_read, make_search
 from nodes.tools.sources import Sources
+from nodes.tools.storage import Location
 from nodes.tools.web import Outside, make_fetch, make_web_search
 from state.errors import TeamInvalid
 
@@ -20,7 +20,7 @@ class _Place:
     """What tools are made with."""
 
     sources: Sources | None
-    folder: Path
+    folder: Location
     task_id: str
     outside: Outside
 
@@ -42,7 +42,7 @@ TOOL_NAMES = tuple(MAKERS)
 
 
 def build_tools(
-    names: Sequence[str], sources: Sources | None, folder: Path, task_id: str, outside: Outside
+    names: Sequence[str], sources: Sources | None, folder: Location, task_id: str, outside: Outside
 ) -> list[BaseTool]:
     """The named tools for one task, each once, in order.
 

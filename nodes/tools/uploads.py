@@ -9,12 +9,15 @@ import mimetypes
 import re
 from base64 import b64decode
 from collections.abc import Container, Mapping, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from nodes.tools.files import put
 from nodes.tools.readers.table import READ, READABLE
 from nodes.tools.sources import open_sources
+from nodes.tools.storage import Location, files_below
 from state.errors import SourcesInvalid
 
 FOLDER = "uploads"
@@ -26,7 +29,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _TEXT = {"text/markdown": ".md", "text/plain": ".txt"}
 
 
-def kept_uploads(content: str | Sequence[object], folder: Path, most: int) -> list[str]:
+def kept_uploads(content: str | Sequence[object], folder: Location, most: int) -> list[str]:
     """The files that were uploaded on a thread, by path, with those in `content`, of a message. Blocking.
 
     `folder`: the thread's. `most`: bytes that one may have.
@@ -37,13 +40,12 @@ def kept_uploads(content: str | Sequence[object], folder: Path, most: int) -> li
     blocks = [] if isinstance(content, str) else [one for one in content if isinstance(one, Mapping)]
     files = [one for one in blocks if one.get("type") not in _OF_TEXT]
     home = folder / FOLDER
-    before: dict[Path, bytes | None] = {}
+    before: dict[Location, bytes | None] = {}
     try:
         for name, data in [_read(one, number, most) for number, one in enumerate(files, 1)]:
             path = _free(home / name, before)
-            home.mkdir(parents=True, exist_ok=True)
             before[path] = path.read_bytes() if path.exists() else None
-            path.write_bytes(data)
+            put(path, data, overwrite=True)
             try:
                 open_sources([str(path)], max_file_bytes=most)
             except SourcesInvalid as error:
@@ -52,12 +54,22 @@ def kept_uploads(content: str | Sequence[object], folder: Path, most: int) -> li
         for path, old in before.items():
             path.unlink() if old is None else path.write_bytes(old)
         raise
-    return [str(path.resolve()) for path in sorted(home.glob("*"))]
+    return _kept_in(home)
 
 
-def _free(path: Path, taken: Container[Path]) -> Path:
+def _kept_in(home: Location) -> list[str]:
+    """What lies in a folder of uploads, in a fixed order."""
+    if isinstance(home, Path):
+        return [str(path.resolve()) for path in sorted(home.glob("*"))]
+    with suppress(FileNotFoundError):
+        return [str(home / file.name) for file in files_below(home)]
+    return []
+
+
+def _free(path: Location, taken: Container[Location]) -> Location:
     """The path, with a number where another file of the message has it; one of an earlier message is replaced."""
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    stem = path.name.removesuffix(path.suffix)
+    numbered = (path.parent / f"{stem}-{number}{path.suffix}" for number in count(2))
     return path if path not in taken else next(one for one in numbered if one not in taken)
 
 

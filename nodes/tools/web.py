@@ -6,7 +6,6 @@ A page is material: what it says to whoever reads it is no order.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 from langchain_core.tools import BaseTool, StructuredTool
 
@@ -18,6 +17,7 @@ from nodes.tools.search import shown
 from nodes.tools.search_service import Hit, SearchService
 from nodes.tools.snapshots import FOLDER, addresses, keep
 from nodes.tools.sources import Sources
+from nodes.tools.storage import Location
 from state.errors import ToolRefused
 
 OPENED = 3
@@ -36,18 +36,18 @@ class Outside:
     now: Callable[[], float]
     _has_pages: bool | None = None
 
-    async def has_pages(self, folder: Path) -> bool:
+    async def has_pages(self, folder: Location) -> bool:
         """Whether any page is kept below the run's folder."""
         if self._has_pages is None:
             self._has_pages = await asyncio.to_thread((folder / FOLDER).is_dir)
         return self._has_pages
 
-    async def has_kept(self, folder: Path, url: str) -> bool:
+    async def has_kept(self, folder: Location, url: str) -> bool:
         """Whether the page of an address is among those that are kept."""
         known = await asyncio.to_thread(addresses, folder / FOLDER)
         return any(said.startswith(f"{url}, ") for said in known.values())
 
-    async def read(self, folder: Path, url: str) -> Document:
+    async def read(self, folder: Location, url: str) -> Document:
         """A page, kept, as a document.
 
         Raises:
@@ -55,7 +55,7 @@ class Outside:
         """
         return await asyncio.to_thread(self._kept, folder, await self.web.fetch(url))
 
-    async def gather(self, folder: Path, url: str) -> list[str]:
+    async def gather(self, folder: Location, url: str) -> list[str]:
         """Keep a page, or those of a sitemap or below an address; what could not be had, a line each.
 
         Raises:
@@ -67,7 +67,7 @@ class Outside:
         self._has_pages = True
         return failed
 
-    def _kept(self, folder: Path, page: Page) -> Document:
+    def _kept(self, folder: Location, page: Page) -> Document:
         name = keep(folder, page, self.now())
         self._has_pages = True
         found = Found(name, str(folder / FOLDER / name), len(page.data), 0)
@@ -78,7 +78,7 @@ class Outside:
         return document
 
 
-def make_fetch(outside: Outside, folder: Path) -> BaseTool:
+def make_fetch(outside: Outside, folder: Location) -> BaseTool:
     """The tool for one run; `folder` is its artifacts folder."""
 
     async def fetch(url: str, start: int = 1) -> str:
@@ -96,7 +96,7 @@ def make_fetch(outside: Outside, folder: Path) -> BaseTool:
     return StructuredTool.from_function(coroutine=fetch, name="fetch")
 
 
-def make_web_search(outside: Outside, folder: Path) -> BaseTool:
+def make_web_search(outside: Outside, folder: Location) -> BaseTool:
     """The tool for one run; `folder` is its artifacts folder."""
 
     async def web_search(query: str) -> str:
@@ -115,7 +115,7 @@ def make_web_search(outside: Outside, folder: Path) -> BaseTool:
     return StructuredTool.from_function(coroutine=web_search, name="web_search")
 
 
-async def _opened(outside: Outside, folder: Path, hit: Hit) -> Document | str:
+async def _opened(outside: Outside, folder: Location, hit: Hit) -> Document | str:
     """The page of a hit, kept; or why it could not be had."""
     try:
         return await outside.read(folder, hit.url)

@@ -22,6 +22,7 @@ from nodes.tools.readers.picture import read_picture
 from nodes.tools.readers.plain import read_text
 from nodes.tools.readers.webpage import read_html
 from nodes.tools.readers.workbook import read_workbook
+from nodes.tools.storage import RemotePath, is_address
 
 Reader = Callable[[str, bytes], Document] | Callable[[str, bytes], Iterator[Document | Skipped]]
 
@@ -107,6 +108,11 @@ def _members(name: str, data: bytes, depth: int) -> Iterator[Document | Skipped]
 
 def _bytes(path: str, max_bytes: int) -> bytes:
     """The content; not through a link, and not of a pipe or device, that came in its place since it was found."""
+    if is_address(path):
+        try:
+            return RemotePath(path).read_bytes(max_bytes)
+        except OSError as error:
+            raise Unreadable(f"it cannot be opened ({error.strerror})") from error
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
