@@ -20,7 +20,7 @@ OURS = ("OPENAI_", "BATON_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
 
 
 def _clean_environment() -> None:
-    for name in [name for name in os.environ if name.startswith(OURS)]:
+    for name in [name for name in os.environ if name.startswith(OURS) or name in ("COLUMNS", "LINES")]:
         del os.environ[name]
     os.environ["LANGGRAPH_CLI_NO_ANALYTICS"] = "1"
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # notebooks run on this interpreter, not on a kernel of the user's
