@@ -112,7 +112,9 @@ def empty_postgres(postgres_server: str) -> str:
     return postgres.new_database(postgres_server, f"test{uuid.uuid4().hex[:12]}")
 
 
-@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.services)])
+@pytest.fixture(
+    params=[pytest.param("file", marks=pytest.mark.of_files), pytest.param("postgres", marks=pytest.mark.services)]
+)
 def address(request: pytest.FixtureRequest) -> str:
     """Where runs are kept: the same has to hold for both."""
     return "runs.db" if request.param == "file" else str(request.getfixturevalue("on_postgres"))

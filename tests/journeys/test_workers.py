@@ -2,8 +2,8 @@
 
 How many is set from outside. The whole of it, in which a worker lives for longer than it takes to begin:
 
-    WORKERS=4 WORKER_RUNS=100 WORKER_KILLS=50 WORKER_TASK_S=5 WORKER_LATEST_S=10 python -m pytest -s -m services \
-        tests/journeys/test_workers.py
+    WORKERS=4 WORKER_RUNS=100 WORKER_KILLS=50 WORKER_AT_ONCE=8 WORKER_TASK_S=5 WORKER_LATEST_S=10 \
+        python -m pytest -s -m services tests/journeys/test_workers.py
 """
 
 import asyncio
@@ -15,6 +15,8 @@ import sys
 import time
 from collections import Counter
 from contextlib import suppress
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 import psycopg
@@ -33,6 +35,7 @@ pytestmark = pytest.mark.services
 WORKERS = int(os.environ.get("WORKERS", "3"))
 RUNS = int(os.environ.get("WORKER_RUNS", "9"))
 KILLS = int(os.environ.get("WORKER_KILLS", "3"))
+AT_ONCE = int(os.environ.get("WORKER_AT_ONCE", "4"))
 TASK_S = float(os.environ.get("WORKER_TASK_S", "0.05"))
 SEED = int(os.environ.get("SEED", "1"))
 LATEST_S = float(os.environ.get("WORKER_LATEST_S", "inf"))
@@ -78,7 +81,7 @@ async def scout(brief, desk):
 async def main():
     team = [AgentSpec(name="ada", role="generalist", run=act), AgentSpec(name="bea", role="scout", run=scout)]
     async with open_supervisor(sys.argv[1], team, {}, ScriptedModel([])) as sup:
-        await sup.work(4, drain_s=5)
+        await sup.work(int(sys.argv[3]), drain_s=5)
 
 asyncio.run(main())
 """
@@ -96,7 +99,7 @@ class Crew:
         self.chance = random.Random(SEED)
 
     def hire(self) -> None:
-        command = [sys.executable, "-c", WORK, self.db, str(TASK_S)]
+        command = [sys.executable, "-c", WORK, self.db, str(TASK_S), str(AT_ONCE)]
         self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
 
     async def be_killed(self, notes: Path) -> None:
@@ -116,6 +119,10 @@ class Crew:
         victim.send_signal(signal.SIGKILL)
         victim.wait()
         self.deaths.append((time.time(), [self.numbers[n % 2**64] for (n,) in held if n % 2**64 in self.numbers]))
+
+    def deaths_of(self, thread_id: str) -> list[float]:
+        """When those died that had it."""
+        return [at for at, had in self.deaths if thread_id in had]
 
     def end(self) -> list[int]:
         """Tell all to stop; their exit codes."""
@@ -183,13 +190,20 @@ async def test_workers_are_killed_and_every_run_ends_with_each_task_done_once(on
     assert [(found["asks"], found["reads"]) for found in results] == [("approve", "clear")] * RUNS
     assert len(crew.deaths) == KILLS
     assert set(codes) <= {0, -signal.SIGTERM}, "the latter: it had not begun to work yet"
-    waits = [wait for at, had in crew.deaths for name in had if (wait := until_next_step(events[name], at)) is not None]
+    waits = [wait for name in threads for wait in until_next_steps(events[name], crew.deaths_of(name))]
     seconds = " ".join(f"{wait:.1f}" for wait in sorted(waits))
     sys.stderr.write(f"\n{KILLS} deaths cut off {len(waits)} runs; seconds to the next step of each: {seconds}\n")
     assert max(waits, default=0) <= LATEST_S
 
 
-def until_next_step(events: list[Event], died_at: float) -> float | None:
-    """Seconds from a death to what was done next in a run; None where that was an answer of a human, or nothing."""
-    later = [event for event in events if event.ts > died_at]
-    return later[0].ts - died_at if later and later[0].kind != "approval_answered" else None
+def until_next_steps(events: list[Event], deaths: list[float]) -> list[float]:
+    """Seconds from each death to what was done next in a run that it cut off.
+
+    Left out are those after which the next was a human's answer, or nothing, or that of whoever had it then, too.
+    """
+    found = []
+    for died_at, next_death in pairwise([*deaths, inf]):
+        after = next((event for event in events if event.ts > died_at), None)
+        if after and after.ts <= next_death and after.kind != "approval_answered":
+            found.append(after.ts - died_at)
+    return found
