@@ -178,6 +178,8 @@ def main(args: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         text = f"this should not have happened: {type(error).__name__}: {error}"
         return fail(f"{text} (BATON_DEBUG=1 shows where)", FAILED)
+    finally:
+        gc.unfreeze()  # where something is left as the process ends, DuckDB's extension complains of it at length
 
 
 def _named(given: Sequence[str]) -> str:
