@@ -3,7 +3,7 @@
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
 # make test-postgres  runs the tests of the graph and the journeys with PostgreSQL where they name a file
-# make pictures  takes a picture of every state of the control room, into build/pictures
+# make pictures  takes a picture of every state of the control room and of each notebook, into build/pictures
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
 # make bench  measures Baton beside LangGraph alone; make bench-peers: beside other frameworks, and says so in the README
@@ -94,6 +94,7 @@ build/services/installed: tests/servers/services.txt | .venv/installed-dev
 pictures: .venv/installed-dev
 	@test -f $(DEMO)/room.db || $(MAKE) --no-print-directory $(DEMO)/room.db
 	@PYTHONPATH=. $(BIN)/python web/screenshots.py $(DEMO)/room.db build/pictures
+	@$(BIN)/python notebooks/pictures.py build/pictures
 
 answers: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/answers/measure.py --check $(if $(filter short,$(LENGTH)),--short)

@@ -42,7 +42,7 @@ async def says(brief: Brief, desk: Desk) -> str:  # noqa: ARG001 - an agent take
     return f"{brief.task.id} is done"
 
 
-def opened(db: Path) -> Supervisor:
+def opened(db: str | Path) -> Supervisor:
     """A supervisor whose only agent is a function."""
     team = [AgentSpec(name="ada", role="generalist", run=says)]
     return open_supervisor(db, team, {"oversight": "on_the_loop"}, ScriptedModel([]))  # type: ignore[return-value]
@@ -76,7 +76,7 @@ def multiply(db: Path, count: int) -> None:
         file.commit()
 
 
-async def looks(db: Path) -> dict[str, float]:
+async def looks(db: str | Path) -> dict[str, float]:
     """Milliseconds of each kind of look."""
     async with opened(db) as sup:
 

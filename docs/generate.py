@@ -1,12 +1,14 @@
-"""Writes docs/policy.md and docs/events.md from the models: `python docs/generate.py`."""
+"""Writes docs/policy.md and docs/events.md from the models, and draws the graph: `python docs/generate.py`."""
 
 import json
 from pathlib import Path
 
 from graph.policy_text import fields
+from nodes.policy.phases import END, EXITS
 from state.event import FIELDS, MEANINGS, OPTIONAL
 
 HERE = Path(__file__).resolve().parent
+BEGINS, ENDS = "<!-- graph: written by docs/generate.py -->", "<!-- end of graph -->"
 POLICY = """\
 # Policy: what a run may do
 
@@ -42,6 +44,20 @@ def events_page() -> str:
     )
 
 
+def readme() -> str:
+    """The README, with the graph as it is: where each node leads, without the ways back to `intake` for what is rare."""
+    ways = [
+        f"    {node} --> {place}"
+        for node, places in EXITS.items()
+        for place in places
+        if place not in ("intake", END) and (node != "intake" or place in ("decompose", "finish")) and place != node
+    ]
+    drawn = "\n".join(["```mermaid", "flowchart LR", *ways, "```"])
+    text = (HERE.parent / "README.md").read_text("utf-8")
+    before, _, rest = text.partition(BEGINS)
+    return f"{before}{BEGINS}\n\n{drawn}\n\n{ENDS}{rest.partition(ENDS)[2]}"
+
+
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name.removesuffix(OPTIONAL)}`{OPTIONAL * name.endswith(OPTIONAL)}" for name in names)
 
@@ -50,7 +66,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-PAGES = {"policy.md": policy_page, "events.md": events_page}
+PAGES = {"policy.md": policy_page, "events.md": events_page, "../README.md": readme}
 
 if __name__ == "__main__":
     for name, made in PAGES.items():

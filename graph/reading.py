@@ -8,7 +8,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from graph.database import Database
 from graph.lease import Leases
@@ -31,6 +31,9 @@ from state.text import Json, in_words
 
 OnDamaged = Callable[[ThreadDamaged], None]
 """Told of a thread that cannot be read, where the others are served."""
+
+AT_ONCE = 50
+"""Runs that are looked at beside each other."""
 
 _log = logging.getLogger(__name__)
 
@@ -132,19 +135,26 @@ class Reading:
     ) -> list[Run]:
         """Runs as `view` shows each, newest first: all that are open, or a page of the last ones of all threads.
 
-        One that cannot be read is left out, and `on_damaged` is told.
+        Some are looked at beside each other, so that the database is asked about all of these at once. One that cannot
+        be read is left out, and `on_damaged` is told.
         """
-        found = []
-        for row in await (self.open_rows() if only_open else self.listed(limit, offset)):
+
+        async def seen(row: Listed) -> Run | None:
             try:
-                with suppress(ThreadUnknown):  # its checkpoints were pruned, or it died before the first
-                    run = await view(row.thread_id)
-                    if only_open and row.started_at == run.started_at:
-                        await self.note_end(run)
-                    if not (only_open and run.has_ended):
-                        found.append(run)
+                run = await view(row.thread_id)
+            except ThreadUnknown:  # its checkpoints were pruned, or it died before the first
+                return None
             except ThreadDamaged as error:
                 on_damaged(error)
+                return None
+            if only_open and row.started_at == run.started_at:
+                await self.note_end(run)
+            return None if only_open and run.has_ended else run
+
+        rows = await (self.open_rows() if only_open else self.listed(limit, offset))
+        found: list[Run] = []
+        for first in range(0, len(rows), AT_ONCE):
+            found += [run for run in await asyncio.gather(*map(seen, rows[first : first + AT_ONCE])) if run]
         return found
 
     async def open_rows(self) -> list[Listed]:

@@ -22,7 +22,7 @@ from nodes.policy.approvals import open_questions
 from nodes.policy.phases import next_node
 from nodes.runtime.approvals import Approvals
 from nodes.runtime.context import RunContext
-from nodes.runtime.journal import Journal
+from nodes.runtime.journal import Journal, phase_on_board
 from nodes.runtime.listener import TOO_LATE, refuse_waiting
 from nodes.runtime.rows import list_run, places_of_steps
 from nodes.runtime.services import OWN, Choice, Services
@@ -32,7 +32,7 @@ from nodes.tools.sources import open_sources
 from state.approval import Decision
 from state.channels import RunState, Terms, is_over, phase_of
 from state.errors import AgentsMissing, BadInput, ModelFailed, ThreadBusy, ThreadUnknown
-from state.run import Phase, Run
+from state.run import ENDS, Phase, Run
 from state.signal import Signal
 from state.supervisor import SupervisorState
 from state.text import Json
@@ -121,7 +121,7 @@ class Runs(Reading):
                         fence.enter()  # whoever takes the next one may be another task
             except ModelFailed:
                 return  # kept in the checkpoint; the view says so, and `resume` goes on from there
-            if not self.services.keep_history and (await self.position(thread_id)).has_ended:
+            if not self.services.keep_history and await phase_on_board(self.database.store, thread_id) in ENDS:
                 await self.database.forget_steps(thread_id, places_of_steps(thread_id))
 
     def queue(self, what: str) -> Queue:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PlainValidator, SecretStr, ValidationError, field_validator
+from pydantic import Field, PlainSerializer, PlainValidator, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graph.address import Address, address_of
@@ -24,7 +24,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="BATON_", env_file=".env", extra="ignore", frozen=True)
 
-    db: Annotated[Address, PlainValidator(address_of)] = Path("baton.db")
+    db: Annotated[Address, PlainValidator(address_of), PlainSerializer(str)] = Path("baton.db")
     """What holds everything: an SQLite file, or `postgresql://USER@HOST/NAME`."""
     artifacts: Path = Path("artifacts")
     """Folder for what agents write and for reports, next to the database; each thread has its own below it."""

@@ -78,7 +78,7 @@ class Supervisor:
     async def start(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -105,7 +105,7 @@ class Supervisor:
     async def stream(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -124,7 +124,7 @@ class Supervisor:
     async def enqueue(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -351,7 +351,7 @@ class Supervisor:
     async def _starting(
         self,
         query: str,
-        sources: Sequence[str | Path],
+        sources: Sequence[str | Path] | Path | None,
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from state import prose
+
 COLORS = {
     "done": "#2e7d32",
     "complete": "#2e7d32",
@@ -166,23 +168,19 @@ def _box(box: Box, x: int, y: int) -> str:
 
 
 def _text(text: str, pictures: Mapping[str, str]) -> Iterator[str]:
-    """Text as it was written, with its pictures where they stand, each with its words below it."""
+    """Text with its pictures where they stand, each with its words below it."""
     at = 0
     for found in SHOWN.finditer(text):
         words, name = found.groups()
         if name in pictures:
-            yield _written(text[at : found.start()])
+            yield prose.as_html(text[at : found.start()])
             yield (
                 f'<figure style="margin:1em 0"><img src="{escape(pictures[name])}" alt="{escape(words)}" '
                 f'style="max-width:100%;background:#fff"/><figcaption style="color:{GREY}">{escape(words)}'
                 "</figcaption></figure>"
             )
             at = found.end()
-    yield _written(text[at:])
-
-
-def _written(text: str) -> str:
-    return f'<pre style="white-space:pre-wrap">{escape(text.strip())}</pre>' if text.strip() else ""
+    yield prose.as_html(text[at:])
 
 
 def _cell(text: str) -> str:

@@ -152,7 +152,7 @@ class Run(Drawn, BaseModel):
         took = spent_time(self.started_at, self.finished_at)
         stands = [f"{done} of {len(self.tasks)} tasks done", took, self.error or ""]
         facts = [self.query, " · ".join(filter(None, stands))]
-        facts += [f"asks: {one.agent} wants to {one.action} ({one.risk} risk), {one.id}" for one in self.approvals]
+        facts += [f"asks: {one.title} ({one.agent}, {one.risk} risk), {one.id}" for one in self.approvals]
         return Sight(
             title=self.thread_id,
             status=self.status,

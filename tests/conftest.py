@@ -20,7 +20,7 @@ OURS = ("OPENAI_", "BATON_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
 
 
 def _clean_environment() -> None:
-    for name in [name for name in os.environ if name.startswith(OURS)]:
+    for name in [name for name in os.environ if name.startswith(OURS) or name in ("COLUMNS", "LINES")]:
         del os.environ[name]
     os.environ["LANGGRAPH_CLI_NO_ANALYTICS"] = "1"
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # notebooks run on this interpreter, not on a kernel of the user's
@@ -112,7 +112,9 @@ def empty_postgres(postgres_server: str) -> str:
     return postgres.new_database(postgres_server, f"test{uuid.uuid4().hex[:12]}")
 
 
-@pytest.fixture(params=["file", pytest.param("postgres", marks=pytest.mark.services)])
+@pytest.fixture(
+    params=[pytest.param("file", marks=pytest.mark.of_files), pytest.param("postgres", marks=pytest.mark.services)]
+)
 def address(request: pytest.FixtureRequest) -> str:
     """Where runs are kept: the same has to hold for both."""
     return "runs.db" if request.param == "file" else str(request.getfixturevalue("on_postgres"))

@@ -5,6 +5,7 @@ below `Examples:` are shown as they are. A command's file is imported when the c
 """
 
 import ast
+import gc
 import inspect
 import io
 import logging
@@ -79,6 +80,9 @@ def function_of(name: str) -> str:
 def load(name: str) -> Any:
     """The command, as Typer makes it of its function; imports its file."""
     function: Callable[..., int] = getattr(import_module(COMMANDS[name]), function_of(name))
+    if not gc.isenabled():  # the process begins: what it has imported stays, and is not looked through any more
+        gc.freeze()
+        gc.enable()
     about, _, examples = inspect.cleandoc(function.__doc__ or "").partition(EXAMPLES)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, help=about, epilog=f"\b\nExamples:\n{examples}")(function)  # \b: as it is, not as a paragraph
@@ -150,7 +154,12 @@ def make_app() -> typer.Typer:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """The console script: runs one command and returns its exit code. Nothing leaves here as a traceback."""
+    """The console script: runs one command and returns its exit code. Nothing leaves here as a traceback.
+
+    Without `args` the process is its own: no garbage is looked for before its command is imported.
+    """
+    if args is None:
+        gc.disable()
     _accept_any_text()
     for library in QUIET:
         logging.getLogger(library).addHandler(logging.NullHandler())
@@ -169,6 +178,8 @@ def main(args: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         text = f"this should not have happened: {type(error).__name__}: {error}"
         return fail(f"{text} (BATON_DEBUG=1 shows where)", FAILED)
+    finally:
+        gc.unfreeze()  # where something is left as the process ends, DuckDB's extension complains of it at length
 
 
 def _named(given: Sequence[str]) -> str:

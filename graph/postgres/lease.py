@@ -13,16 +13,18 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 
 from psycopg import Error
+from psycopg.rows import DictRow
 
 from graph.fence import Fence, forget_left
 from graph.lease import FREE, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, STEP_S, Holder, born, busy, is_gone
 from graph.postgres.session import Server, Session, SessionFence
+from graph.postgres.together import Together
 from nodes.runtime.clock import Clock
 from state.errors import LeaseLost
 
@@ -36,11 +38,13 @@ LEFT = "baton-"
 CUT = "baton!"
 """And of one whose last step was cut off: nothing follows."""
 _HELD = """
-    l.locktype = 'advisory' AND l.granted AND l.classid::bigint = %s AND l.objid::bigint = %s AND l.objsubid = 1
+    l.locktype = 'advisory' AND l.granted AND l.objsubid = 1
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (l.classid::bigint, l.objid::bigint) IN (SELECT * FROM unnest(%s::bigint[], %s::bigint[]))
 """
 _WHO = f"""
-SELECT a.pid, a.application_name, extract(epoch FROM clock_timestamp() - a.state_change)::float8 AS quiet_s
+SELECT l.classid::bigint AS high, l.objid::bigint AS low, a.pid, a.application_name,
+    extract(epoch FROM clock_timestamp() - a.state_change)::float8 AS quiet_s
 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE {_HELD}
 """
 # Whoever has given the lease back meanwhile may hold another's.
@@ -91,6 +95,7 @@ class Leases:
         self._clock = clock
         self._kept: dict[tuple[str, str], _Kept] = {}
         """By thread and owner."""
+        self._found = Together(server, self._who_hold)
 
     @asynccontextmanager
     async def hold(self, thread_id: str, patience_s: float = PATIENCE_S) -> AsyncIterator[SessionFence]:
@@ -160,14 +165,14 @@ class Leases:
         Raises:
             ThreadBusy: somebody else holds its lease.
         """
-        found = await self._found(thread_id)
+        found = await self._found.ask(thread_id)
         kept = self._kept.get((thread_id, owner))
         if found and not found.is_over and not (kept and kept.session.backend == found.backend):
             raise busy(thread_id, found.holder)
 
     async def holder(self, thread_id: str) -> Holder | None:
         """Who runs the thread now, or did a moment ago (`FREE`); None if nobody does."""
-        found = await self._found(thread_id)
+        found = await self._found.ask(thread_id)
         if found is None or found.name == CUT or (found.is_over and found.quiet_s > STEP_S):
             return None
         return found.holder
@@ -224,10 +229,10 @@ class Leases:
                 row = await cursor.fetchone()
             if row and row["ok"]:
                 return
-            found = await self._found(thread_id)
+            found = await self._found.ask(thread_id)
             if found is not None and (found.is_over or await asyncio.to_thread(found.is_dead)):
                 async with self._server.cursor() as cursor:
-                    await cursor.execute(_END, [ENDING_MS, *_halves(thread_id), found.backend])
+                    await cursor.execute(_END, [ENDING_MS, *_halves([thread_id]), found.backend])
             elif self._clock.now() >= start + patience_s:
                 raise busy(thread_id, found.holder if found else None)
             else:
@@ -238,10 +243,13 @@ class Leases:
         me = _me()
         return f"{kind} {me.pid} {me.born or '-'} {self._server.machine} {me.host}"
 
-    async def _found(self, thread_id: str) -> _Found | None:
+    async def _who_hold(self, thread_ids: list[str]) -> list[_Found | None]:
         async with self._server.cursor() as cursor:
-            await cursor.execute(_WHO, _halves(thread_id))
-            row = await cursor.fetchone()
+            await cursor.execute(_WHO, _halves(thread_ids))
+            rows = {(row["high"], row["low"]): row for row in await cursor.fetchall()}
+        return [self._as_found(rows.get(half)) for half in zip(*_halves(thread_ids), strict=True)]
+
+    def _as_found(self, row: DictRow | None) -> _Found | None:
         if row is None:
             return None
         words = f"{row['application_name'] or ''}     ".split(" ", 4)
@@ -258,9 +266,10 @@ def number(thread_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"baton {thread_id}".encode()).digest()[:8], "big", signed=True)
 
 
-def _halves(thread_id: str) -> tuple[int, int]:
-    """The same, as `pg_locks` shows it."""
-    return divmod(number(thread_id) % 2**64, 2**32)
+def _halves(thread_ids: Iterable[str]) -> tuple[list[int], list[int]]:
+    """The same of several, as `pg_locks` shows it: their first halves, and their second ones."""
+    halves = [divmod(number(thread_id) % 2**64, 2**32) for thread_id in thread_ids]
+    return [high for high, _ in halves], [low for _, low in halves]
 
 
 def _me() -> Holder:

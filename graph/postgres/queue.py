@@ -5,6 +5,7 @@ process run it, and whoever finds that nothing is to be done leaves it at that. 
 """
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
@@ -14,6 +15,7 @@ from langgraph.store.base import PutOp
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, ProcrastinateException
 from procrastinate.jobs import DeleteJobCondition, Job, Status
+from procrastinate.manager import get_channel_for_queues
 from psycopg import Error
 
 from graph.postgres.problems import explained
@@ -28,9 +30,10 @@ TASK = "baton.run"
 HEARTBEAT_S = 1.0
 STALLED_S = 4.0
 """Seconds without a heartbeat after which a worker's jobs are another's: a stopped one's, too; the lease decides."""
-RESCUE_S = 2.0
+RESCUE_S = 1.0
 POLL_S = 5.0
 """Seconds between two looks for jobs that nobody told of."""
+_TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
 )
@@ -148,6 +151,10 @@ class Queue:
     async def _give_back(self, job: Job) -> None:
         try:
             await self._app.job_manager.retry_job(job)
+            # Procrastinate tells workers of new jobs alone: they would come upon this one when they look by themselves.
+            told = json.dumps({"type": "job_inserted", "job_id": job.id})
+            for channel in get_channel_for_queues([job.queue]):
+                await self._app.connector.execute_query_async(_TELL, channel=channel, payload=told)
         except ProcrastinateException:  # another job of the thread waits: that one is enough
             with suppress(ProcrastinateException):
                 await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)

@@ -12,9 +12,11 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import WRITES_IDX_MAP, ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg.rows import DictRow
 
 from graph.checkpoint_ids import keep_ids_above
 from graph.postgres.session import MOST_ROWS, Cursor, Server
+from graph.postgres.together import Together
 from graph.serializer import Serializer
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
@@ -70,6 +72,15 @@ FROM checkpoints source WHERE {THREADS_OF.replace("thread_id", "source.thread_id
     AND checkpoints.thread_id = {_COPIED.replace("thread_id", "source.thread_id")}
     AND checkpoints.checkpoint_ns = source.checkpoint_ns AND checkpoints.checkpoint_id = source.checkpoint_id
 """
+# LangGraph's own question after one checkpoint, of each thread.
+_LASTS = f"""
+SELECT found.* FROM unnest(%s::text[], %s::text[]) AS asked (thread, ns), LATERAL (
+    {AsyncPostgresSaver.SELECT_SQL} WHERE thread_id = asked.thread AND checkpoint_ns = asked.ns
+    ORDER BY checkpoint_id DESC LIMIT 1
+) AS found
+"""
+_SENDS_APART = 4
+"""Checkpoints of an older version have what was sent to their steps elsewhere; LangGraph brings it together."""
 _LAST = "SELECT max(checkpoint_id) AS last FROM checkpoints WHERE thread_id = %s AND checkpoint_ns = %s"
 
 
@@ -89,6 +100,7 @@ class Saver(AsyncPostgresSaver):
     def __init__(self, server: Server, serializer: Serializer) -> None:
         super().__init__(cast(Any, None), serde=serializer)
         self._server = server
+        self._lasts = Together(server, self._read_lasts)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
@@ -97,14 +109,30 @@ class Saver(AsyncPostgresSaver):
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, or the last one of its thread; ids made from now on are later."""
+        where = config["configurable"]
+        if not where.get("checkpoint_id"):
+            return await self._lasts.ask((str(where["thread_id"]), str(where.get("checkpoint_ns", ""))))
         found = await super().aget_tuple(config)
         if found is not None:
-            where = found.config["configurable"]
             async with self._cursor() as cursor:
-                await cursor.execute(_LAST, (where["thread_id"], where["checkpoint_ns"]))
+                await cursor.execute(_LAST, (where["thread_id"], where.get("checkpoint_ns", "")))
                 row = await cursor.fetchone()
                 keep_ids_above(str(row and row["last"]))
         return found
+
+    async def _read_lasts(self, places: list[tuple[str, str]]) -> list[CheckpointTuple | None]:
+        """The last checkpoint of each thread and namespace."""
+        async with self._cursor() as cursor:
+            await cursor.execute(_LASTS, [list(column) for column in zip(*places, strict=True)])
+            rows = {(row["thread_id"], row["checkpoint_ns"]): row for row in await cursor.fetchall()}
+        return [await self._loaded(rows[place]) if place in rows else None for place in places]
+
+    async def _loaded(self, row: DictRow) -> CheckpointTuple | None:
+        keep_ids_above(row["checkpoint_id"])
+        if row["checkpoint"]["v"] < _SENDS_APART:
+            named = {name: row[name] for name in ("thread_id", "checkpoint_ns", "checkpoint_id")}
+            return await super().aget_tuple({"configurable": named})
+        return await self._load_checkpoint_tuple(row)
 
     async def aput(
         self,

@@ -1,20 +1,21 @@
 """LangGraph's PostgreSQL Store, on the session of the work that it is used in; each batch is one transaction.
 
-All that a batch reads is one statement, and so is all that it writes, which is done whole or not at all: what a visit
-to the server costs is the visit. LangGraph's own hands single calls to a task of its own, which knows nothing of the
-work that they are done for: here they take the way of a batch.
+All that is asked at one moment is read by one statement, and all that a batch writes is one, which is done whole or not
+at all: what a visit to the server costs is the visit. LangGraph's own hands single calls to a task of its own, which
+knows nothing of the work that they are done for: here they take the way of a batch.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, PutOp, Result, SearchItem, SearchOp
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from graph.postgres.notifications import Notifications
-from graph.postgres.session import Cursor, Server, Transaction, as_json, whole
+from graph.postgres.session import Cursor, Server, Transaction, as_json
+from graph.postgres.together import Together
 
 # What is asked for comes as one value, so that a statement is one text however much it asks for, and is prepared once.
 # The inner `LIMIT` has each be looked up by the index. What is below a place begins with it and a dot, and is before
@@ -64,6 +65,7 @@ class Store(AsyncPostgresStore):
         super().__init__(cast(Any, None))
         self._server = server
         self._notifications = notifications
+        self._reads = Together(server, self._read_each) if isinstance(server, Server) else None
 
     async def changes(self) -> tuple[int, int]:
         """What is not the same any more when somebody has sent a signal."""
@@ -81,13 +83,18 @@ class Store(AsyncPostgresStore):
         puts = {(".".join(op.namespace), op.key): op for op in asked if isinstance(op, PutOp)}  # the last of two counts
         found: list[Result] = [None] * len(asked)
         if not all(isinstance(op, PutOp) for op in asked):
-            await whole(self._read(asked, found))
+            found = await (self._reads.ask(asked) if self._reads else self._read(asked))
         if puts and not self._server.is_read_only:
             await self._server.written(self._write(puts))
         return found
 
-    async def _read(self, asked: Sequence[Op], found: list[Result]) -> None:
-        """Put what is asked for among what is found, in its place."""
+    async def _read_each(self, asked: Sequence[Sequence[Op]]) -> list[list[Result]]:
+        found = iter(await self._read([*chain.from_iterable(asked)]))
+        return [list(islice(found, len(ops))) for ops in asked]
+
+    async def _read(self, asked: Sequence[Op]) -> list[Result]:
+        """What is asked for, each in its place; nothing for what is to be written."""
+        found: list[Result] = [None] * len(asked)
         gets = {n: (".".join(op.namespace), op.key) for n, op in enumerate(asked) if isinstance(op, GetOp)}
         # Rows do not expire, so looking renews none: LangGraph's update for that reads the whole table where its
         # statistics are old.
@@ -121,6 +128,7 @@ class Store(AsyncPostgresStore):
             found[n] = items.get(row_key)
         for n, rows in lists.items():
             found[n] = rows
+        return found
 
     async def _write(self, puts: dict[tuple[str, str], PutOp]) -> None:
         gone = [{"prefix": prefix, "key": key} for (prefix, key), op in puts.items() if op.value is None]

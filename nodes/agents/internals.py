@@ -112,16 +112,19 @@ def unheard(config: RunnableConfig) -> RunnableConfig:
     that asked, as soon as a page streams subgraphs. There is no tag for states.
     """
     conf: Mapping[str, Any] = config.get("configurable", {})
-    if isinstance(stream := conf.get(STREAM), StreamProtocol):
+    if isinstance(stream := conf.get(STREAM), StreamProtocol) and "values" in stream.modes:
         quieter = StreamProtocol(stream.__call__, stream.modes - {"values"})
         config = cast(RunnableConfig, {**config, "configurable": {**conf, STREAM: quieter}})
     told = config.get("callbacks")
     if not isinstance(told, BaseCallbackManager):
         return config
+    handlers = {id(one): one for one in (*told.handlers, *told.inheritable_handlers)}.values()
+    heard = [one for one in handlers if type(one).__module__.partition(".")[0] == "langgraph"]
+    if not heard:
+        return config
     quiet = told.copy()
-    for handler in {id(one): one for one in (*told.handlers, *told.inheritable_handlers)}.values():
-        if type(handler).__module__.partition(".")[0] == "langgraph":
-            quiet.remove_handler(handler)
+    for handler in heard:
+        quiet.remove_handler(handler)
     return cast(RunnableConfig, {**config, "callbacks": quiet})
 
 

@@ -183,6 +183,12 @@ async def read_board(store: BaseStore, thread_id: str) -> dict[str, Json]:
     return {item.key: item.value for item in await read_all(store, space("board", thread_id))}
 
 
+async def phase_on_board(store: BaseStore, thread_id: str) -> str:
+    """The phase that a run has entered last; empty before it has any."""
+    row = await store.aget(space("board", thread_id), "run")
+    return str(row.value["phase"]) if row else ""
+
+
 def asked_on(board: Mapping[str, Json]) -> list[Approval]:
     """The questions that tasks on the board wait for; of a task that is parked on several, answered ones too.
 

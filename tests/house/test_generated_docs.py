@@ -9,7 +9,7 @@ from tests.house.tracked import ROOT
 DOCS = ROOT / "docs"
 
 
-@pytest.mark.parametrize("name", ["policy.md", "events.md"])
+@pytest.mark.parametrize("name", ["policy.md", "events.md", "../README.md"])
 def test_a_generated_page_is_as_it_would_be_generated_now(name: str) -> None:
     spec = spec_from_file_location("generate", DOCS / "generate.py")
     assert spec

@@ -1,11 +1,11 @@
 """A process is killed after an agent's try: that try is not made again, whatever came of it."""
 
-import sqlite3
 from pathlib import Path
 
 from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief
 from tests.journeys.doom import Story, die, die_once, live, note, notes
+from tests.postgres import count
 from tests.runs import agent, plan
 
 
@@ -30,8 +30,7 @@ def is_doubted_then_dies(folder: Path) -> Story:
         return {"result": "perhaps", "confidence": 0.1}
 
     async def dies(brief: Brief, desk: Desk) -> str:
-        file = sqlite3.connect(folder / "runs.db")
-        while not file.execute("SELECT 1 FROM store WHERE prefix LIKE 'approvals.%'").fetchone():
+        while not count(str(folder / "runs.db"), "SELECT count(*) FROM store WHERE prefix LIKE 'approvals.%'"):
             await desk.pause_point()
         die_once(folder, "working")
         return "done"

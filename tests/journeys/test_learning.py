@@ -156,6 +156,7 @@ async def test_suggest_shows_the_plan_to_whoever_plans_and_applies_nothing() -> 
     assert "- Learned: a plan was suggested by earlier runs" in (run.report or "")
 
 
+@pytest.mark.of_files  # it listens to SQLite
 async def test_with_learning_off_nothing_is_remembered_and_nothing_looked_up() -> None:
     work = Workers()
     await market_analysed(work, learning="off")

@@ -1,19 +1,32 @@
-"""Several workers on one database, and what becomes of the runs of one that is killed."""
+"""Several workers on one database, and what becomes of the runs of those that are killed.
+
+How many is set from outside. The whole of it, in which a worker lives for longer than it takes to begin:
+
+    WORKERS=4 WORKER_RUNS=100 WORKER_KILLS=50 WORKER_AT_ONCE=8 WORKER_TASK_S=5 WORKER_LATEST_S=10 \
+        python -m pytest -s -m services tests/journeys/test_workers.py
+"""
 
 import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from contextlib import suppress
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 
+import psycopg
 import pytest
 
+from graph.postgres.lease import NAMED, number
 from graph.supervisor import Supervisor
 from nodes.runtime.clock import SystemClock
 from state.errors import BadInput, ThreadBusy
+from state.event import Event
 from tests import runs
 from tests.runs import agent, plan
 
@@ -22,8 +35,20 @@ pytestmark = pytest.mark.services
 WORKERS = int(os.environ.get("WORKERS", "3"))
 RUNS = int(os.environ.get("WORKER_RUNS", "9"))
 KILLS = int(os.environ.get("WORKER_KILLS", "3"))
+AT_ONCE = int(os.environ.get("WORKER_AT_ONCE", "4"))
+TASK_S = float(os.environ.get("WORKER_TASK_S", "0.05"))
+SEED = int(os.environ.get("SEED", "1"))
+LATEST_S = float(os.environ.get("WORKER_LATEST_S", "inf"))
+"""Seconds at most from a worker's death to the next step of a run that it had; nothing is held to it unless it is set:
+how long a process takes to begin is the machine's."""
 PATIENCE_S = 150
-TASKS = ("a", "b", "c <- a", "asks <- b", "last <- c asks")
+TASKS = ("lead", "a", "b <- a", "asks <- b", "reads <- lead", "last <- reads asks")
+EACH = len(TASKS) + 1
+"""With the one that `lead` recruits."""
+HELD = """
+SELECT classid::bigint << 32 | objid::bigint AS number FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'advisory' AND application_name LIKE %s
+"""
 
 WORK = """
 import asyncio, os, sys
@@ -36,17 +61,27 @@ def note(line: str) -> None:
         notes.write(line + "\\n")
 
 async def act(brief, desk):
+    if brief.task.id == "lead":
+        scouting = await desk.recruit("scout", "Look ahead.")
+        desk.mail("reads", (await desk.result(scouting)).result)
+        return scouting
+    if brief.task.id == "reads":
+        return ", ".join(sorted({mail.text for mail in desk.inbox()}))
     if brief.task.id == "asks":
         said = await desk.ask("launch")
         await desk.once("tell", note, {"line": brief.query})
         return said.type
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(float(sys.argv[2]))
     return "done"
 
+async def scout(brief, desk):
+    await asyncio.sleep(float(sys.argv[2]))
+    return "clear"
+
 async def main():
-    team = [AgentSpec(name="ada", role="generalist", run=act)]
+    team = [AgentSpec(name="ada", role="generalist", run=act), AgentSpec(name="bea", role="scout", run=scout)]
     async with open_supervisor(sys.argv[1], team, {}, ScriptedModel([])) as sup:
-        await sup.work(4, drain_s=5)
+        await sup.work(int(sys.argv[3]), drain_s=5)
 
 asyncio.run(main())
 """
@@ -55,25 +90,39 @@ asyncio.run(main())
 class Crew:
     """The workers, each a process; one that is killed is replaced."""
 
-    def __init__(self, db: str) -> None:
+    def __init__(self, db: str, threads: list[str]) -> None:
         self.db = db
+        self.numbers = {number(thread_id) % 2**64: thread_id for thread_id in threads}
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.killed = 0
+        self.deaths: list[tuple[float, list[str]]] = []
+        """When, and the threads that it had."""
+        self.chance = random.Random(SEED)
 
     def hire(self) -> None:
-        self.processes.append(subprocess.Popen([sys.executable, "-c", WORK, self.db], stdout=subprocess.DEVNULL))
+        command = [sys.executable, "-c", WORK, self.db, str(TASK_S), str(AT_ONCE)]
+        self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
 
     async def be_killed(self, notes: Path) -> None:
-        """Kill the oldest worker and hire another, again and again, as the work goes on: however fast it is."""
-        while self.killed < KILLS:
+        """Kill a worker and hire another, again and again, as the work goes on: however fast it is."""
+        while len(self.deaths) < KILLS:
             await asyncio.sleep(0.02)
-            if len(told(notes)) < (self.killed + 1) * RUNS // (KILLS + 1):
-                continue
-            oldest = self.processes.pop(0)
-            oldest.send_signal(signal.SIGKILL)
-            await asyncio.to_thread(oldest.wait)
-            self.killed += 1
-            self.hire()
+            if len(told(notes)) >= (len(self.deaths) + 1) * len(self.numbers) // (KILLS + 1):
+                victim = self.processes.pop(self.chance.randrange(len(self.processes)))
+                await asyncio.to_thread(self.kill, victim)
+                self.hire()
+
+    def kill(self, victim: subprocess.Popen[bytes]) -> None:
+        """Kill it, at a moment that is known to it alone, and note what it had."""
+        victim.send_signal(signal.SIGSTOP)
+        with psycopg.connect(self.db) as connection:
+            held = connection.execute(HELD, [f"{NAMED} {victim.pid} %"]).fetchall()
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+        self.deaths.append((time.time(), [self.numbers[n % 2**64] for (n,) in held if n % 2**64 in self.numbers]))
+
+    def deaths_of(self, thread_id: str) -> list[float]:
+        """When those died that had it."""
+        return [at for at, had in self.deaths if thread_id in had]
 
     def end(self) -> list[int]:
         """Tell all to stop; their exit codes."""
@@ -102,38 +151,59 @@ async def answer_what_is_asked(sup: Supervisor, thread_id: str, notes: Path) -> 
 
 
 async def test_workers_are_killed_and_every_run_ends_with_each_task_done_once(on_postgres: str, tmp_path: Path) -> None:
-    crew = Crew(on_postgres)
-    async with runs.opened(agent(), db=on_postgres, clock=SystemClock()) as sup:
-        threads = [f"t{number}" for number in range(RUNS)]
+    threads = [f"t{number}" for number in range(RUNS)]
+    crew = Crew(on_postgres, threads)
+    team = agent(), agent(name="bea", role="scout")
+    async with runs.opened(*team, db=on_postgres, clock=SystemClock()) as sup:
         for thread_id in threads:
             await sup.enqueue(thread_id, thread_id=thread_id, plan=plan(*TASKS))
         for _ in range(WORKERS):
             crew.hire()
         killing = asyncio.create_task(crew.be_killed(tmp_path / "notes"))
         try:
-            async with asyncio.timeout(PATIENCE_S + 10 * KILLS):
+            async with asyncio.timeout(PATIENCE_S + 10 * KILLS + RUNS * EACH * TASK_S):
                 left = set(threads)
                 while left:
-                    left -= {name for name in left if await answer_what_is_asked(sup, name, tmp_path / "notes")}
+                    names = sorted(left)
+                    over = await asyncio.gather(
+                        *(answer_what_is_asked(sup, name, tmp_path / "notes") for name in names)
+                    )
+                    left -= {name for name, is_over in zip(names, over, strict=True) if is_over}
                     await asyncio.sleep(0.1)
         finally:
             killing.cancel()
             codes = await asyncio.to_thread(crew.end)
-        statuses = [(await sup.view(thread_id)).status for thread_id in threads]
-        done = await finished(sup, threads)
+        ended = [await sup.view(thread_id) for thread_id in threads]
+        events = {thread_id: await sup.events(thread_id) for thread_id in threads}
 
-    assert statuses == ["complete"] * RUNS
+    assert [run.status for run in ended] == ["complete"] * RUNS
+    done = Counter(
+        (name, event.task_id)
+        for name, happened in events.items()
+        for event in happened
+        if event.kind == "task_finished"
+    )
     assert set(done.values()) == {1}, "a task was finished twice"
-    assert len(done) == RUNS * len(TASKS)
+    assert len(done) == RUNS * EACH
     assert sorted(told(tmp_path / "notes")) == sorted(threads), "an effect was done twice, or not"
-    assert crew.killed > 0
+    results = [{task.id: task.result for task in run.tasks} for run in ended]
+    assert [(found["asks"], found["reads"]) for found in results] == [("approve", "clear")] * RUNS
+    assert len(crew.deaths) == KILLS
     assert set(codes) <= {0, -signal.SIGTERM}, "the latter: it had not begun to work yet"
+    waits = [wait for name in threads for wait in until_next_steps(events[name], crew.deaths_of(name))]
+    seconds = " ".join(f"{wait:.1f}" for wait in sorted(waits))
+    sys.stderr.write(f"\n{KILLS} deaths cut off {len(waits)} runs; seconds to the next step of each: {seconds}\n")
+    assert max(waits, default=0) <= LATEST_S
 
 
-async def finished(sup: Supervisor, threads: list[str]) -> Counter[tuple[str, str | None]]:
-    """How often each task was finished."""
-    found: Counter[tuple[str, str | None]] = Counter()
-    for thread_id in threads:
-        events = await sup.events(thread_id)
-        found.update((thread_id, event.task_id) for event in events if event.kind == "task_finished")
+def until_next_steps(events: list[Event], deaths: list[float]) -> list[float]:
+    """Seconds from each death to what was done next in a run that it cut off.
+
+    Left out are those after which the next was a human's answer, or nothing, or that of whoever had it then, too.
+    """
+    found = []
+    for died_at, next_death in pairwise([*deaths, inf]):
+        after = next((event for event in events if event.ts > died_at), None)
+        if after and after.ts <= next_death and after.kind != "approval_answered":
+            found.append(after.ts - died_at)
     return found

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 from defusedxml import ElementTree
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graph.app import build_supervisor
 from graph.notebook import live
+from state import prose
 from state.agent import Team
 from state.approval import Approval
 from state.drawn import Box, as_svg
@@ -64,3 +67,48 @@ async def test_a_run_is_drawn_in_its_cell_while_it_goes() -> None:
         run = await live(sup, "Q", plan=plan("a", "b"), thread_id="t")
 
     assert (run.status, run.thread_id) == ("complete", "t")
+
+
+REPORT = """\
+# Tea & <b>
+
+It has **30 mg** of `x<y`, see https://example.org and ![x](https://example.org/a.png).
+
+> Said.
+> - so
+
+1. one
+   more
+2. two
+- three
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+```
+| no **table**
+```
+"""
+
+
+def test_a_report_is_read_as_markdown_and_fetches_nothing() -> None:
+    drawn = ElementTree.fromstring(f"<div>{prose.as_html(REPORT)}</div>")
+    parts = [(one.tag, "".join(one.itertext()).strip()) for one in drawn]
+
+    assert parts == [
+        ("h3", "Tea & <b>"),
+        ("p", "It has 30 mg of x<y, see https://example.org and ![x](https://example.org/a.png)."),
+        ("blockquote", "Said.so"),
+        ("ol", "onemoretwo"),
+        ("ul", "three"),
+        ("table", "ab12"),
+        ("pre", "| no **table**"),
+    ]
+
+
+@given(st.text("#>-*`|~1. \n\\a<&", max_size=60))
+def test_whatever_is_written_is_drawn_and_all_its_letters_are_there(text: str) -> None:
+    drawn = ElementTree.fromstring(f"<div>{prose.as_html(text)}</div>")
+
+    assert "".join(drawn.itertext()).count("a") == text.count("a") or "```" in text or "~~~" in text

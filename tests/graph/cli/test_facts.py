@@ -56,6 +56,7 @@ async def answered_by_a_stranger() -> None:
         await stranger.answer("t", {"a.0.q1": True}, by="ana")
 
 
+@pytest.mark.of_files  # it tries each on a copy of the file
 @pytest.mark.parametrize(
     ("before", "waits_for", "hint"),
     [
@@ -84,6 +85,7 @@ def test_every_command_that_is_hinted_at_works(
         assert after != run, verb
 
 
+@pytest.mark.of_files  # it names the file
 def test_a_run_started_in_python_says_that_it_waits_for_its_team_and_goes_on_with_the_file_of_it(
     baton: Baton, team: str
 ) -> None:

@@ -115,6 +115,7 @@ def test_no_words_are_a_question_for_help(baton: Baton) -> None:
     assert "Commands:" in baton().out
 
 
+@pytest.mark.of_files
 def test_looking_makes_no_database(baton: Baton) -> None:
     assert baton("runs", "--db", "typo.db").code == 2
     assert subprocess.run(["ls"], capture_output=True, text=True, check=True).stdout == ""

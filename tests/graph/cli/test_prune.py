@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nodes.runtime.clock import SystemClock
 from state.agent import Brief
 from tests.graph.cli.conftest import Baton
@@ -14,6 +16,7 @@ async def asks(brief: Brief, desk: Any) -> str:
     return str((await desk.ask("launch", risk="medium")).type)
 
 
+@pytest.mark.of_files
 def test_the_command_says_what_would_go_and_gives_the_space_back(baton: Baton) -> None:
     async def fill() -> None:
         async with opened(agent(), agent(asks, role="asks", name="cy"), clock=SystemClock()) as sup:
@@ -68,6 +71,7 @@ def test_files_go_where_they_are_to_and_what_stays_is_said(baton: Baton) -> None
     assert Path("outside/kept.txt").read_text() == "mine"
 
 
+@pytest.mark.of_files
 def test_a_database_that_is_not_there_is_not_made(baton: Baton) -> None:
     assert baton("prune", "--db", "none.db").code == 2
     assert not Path("none.db").exists()

@@ -29,6 +29,11 @@ async def counted(server: str, name: str, tasks: int, work: Work = says_its_task
     db = postgres.new_database(server, name, postgres.TEMPLATE)
     async with opened(agent(work), db=db, clock=SystemClock()) as sup:
         assert (await sup.start("Q", thread_id="t", plan=chain)).status == "complete"
+    return await done(server, name)
+
+
+async def done(server: str, name: str) -> tuple[int, int]:
+    """Transactions of a database, and rows written."""
     async with await psycopg.AsyncConnection.connect(f"{server}/postgres", autocommit=True) as connection:
         while True:  # whoever leaves says what he did
             if found := await (await connection.execute(_DONE, [name])).fetchone():
@@ -59,3 +64,19 @@ async def test_a_run_that_waits_for_its_agent_asks_the_server_for_nothing_but_it
 
     assert long[0] - short[0] <= waited[1] - waited[0] + 2  # one a second, wherever in a second both begin and end
     assert long[1] == short[1]
+
+
+async def test_a_page_of_many_runs_is_read_in_as_many_visits_as_one_of_few(migrated_server: str) -> None:
+    db = postgres.new_database(migrated_server, "pages", postgres.TEMPLATE)
+    async with opened(db=db, clock=SystemClock()) as sup:
+        for n in range(12):
+            await sup.start("Q", thread_id=f"t{n}", plan=plan("a"))
+
+    async def visits(limit: int) -> int:
+        before = await done(migrated_server, "pages")
+        async with opened(db=db, clock=SystemClock()) as sup:
+            assert len(await sup.runs(limit=limit)) == limit
+        return (await done(migrated_server, "pages"))[0] - before[0]
+
+    few, many = await visits(3), await visits(12)
+    assert many <= few + 3, "a connection more may be looked at before it is used"

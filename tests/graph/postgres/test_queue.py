@@ -50,6 +50,7 @@ async def asks(brief: Brief, desk: Desk) -> str:
     return (await desk.ask("launch")).type
 
 
+@pytest.mark.of_files
 async def test_a_file_has_no_queue(tmp_path: Path) -> None:
     async with opened(agent(says_its_task)) as sup:
         with pytest.raises(BadInput, match=r"runs are queued on PostgreSQL, and .* is a file; give --db postgresql://"):
