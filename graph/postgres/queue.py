@@ -2,6 +2,8 @@
 
 A job carries the name of a thread and nothing else. A job too many does no harm: the lease of the thread lets one
 process run it, and whoever finds that nothing is to be done leaves it at that. A request and its job are one write.
+Of those with the highest priority runs that have begun go on first: an answer, or a worker's death, sends nobody back
+to the end of the queue. Then the oldest is begun.
 """
 
 import asyncio
@@ -33,6 +35,8 @@ STALLED_S = 4.0
 RESCUE_S = 1.0
 POLL_S = 5.0
 """Seconds between two looks for jobs that nobody told of."""
+_BEGUN = 1
+"""The last bit of a job's priority: of runs of one priority, those that have begun go on before others begin."""
 _TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
@@ -58,7 +62,7 @@ class Queue:
                 [PutOp(place, REQUEST, kept) for place in (space("requests", thread_id), space("queued", thread_id))]
             )
             await list_run(store, thread_id, str(request.given["query"]), request.queued_at)
-            await self._defer(transaction, thread_id, request, at)
+            await self._defer(transaction, thread_id, request, at, is_begun=False)
 
     async def request(self, thread_id: str) -> Request | None:
         """What waits to be begun on a thread."""
@@ -78,7 +82,7 @@ class Queue:
         """See that a worker looks at the thread."""
         if asked := await self.last(thread_id):
             async with self._server.transaction() as transaction:
-                await self._defer(transaction, thread_id, asked, at)
+                await self._defer(transaction, thread_id, asked, at, is_begun=True)
 
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun."""
@@ -94,7 +98,9 @@ class Queue:
                 await Store(transaction).abatch(gone)
         return is_there
 
-    async def _defer(self, transaction: Transaction, thread_id: str, request: Request, at: float | None) -> None:
+    async def _defer(
+        self, transaction: Transaction, thread_id: str, request: Request, at: float | None, *, is_begun: bool
+    ) -> None:
         """Put a job in, unless one waits already."""
         connection: Connection = transaction.connection
         # A job waits for the older ones of its lock, also for one that is not due yet.
@@ -105,7 +111,7 @@ class Queue:
             lock=lock,
             queueing_lock=lock,
             queue=request.queue,
-            priority=request.priority,
+            priority=2 * request.priority | (_BEGUN if is_begun else 0),
             schedule_at=due,
         )
         with suppress(AlreadyEnqueued):
@@ -150,7 +156,7 @@ class Queue:
 
     async def _give_back(self, job: Job) -> None:
         try:
-            await self._app.job_manager.retry_job(job)
+            await self._app.job_manager.retry_job(job, priority=job.priority | _BEGUN)
             # Procrastinate tells workers of new jobs alone: they would come upon this one when they look by themselves.
             told = json.dumps({"type": "job_inserted", "job_id": job.id})
             for channel in get_channel_for_queues([job.queue]):
