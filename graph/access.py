@@ -177,8 +177,9 @@ async def _runs(ctx: Auth.types.AuthContext, value: Any) -> None:  # noqa: ARG00
     goto = command.get("goto") or []
     if command.get("update") or any(place != "__end__" for place in (goto if isinstance(goto, list) else [goto])):
         _refuse("a command may resume a run, or go to __end__; edit a state by POST /threads/{thread_id}/state")
-    if "resume" in command and command["resume"] in (None, {}) and not goto:
-        _refuse(f"{json.dumps(command['resume'])} is not an answer; say approve, reject or edit", 422)
+    is_empty = given.get("command") == {} and given.get("input") is None  # LangGraph's SDK for Python leaves out a null
+    if is_empty or ("resume" in command and command["resume"] in (None, {}) and not goto):
+        _refuse(f"{json.dumps(command.get('resume'))} is not an answer; say approve, reject or edit", 422)
     configurable = (given.get("config") or {}).get("configurable") or {}
     if configurable.get(IS_CONTEXT_GIVEN):
         _check_preferences(given.get("context") or {})

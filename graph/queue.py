@@ -88,7 +88,7 @@ def queue_of(agents: Collection[str]) -> str:
 
 
 def shared_sources(
-    sources: Sequence[str | Path], root: Location | None, allowed: Sequence[Location] | None = None
+    sources: Sequence[str | Path] | Path | None, root: Location | None, allowed: Sequence[Location] | None = None
 ) -> list[str]:
     """The sources of a queued run, as any worker finds them: below the `root` that all share, or at an address.
 

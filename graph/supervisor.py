@@ -78,7 +78,7 @@ class Supervisor:
     async def start(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -105,7 +105,7 @@ class Supervisor:
     async def stream(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -124,7 +124,7 @@ class Supervisor:
     async def enqueue(
         self,
         query: str,
-        sources: Sequence[str | Path] = (),
+        sources: Sequence[str | Path] | Path | None = (),
         thread_id: str | None = None,
         *,
         plan: Plan | Json | None = None,
@@ -138,7 +138,8 @@ class Supervisor:
         """Put a run into the queue of this supervisor's team, for any worker that has it (`work`, `baton worker`).
 
         Of those that wait the highest `priority` is begun first, then the oldest; none before `at` (seconds since the
-        epoch). `model` is a chat model's name; the worker's own without. The rest is as `start` takes it.
+        epoch). What has begun goes on before others of its priority begin. `model` is a chat model's name; the
+        worker's own without. The rest is as `start` takes it.
 
         Raises:
             BadInput: the database is a file, sources are not below the folder that workers share, or the plan is wrong.
@@ -351,7 +352,7 @@ class Supervisor:
     async def _starting(
         self,
         query: str,
-        sources: Sequence[str | Path],
+        sources: Sequence[str | Path] | Path | None,
         thread_id: str,
         plan: Plan | Json | None,
         policy: Json | None,

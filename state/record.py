@@ -228,6 +228,8 @@ class Outcome(BaseModel):
     """How often a human has sent the result back in this round."""
     conversation: list[JsonValue] = []
     """What the agent said and saw so far, where parked: it goes on from here."""
+    former: "Outcome | None" = None
+    """What review has sent back, where doing it again has parked: it stands where that fails."""
     iteration: int = 0
     """The review round in which it was made, from 0."""
     started_at: float = 0.0

@@ -30,7 +30,7 @@ from nodes.policy.gates import (
 from nodes.policy.growth import answered_before, spared
 from nodes.policy.judging import judged_by
 from nodes.policy.oversight import Response, fired
-from nodes.policy.readiness import assemble_brief, kept, readiness
+from nodes.policy.readiness import assemble_brief, former_of, kept, readiness
 from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.trust_store import mode_of
 from state.agent import AgentSpec, Brief, Mail
@@ -205,7 +205,7 @@ class TaskRunner:
             brief = brief.model_copy(update={"task": edited(brief.task, decision)})
         if waiting and is_about_result(waiting):
             status = "failed" if waiting.failure else "done"
-            made = waiting.model_copy(update={"approvals": [], "status": status})
+            made = waiting.model_copy(update={"approvals": [], "status": status, "former": None})
         else:
             made = kept(record, await self._work(record, brief, segment, waiting))
         while has_ended(made):  # asked about where triggers fire; done again as long as a human sends it back
@@ -318,6 +318,8 @@ class TaskRunner:
         outcome, run = made, self.execution.run
         if made.status == "failed" and not record.task.required:
             outcome = made.model_copy(update={"status": "skipped"})
+        if made.status == "parked":
+            outcome = made.model_copy(update={"former": former_of(record)})
         await self.execution.listener.outbox.flush()
         ended: Json = outcome.model_dump(mode="json")
         rows = [run.journal.row(f"task:{record.id}", _board(outcome, ended))]

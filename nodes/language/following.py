@@ -36,6 +36,10 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
+_BARE = re.compile(
+    rf"(?:(?:{PLACES})\s+)?(?:{ASKS})(?:\s+(?:long|often|much|many|far|soon|late|early))?", re.IGNORECASE
+)
+_BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", re.IGNORECASE)
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|their|theirs|his|her)|it|they|them|he|she|these|those|this one|that one|"
@@ -62,8 +66,9 @@ _COMPARES = re.compile(
     re.IGNORECASE,
 )
 _THESE = re.compile(
-    r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: (?:the|our|my|these))? "
-    rf"(?P<what>[\w-]+(?: [\w-]+)??)(?= (?:{PLACES}|and|that|have|has|had|{'|'.join(sorted(_IS | _DOES))})\b|[?.!,]|$)",
+    r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: of)?(?: (?:the|our|my|these))?"
+    r" (?P<what>(?!ha[sd]\b|have\b)[\w-]+(?: [\w-]+)??)"
+    rf"(?= (?:{PLACES}|and|that|have|has|had|{'|'.join(sorted(_IS | _DOES))})\b|[?.!,]|$)",
     re.IGNORECASE,
 )
 _DO_THAT = re.compile(r"\bdo (?:that|this|it|so)\b", re.IGNORECASE)
@@ -119,6 +124,8 @@ def _meant(request: str, questions: Sequence[str]) -> str:
         return f"{_REASON}{questions[-1]}"
     began = _AND.match(text)
     rest = text[began.end() :].strip() if began else text
+    if _BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
+        return f"{questions[-1].rstrip(' ?.!')} {rest}"
     if began and not _ASKS.match(rest):
         return _asked_of(rest.strip(" ?!.？"), questions)
     return _about(rest, questions, is_joined=bool(began))
@@ -159,6 +166,8 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
     if _OF_THESE.search(text):
         return _OF_THESE.sub(f"of {_several(questions)}", text)
     own, refers = _names(_inside(text)), _ONE.search(text)
+    if not own and is_short and _BOTH.search(text):
+        return _BOTH.sub(_several(questions), text)
     if not own and not refers and is_short and _COMPARES.search(text) and " of " not in text:
         return f"{text.rstrip(' ?.!')} of {_several(questions, named=True)}?"
     if (whole := standing_alone(text, questions)) != text:
@@ -175,7 +184,8 @@ def _several(questions: Sequence[str], *, named: bool = False) -> str:
     own, these = _names(_inside(last)), _THESE.match(last)
     before = list(dict.fromkeys(name for one in questions[-3:] for name in _names(_inside(one))))
     listed = own if len(own) > 1 else before if named or not these else []
-    things = these["what"] if these else _DETERMINED.sub("", _topic(last))
+    of_them = re.search(r"\bof (?:the |our |my )?(?P<what>[\w-]+)[\s?.!]*$", last)
+    things = found["what"] if (found := these or of_them) else _DETERMINED.sub("", _topic(last))
     return joined(listed) if len(listed) > 1 else f"the {things}"
 
 
@@ -185,8 +195,10 @@ def _owner(questions: Sequence[str]) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Proper names in a text that is no beginning of a sentence: its first word may be one."""
-    return names(f"xx {text}")
+    """Proper names in a text that is no beginning of a sentence; words that follow each other are one name."""
+    single = "|".join(map(re.escape, names(f"xx {text}")))
+    whole = rf"(?<!\w)(?:{single})(?:\s+(?:(?:of|de|du|von|van)\s+(?:the\s+)?)?(?:{single}))*(?!\w)"
+    return list(dict.fromkeys(match.group() for match in re.finditer(whole, text))) if single else []
 
 
 def _inside(question: str) -> str:
@@ -234,4 +246,4 @@ def _topic(question: str) -> str:
         helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
     )
     is_long = len(_DETERMINED.sub("", " ".join(thing)).split()) > 1
-    return " ".join(thing[:-1] if ends_in_verb and is_long else thing)
+    return re.sub(r" be(?:en)?$", "", " ".join(thing[:-1] if ends_in_verb and is_long else thing))

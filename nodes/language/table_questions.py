@@ -406,11 +406,13 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     said = table.match(wanted) | spoken | {word for _, bound in bounds for word in wanted if word in bound.split()}
     said |= {word for word in free if target and target.match(_SENSE.get(stem(word), []))}
     open_words = [word for word in wanted if word in said or stem(word) not in _SAID_BY_FORM]
+    about = {word for word in wanted if stem(word) not in _SAID_BY_FORM}
     fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
     counted = _HOW_MANY.search(text) if aggregate == "count" else None
     is_vague = counted and not said & set(counted["what"].lower().split()) and counted["what"].split()[0] not in ROWS
     needed = SURE if is_vague or (aggregate == "count" and which and group == which and not target) else FITS
-    is_of_another = any(not said & names for names in _names(question) if names & set(open_words))
+    is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
+    is_of_another |= any(not said & names for names in _names(question) if names & set(open_words))
     return (
         None
         if fit < needed or is_of_another

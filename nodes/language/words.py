@@ -15,28 +15,35 @@ from nodes.policy import errands
 
 STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | frozenset(
     """
-    a about above after again against all also am an and any are aren as at be because been before being below between
-    both but by can cannot could d did do does doesn doing don during each else etc every few for from further get gets
-    give given had has have having he her here hers him his how i if in into is isn it its itself just let like ll made
-    make makes may me might more most much must my no nor not of off on once one only or other our out over own per
-    please s same say says she should so some such t than that the their them then there these they this those through
-    to too under until up upon us use used uses using ve very via was we well were what when where whether which while
-    who whom whose why will with within without would you your tell happens happen need needs want many several
+    a about above across after again against all along already also always am among an and another any anybody
+    anyone anything are aren around as at be because been before being below besides between beyond both but by can
+    cannot could d despite did do does doesn doing don during each else etc even ever every everybody everyone
+    everything few for from further get gets give given had happen happens has have having he her here hers him his
+    how i if in instead into is isn it its itself just let like ll made make makes many may maybe me might more most
+    much must my need needs never no nobody nor not nothing of off on once one only or other otherwise our out over
+    own per perhaps please quite rather s same say says several she should so some somebody someone something still
+    such t tell than that the their them then there these they this those through to too toward towards under until
+    up upon us use used uses using ve very via want was we well were what whatever when where whether which
+    whichever while who whom whose why will with within without would yet you your
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Words that say nothing about the subject: English ones, and those that ask in other languages."""
 
 LIGHT_WORDS = frozenset(
     """
-    away back become began begin begun behind big bring brought carry catch caught change choose chosen come deep
-    easily easy eight exist find first five follow forward found four gone good great hard held help hold include
-    keep kept kind know known large last late lead leave left little long look low mean meant move next nice nicely
-    nine offer often one pass pay place possible publish put quick quickly reach real remain run second see seem
-    seen send sent serve set seven short show shown six slow small stand start stay stood stop take taken ten thing
-    three throw thrown time together try turn two wait watch way wide work write written
+    away back become began begin begun behind big bring brought carry catch caught certain change choose chosen come
+    decide decided deep easily easy eight exist find first five follow forward found four gone good great hard held help
+    hold include keep kept kind know known large last late lead leave left library little long look low mean meant
+    move next nice nicely nine offer often one package pass pay place possible product program project publish put
+    quick quickly reach real remain run second see seem seen send sent serve set seven short show shown six slow
+    small software stand start stay stood stop take taken ten thing three throw thrown time together tool try turn
+    two type wait watch way wide work write written
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
-"""Words that say little: of doing anything, of degree, number and direction. Texts say the same in other words."""
+"""Words that say little: of doing anything, of degree, number and direction, for what a text is about as a whole.
+
+Texts say the same in other words.
+"""
 
 _SPELLINGS = (
     (re.compile("^licens|^licenc"), "licens"),
@@ -46,6 +53,10 @@ _SPELLINGS = (
 )
 """Parts of stems that are written in two ways: `licence`, `license`; `analyse`, `analyze`; `colour`."""
 
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_DAY = r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:s|rs?|nes)?(?:day)?\b"
+_SPAN_OF_DAYS = re.compile(rf"\b{_DAY}\.?(?:\s*(?:[-–—]|to)\s*{_DAY})?")
+"""`Sun`, written as a name, and `Mon–Fri`, which speaks also of the days between."""
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:\+\+|#)?")
 _COMPOUND = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
 _BETWEEN = frozenset(["to", "of", "and", "in", "on", "by", "the", "a", "up", "non", "re", "self", "pre"])
@@ -86,7 +97,15 @@ def stems(text: str) -> list[str]:
         found.append(stem(word))
         if not (word.islower() or word.istitle()) and len(parts := _CAMEL.split(word)) > 1:
             found += map(stem, parts)
-    return found
+    return found + [stem(day) for match in _SPAN_OF_DAYS.finditer(text) for day in _days(match)]
+
+
+def _days(match: re.Match[str]) -> list[str]:
+    """The days that `Sat` or `Mon–Fri` speaks of."""
+    first, last = (
+        next((n for n, day in enumerate(_DAYS) if said and day.startswith(said.lower())), -1) for said in match.groups()
+    )
+    return [_DAYS[first]] if last < 0 else _DAYS[first : last + 1] or [*_DAYS[first:], *_DAYS[: last + 1]]
 
 
 def keywords(text: str) -> dict[str, str]:

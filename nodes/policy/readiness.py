@@ -108,9 +108,11 @@ def sent_back(records: Iterable[TaskRecord], feedback: Mapping[str, str], *, bes
     return result
 
 
-def has_former(record: TaskRecord) -> bool:
-    """Whether review has sent back a result that still stands where doing it again fails."""
-    return bool(record.feedback) and record.outcome is not None and record.outcome.status == "done"
+def former_of(record: TaskRecord) -> Outcome | None:
+    """The result that review has sent back: it still stands where doing it again fails, also after that has parked."""
+    if not record.feedback or record.outcome is None:
+        return None
+    return record.outcome if record.outcome.status == "done" else record.outcome.former
 
 
 def kept(record: TaskRecord, made: Outcome) -> Outcome:
@@ -120,11 +122,12 @@ def kept(record: TaskRecord, made: Outcome) -> Outcome:
     """
     if made.failure is None or made.failure.kind == "denied" or made.status == "parked":
         return made
-    if record.outcome is None or not has_former(record):
+    former = former_of(record)
+    if former is None:
         return made
     names = ("usage", "attempts", "tried", "iteration", "started_at", "finished_at")
     now = {name: getattr(made, name) for name in names}
-    return record.outcome.model_copy(update={**now, "review": None, "not_improved": made.failure.message})
+    return former.model_copy(update={**now, "review": None, "not_improved": made.failure.message})
 
 
 RECENT_MAIL = 20
@@ -145,6 +148,7 @@ def assemble_brief(
     reviews: Mapping[str, str] | None = None,
 ) -> Brief:
     """The scoped context for the task of `record`; `inputs` are the outcomes of its dependencies, by task id."""
+    before = former_of(record) or record.outcome
     delivered: dict[str, JsonValue] = {
         other: outcome.result for other, outcome in inputs.items() if outcome.status == "done"
     }
@@ -155,7 +159,7 @@ def assemble_brief(
         missing=[other for other in inputs if other not in delivered],
         mail=list(mail)[-RECENT_MAIL:],
         feedback=record.feedback,
-        previous=record.outcome.result if record.outcome and record.feedback else "",
+        previous=before.result if before and record.feedback else "",
         iteration=iteration,
         artifacts=artifacts,
         sources=list(sources),

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
+from pathlib import Path
 from urllib.parse import urldefrag, urljoin, urlsplit, urlunsplit
 from urllib.robotparser import RobotFileParser
 
@@ -195,9 +196,9 @@ class GivenSources:
     """Addresses of the web."""
 
     @classmethod
-    def of(cls, sources: Iterable[object]) -> "GivenSources":
-        """The sources, sorted into both."""
-        named = [str(source) for source in sources]
+    def of(cls, sources: Iterable[object] | Path | None) -> "GivenSources":
+        """The sources, sorted into both; one path or address may stand without a list around it."""
+        named = [str(source) for source in ([sources] if isinstance(sources, str | Path) else sources or [])]
         pages = tuple(name for name in named if name.startswith(("http://", "https://")))
         return cls(tuple(name for name in named if name not in pages), pages)
 

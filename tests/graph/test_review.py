@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from graph.supervisor import Supervisor
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
-from state.errors import BadInput
+from state.errors import BadInput, ModelRejected
 from state.replies import PlanDraft, Review, TaskDraft, Verdict
 from state.run import Run
 from tests.runs import Turns, agent, all_approved, opened, plan, statuses
@@ -51,6 +51,28 @@ async def test_what_a_reviewer_sends_back_is_done_again_and_so_is_what_builds_on
     assert "<feedback>\nSay which year.\n</feedback>" in again[0]
     assert "<previous>\nIt grew.\n</previous>" in again[0]
     assert '<input task="a">\nIt grew in 2024.\n</input>' in prompts(model, '<input task="a"')[-1]
+
+
+async def test_what_is_done_again_stands_as_it_was_while_it_asks_a_human_and_where_it_fails_after_that() -> None:
+    model = ScriptedModel(
+        {
+            REVIEWS: [sends_back("a", "Say which year.")],
+            "<feedback>": [
+                {"name": "publish", "args": {"name": "year.md", "content": "2024"}},
+                ModelRejected("no more credit"),
+            ],
+            '<task id="a"': ["It grew."],
+        }
+    )
+    async with opened(thinker("publish"), model=model) as sup:
+        asked = await sup.start("Q", thread_id="t", plan=plan("a", complexity=0.4))
+        run = await sup.answer("t", True)
+
+    (before,), (after,) = asked.tasks, run.tasks
+    assert (asked.status, before.status, before.result) == ("waiting", "parked", "It grew.")
+    assert (after.status, after.result) == ("done", "It grew.")
+    assert "no more credit" in " ".join(doubt.said for doubt in run.doubts)
+    assert {"<previous>\nIt grew.\n</previous>" in text for text in prompts(model, "<feedback>")} == {True}
 
 
 async def test_work_that_was_done_again_stays_counted() -> None:

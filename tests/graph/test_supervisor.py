@@ -9,7 +9,7 @@ import pytest
 from graph.testing import HeldClock
 from nodes.llm.scripted import ScriptedModel
 from state.agent import Brief
-from state.errors import AgentFailed, BadInput, ThreadBusy, ThreadUnknown
+from state.errors import AgentFailed, BadInput, SourcesInvalid, ThreadBusy, ThreadUnknown
 from state.plan import Plan
 from state.replies import PlanDraft, TaskDraft
 from tests.builders import make_plan
@@ -48,6 +48,17 @@ async def test_what_was_repaired_in_a_plan_is_said() -> None:
     assert run.status == "complete"
     assert [warning for warning in run.warnings if "the moon" in warning]
     assert "- Note: the plan was repaired" in (run.report or "")
+
+
+async def test_sources_may_be_none_or_a_single_path(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Tea is green.")
+    async with opened() as sup:
+        runs = [await sup.start("Q", given, plan=plan("a")) for given in (None, str(tmp_path), tmp_path / "a.md")]
+
+    assert [run.status for run in runs] == ["complete"] * 3
+    with pytest.raises(SourcesInvalid, match="nowhere"):
+        async with opened() as sup:
+            await sup.start("Q", str(tmp_path / "nowhere"), plan=plan("a"))
 
 
 @pytest.mark.parametrize("given", [make_plan("a", "b <- a"), plan("a", "b <- a")])

@@ -211,10 +211,12 @@ async def test_it_is_on_record_that_an_answer_came_through_the_server(client: La
 @pytest.mark.parametrize("answer", [None, {}], ids=json.dumps)
 async def test_an_answer_that_says_nothing_gets_a_reason(client: LangGraphClient, answer: Any) -> None:
     thread_id, before = await waiting(client, plan=PUBLISHING)
-    body = {"assistant_id": "supervisor", "command": {"resume": answer}}  # the SDK drops what is None
+    body = {"assistant_id": "supervisor", "command": {"resume": answer}}
+    why = f"{json.dumps(answer)} is not an answer; say approve, reject or edit"
 
-    said = await refused(client.http.post(f"/threads/{thread_id}/runs", json=body))
-    assert f"{json.dumps(answer)} is not an answer; say approve, reject or edit" in said
+    assert why in await refused(client.http.post(f"/threads/{thread_id}/runs", json=body))
+    command: Any = {"resume": answer}  # of a command, the SDK leaves out what is None
+    assert why in await refused(client.runs.create(thread_id, "supervisor", command=command))
     assert await asked(client, thread_id) == before
 
 

@@ -29,3 +29,12 @@ def test_a_word_that_says_little_may_be_missing() -> None:
     assert light.unknown == ["taken"]
     assert heavy.unknown == ["smoked"]
     assert light.cover > 0.7 > heavy.cover
+
+
+@pytest.mark.parametrize(
+    ("asked", "speaks"),
+    [("Sundays", True), ("Saturday", True), ("Wednesday", True), ("Tuesdays", False)],
+)
+def test_days_are_met_by_their_short_names_and_by_spans(asked: str, speaks: bool) -> None:
+    hours = Passage("hours.md", "L1", "| Wed–Fri | 06:30 |\n| Sat | 07:00 |\n| Sun | 08:00 |")
+    assert (Index([hours]).search(f"open on {asked}", 1).unknown == ["open"]) is speaks

@@ -136,6 +136,7 @@ def test_what_is_ranked_is_called_by_its_name_not_by_its_number() -> None:
         "What is the average list price in Brazil?",
         "Rank the vendors by charm",
         "How many customers does Dash have?",
+        "Which of the memberships is the cheapest?",
     ],
 )
 def test_where_no_column_or_cell_fits_nothing_is_computed(question: str) -> None:
