@@ -138,7 +138,8 @@ class Supervisor:
         """Put a run into the queue of this supervisor's team, for any worker that has it (`work`, `baton worker`).
 
         Of those that wait the highest `priority` is begun first, then the oldest; none before `at` (seconds since the
-        epoch). `model` is a chat model's name; the worker's own without. The rest is as `start` takes it.
+        epoch). What has begun goes on before others of its priority begin. `model` is a chat model's name; the
+        worker's own without. The rest is as `start` takes it.
 
         Raises:
             BadInput: the database is a file, sources are not below the folder that workers share, or the plan is wrong.

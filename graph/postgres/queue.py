@@ -2,13 +2,15 @@
 
 A job carries the name of a thread and nothing else. A job too many does no harm: the lease of the thread lets one
 process run it, and whoever finds that nothing is to be done leaves it at that. A request and its job are one write.
+Of those with the highest priority runs that have begun go on first: an answer, or a worker's death, sends nobody back
+to the end of the queue. Then the oldest is begun.
 """
 
 import asyncio
 import json
 import time
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from langgraph.store.base import PutOp
@@ -18,6 +20,7 @@ from procrastinate.jobs import DeleteJobCondition, Job, Status
 from procrastinate.manager import get_channel_for_queues
 from psycopg import Error
 
+from graph.postgres.problems import explained
 from graph.postgres.session import Connection, Server, Transaction
 from graph.postgres.store import Store
 from graph.queue import Complain, Request, Take
@@ -32,6 +35,8 @@ STALLED_S = 4.0
 RESCUE_S = 1.0
 POLL_S = 5.0
 """Seconds between two looks for jobs that nobody told of."""
+_BEGUN = 1
+"""The last bit of a job's priority: of runs of one priority, those that have begun go on before others begin."""
 _TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
@@ -57,7 +62,7 @@ class Queue:
                 [PutOp(place, REQUEST, kept) for place in (space("requests", thread_id), space("queued", thread_id))]
             )
             await list_run(store, thread_id, str(request.given["query"]), request.queued_at)
-            await self._defer(transaction, thread_id, request, at)
+            await self._defer(transaction, thread_id, request, at, is_begun=False)
 
     async def request(self, thread_id: str) -> Request | None:
         """What waits to be begun on a thread."""
@@ -77,7 +82,7 @@ class Queue:
         """See that a worker looks at the thread."""
         if asked := await self.last(thread_id):
             async with self._server.transaction() as transaction:
-                await self._defer(transaction, thread_id, asked, at)
+                await self._defer(transaction, thread_id, asked, at, is_begun=True)
 
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun."""
@@ -93,7 +98,9 @@ class Queue:
                 await Store(transaction).abatch(gone)
         return is_there
 
-    async def _defer(self, transaction: Transaction, thread_id: str, request: Request, at: float | None) -> None:
+    async def _defer(
+        self, transaction: Transaction, thread_id: str, request: Request, at: float | None, *, is_begun: bool
+    ) -> None:
         """Put a job in, unless one waits already."""
         connection: Connection = transaction.connection
         # A job waits for the older ones of its lock, also for one that is not due yet.
@@ -104,18 +111,15 @@ class Queue:
             lock=lock,
             queueing_lock=lock,
             queue=request.queue,
-            priority=request.priority,
+            priority=2 * request.priority | (_BEGUN if is_begun else 0),
             schedule_at=due,
         )
-        try:
-            async with connection.transaction():
-                await job.defer_async(thread_id=thread_id)
-        except AlreadyEnqueued:
-            return
-        except ConnectorException as error:
-            if isinstance(error.__cause__, Error):
-                raise error.__cause__ from error
-            raise
+        with suppress(AlreadyEnqueued):
+            try:
+                async with connection.transaction():
+                    await job.defer_async(thread_id=thread_id)
+            except ConnectorException as error:
+                raise _cause(error) from error
 
     async def _run(self, thread_id: str) -> None:
         if self._take:
@@ -124,7 +128,7 @@ class Queue:
     async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
         """Hand threads of these queues to `take`, until cancelled or told to stop."""
         self._take = take
-        async with self._app.open_async():
+        async with self._in_words(), self._app.open_async():
             rescuing = asyncio.create_task(self._rescue(complain))
             try:
                 await self._app.run_worker_async(
@@ -147,12 +151,12 @@ class Queue:
                 for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
                     await self._give_back(job)
             except (ProcrastinateException, Error, OSError) as error:  # the next look may fare better
-                complain(f"looking for workers that are gone: {in_words(error)}")
+                complain(f"looking for workers that are gone: {in_words(_cause(error))}")
             await asyncio.sleep(RESCUE_S)
 
     async def _give_back(self, job: Job) -> None:
         try:
-            await self._app.job_manager.retry_job(job)
+            await self._app.job_manager.retry_job(job, priority=job.priority | _BEGUN)
             # Procrastinate tells workers of new jobs alone: they would come upon this one when they look by themselves.
             told = json.dumps({"type": "job_inserted", "job_id": job.id})
             for channel in get_channel_for_queues([job.queue]):
@@ -160,6 +164,21 @@ class Queue:
         except ProcrastinateException:  # another job of the thread waits: that one is enough
             with suppress(ProcrastinateException):
                 await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
+
+    @asynccontextmanager
+    async def _in_words(self) -> AsyncIterator[None]:
+        """What ends Procrastinate's worker is told as what ends anything else on this database."""
+        try:
+            yield
+        except ConnectorException as error:
+            cause = _cause(error)
+            raise explained(self._server.address, cause) if isinstance(cause, Error) else error from error
+
+
+def _cause(error: Exception) -> Exception:
+    """What Procrastinate says no more of than that it was an error of the database."""
+    cause = error.__cause__
+    return cause if isinstance(error, ConnectorException) and isinstance(cause, Error) else error
 
 
 async def _by_the_server(connection: Connection, at: float) -> datetime:

@@ -38,13 +38,14 @@ LEFT = 16
 MOST_ROWS = 1000
 """Of one statement: it takes 65,535 values."""
 
+# Nothing here takes so long that compiling it would pay, but estimates of rows can be so high that it is compiled.
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
 # A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
 # the connection is there: poolers refuse it as options of one.
 _SETTINGS = """
 SELECT set_config('plan_cache_mode', 'force_custom_plan', false), set_config('tcp_keepalives_idle', '5', false),
     set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false),
-    set_config('default_transaction_read_only', %s, false)
+    set_config('default_transaction_read_only', %s, false), set_config('jit', 'off', false)
 """
 _CLIENT: dict[str, Any] = {
     "autocommit": True,

@@ -87,6 +87,20 @@ async def test_the_highest_priority_is_begun_first_then_the_oldest(on_postgres: 
 
 
 @pytest.mark.services
+async def test_a_run_that_was_answered_goes_on_before_others_begin(on_postgres: str) -> None:
+    async with opened(agent(asks), db=on_postgres) as sup:
+        await sup.enqueue("Q", thread_id="begun", plan=plan("a"))
+        async with at_work(sup):
+            asked = await until(sup, "begun", "waiting")
+        await sup.enqueue("Q", thread_id="fresh", plan=plan("a"))
+        await sup.answer("begun", {asked.approvals[0].id: "approve"}, by="eve")
+        async with at_work(sup, runs=1) as done:
+            await until(sup, "fresh", "waiting")
+
+    assert [run.thread_id for run in done[:2]] == ["begun", "fresh"]
+
+
+@pytest.mark.services
 async def test_a_run_that_is_for_later_is_left_alone_until_then(on_postgres: str) -> None:
     async with opened(agent(says_its_task), db=on_postgres) as sup:
         await sup.enqueue("Q", thread_id="later", plan=PLAN, at=time.time() + 3600)
