@@ -58,7 +58,7 @@ COMMANDS = {
 }
 """Every command, in the order of the overview, with the file that has its function."""
 
-QUIET = ("langchain_core.callbacks", "apprise", "psycopg", "opentelemetry")
+QUIET = ("langchain_core.callbacks", "apprise", "psycopg", "opentelemetry", "procrastinate")
 """Libraries whose warnings the terminal does not repeat: a question that stops a callback is asked, and that a message
 reached nobody, or that a connection was lost, is said by Baton. A collector of traces that is away stops nothing."""
 

@@ -9,8 +9,8 @@ to the end of the queue. Then the oldest is begun.
 import asyncio
 import json
 import time
-from collections.abc import Collection
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from langgraph.store.base import PutOp
@@ -20,6 +20,7 @@ from procrastinate.jobs import DeleteJobCondition, Job, Status
 from procrastinate.manager import get_channel_for_queues
 from psycopg import Error
 
+from graph.postgres.problems import explained
 from graph.postgres.session import Connection, Server, Transaction
 from graph.postgres.store import Store
 from graph.queue import Complain, Request, Take
@@ -113,15 +114,12 @@ class Queue:
             priority=2 * request.priority | (_BEGUN if is_begun else 0),
             schedule_at=due,
         )
-        try:
-            async with connection.transaction():
-                await job.defer_async(thread_id=thread_id)
-        except AlreadyEnqueued:
-            return
-        except ConnectorException as error:
-            if isinstance(error.__cause__, Error):
-                raise error.__cause__ from error
-            raise
+        with suppress(AlreadyEnqueued):
+            try:
+                async with connection.transaction():
+                    await job.defer_async(thread_id=thread_id)
+            except ConnectorException as error:
+                raise _cause(error) from error
 
     async def _run(self, thread_id: str) -> None:
         if self._take:
@@ -130,7 +128,7 @@ class Queue:
     async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
         """Hand threads of these queues to `take`, until cancelled or told to stop."""
         self._take = take
-        async with self._app.open_async():
+        async with self._in_words(), self._app.open_async():
             rescuing = asyncio.create_task(self._rescue(complain))
             try:
                 await self._app.run_worker_async(
@@ -153,7 +151,7 @@ class Queue:
                 for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
                     await self._give_back(job)
             except (ProcrastinateException, Error, OSError) as error:  # the next look may fare better
-                complain(f"looking for workers that are gone: {in_words(error)}")
+                complain(f"looking for workers that are gone: {in_words(_cause(error))}")
             await asyncio.sleep(RESCUE_S)
 
     async def _give_back(self, job: Job) -> None:
@@ -166,6 +164,21 @@ class Queue:
         except ProcrastinateException:  # another job of the thread waits: that one is enough
             with suppress(ProcrastinateException):
                 await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
+
+    @asynccontextmanager
+    async def _in_words(self) -> AsyncIterator[None]:
+        """What ends Procrastinate's worker is told as what ends anything else on this database."""
+        try:
+            yield
+        except ConnectorException as error:
+            cause = _cause(error)
+            raise explained(self._server.address, cause) if isinstance(cause, Error) else error from error
+
+
+def _cause(error: Exception) -> Exception:
+    """What Procrastinate says no more of than that it was an error of the database."""
+    cause = error.__cause__
+    return cause if isinstance(error, ConnectorException) and isinstance(cause, Error) else error
 
 
 async def _by_the_server(connection: Connection, at: float) -> datetime:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -83,6 +84,23 @@ async def test_a_user_without_rights_is_told_what_to_grant(empty_postgres: str) 
     with pytest.raises(DatabaseUnusable, match=r"permission denied.*; grant this user the right to make"):
         async with opened(db=empty_postgres.replace("//baton@", "//guest@")):
             pass
+
+
+async def test_a_user_who_may_only_read_can_look_and_is_told_what_to_grant_where_that_is_not_enough(
+    on_postgres: str,
+) -> None:
+    async with opened(db=on_postgres) as sup:
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+    with psycopg.connect(on_postgres, autocommit=True) as connection:
+        with suppress(psycopg.errors.DuplicateObject):
+            connection.execute("CREATE ROLE reader LOGIN")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+
+    async with opened(db=on_postgres.replace("//baton@", "//reader@")) as sup:
+        assert (await sup.view("t")).status == "complete"
+        for refused in (sup.start("Q", plan=plan("a")), sup.enqueue("Q", plan=plan("a")), sup.work()):
+            with pytest.raises(DatabaseUnusable, match=r"permission denied for .*; grant this user the right to make"):
+                await refused
 
 
 async def test_nul_and_lone_surrogates_end_no_run_and_are_replacement_characters_in_rows(on_postgres: str) -> None:

@@ -126,6 +126,31 @@ async def test_a_run_whose_server_goes_away_stops_and_goes_on_when_it_is_back() 
     assert "\n" not in str(stopped.value)
 
 
+async def test_a_worker_whose_server_goes_away_takes_what_is_queued_when_it_is_back() -> None:
+    complaints: list[str] = []
+    has_looked = asyncio.Event()
+
+    def complain(problem: str) -> None:
+        complaints.append(problem)
+        has_looked.set()
+
+    with postgres.own_server() as server:
+        address = postgres.new_database(server.address, "runs")
+        async with opened(db=address) as clerk, opened(db=address) as sup:
+            working = asyncio.create_task(sup.work(drain_s=5, complain=complain))
+            await clerk.enqueue("Q", thread_id="before", plan=plan("a"))
+            await until(clerk, "before", "complete")
+            await asyncio.to_thread(server.stop, "fast")
+            await has_looked.wait()
+            await asyncio.to_thread(server.start)
+            await clerk.enqueue("Q", thread_id="after", plan=plan("a"))
+            assert (await until(clerk, "after", "complete")).status == "complete"
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
+    assert not any("\n" in one or "Database error" in one for one in complaints)
+
+
 async def test_whatever_connection_is_ended_the_runs_of_a_worker_come_to_their_end(on_postgres: str) -> None:
     async def slowly(brief: Brief, desk: Any) -> str:
         await asyncio.sleep(0.1)
