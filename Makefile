@@ -107,13 +107,14 @@ bench: .venv/installed-dev
 proof: .venv/installed-dev
 	@PYTHONPATH=. $(BIN)/python benchmarks/proof/run.py --write
 
-bench-peers: .venv/installed-dev build/peers/installed
-	@$(BIN)/python benchmarks/speed/compare.py --peers build/peers/bin/python
+bench-peers: .venv/installed-dev build/peers/installed build/crewai/installed
+	@$(BIN)/python benchmarks/speed/compare.py --peers build
 
-build/peers/installed: benchmarks/speed/requirements.txt benchmarks/speed/constraints.txt | $(BIN)/python
-	@$(BIN)/python -m venv build/peers
-	@build/peers/bin/python -m pip install --quiet --disable-pip-version-check -c benchmarks/speed/constraints.txt \
-		-r benchmarks/speed/requirements.txt
+PEERS := benchmarks/speed/environments
+build/%/installed: $(PEERS)/%/requirements.txt $(PEERS)/%/constraints.txt | $(BIN)/python
+	@$(BIN)/python -m venv build/$*
+	@build/$*/bin/python -m pip install --quiet --disable-pip-version-check -c $(PEERS)/$*/constraints.txt \
+		-r $(PEERS)/$*/requirements.txt
 	@touch $@
 
 # Coverage doubles the time of a test, so it is measured here. One test may tell hundreds of stories: it may take long.

@@ -1,8 +1,9 @@
 """Measures Baton beside what people would pick instead, and says so in a table.
 
     python benchmarks/speed/compare.py                    Baton, and LangGraph's @task with a scheduler of one's own
-    python benchmarks/speed/compare.py --peers PYTHON     all peers too, by an interpreter that has them; keeps it in
-                                                          results.json, and table and plot in README.md
+    python benchmarks/speed/compare.py --peers FOLDER     all peers too, by the interpreters of the environments there
+                                                          (`ALONE`); keeps it in results.json, and table and plot in
+                                                          README.md
 
 Every candidate runs in a process of its own, one after the other. Peers are used as their own documentation says.
 """
@@ -35,8 +36,11 @@ NAMES = {
     "peers.pydantic_graph_joins": ("Pydantic Graph", "pydantic-graph", "memory"),
     "peers.google_adk": ("Google ADK", "google-adk", "memory"),
     "peers.smol_agents": ("smolagents", "smolagents", "memory"),
+    "peers.crewai_flow": ("CrewAI Flow", "crewai", "memory"),
 }
 """By module: what people call it, its package, and where it keeps what was done."""
+ALONE = {"peers.crewai_flow": "crewai"}
+"""The environments of those that cannot be installed beside the others, which are in `peers`."""
 
 Row = dict[str, Any]
 
@@ -44,7 +48,7 @@ Row = dict[str, Any]
 def lines_of(candidate: str, python: str, latency_s: float) -> list[Row]:
     """What `run.py` tells of one candidate."""
     command = [python, str(HERE / "run.py"), candidate, "3", str(latency_s)]
-    env = {**os.environ, "PYTHONWARNINGS": "ignore"}
+    env = {**os.environ, "PYTHONWARNINGS": "ignore", "OTEL_SDK_DISABLED": "true"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     if done.returncode:
         print(done.stderr[-500:], file=sys.stderr)
@@ -118,11 +122,16 @@ def measured(python_of: dict[str, str]) -> dict[str, Row]:
     return results
 
 
+def _python_of(name: str, folder: str) -> str:
+    is_peer = name.startswith("peers")
+    return str(Path(folder, ALONE.get(name, "peers"), "bin", "python")) if is_peer else sys.executable
+
+
 def main() -> None:
     """Measure, print, and keep it where peers were measured."""
     peers = sys.argv[2] if sys.argv[1:2] == ["--peers"] else ""
     names = NAMES if peers else ("baton", "langgraph_task")
-    results = measured({name: peers if name.startswith("peers") else sys.executable for name in names})
+    results = measured({name: _python_of(name, peers) for name in names})
     print(table(results))
     if not peers:
         return

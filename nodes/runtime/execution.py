@@ -127,7 +127,6 @@ async def resumed_execution(
         run.decided(state),
         execution.signals.load(),
         execution.approvals.load(),
-        execution.listener.load(),
         execution.budget.load(Usage.model_validate(state.get("spent") or {})),
     )
     execution.signals.know(decided)

@@ -85,8 +85,6 @@ class Listener:
         """The question about the plan, while that waits."""
         self.gave_up = ""
         """Why the run has given up, once it has."""
-        self._found: list[Waiting] | None = None
-        """What has been found to wait, and not been looked at yet."""
         self._changes: tuple[int, int] | None = None
         self._lock = asyncio.Lock()
 
@@ -104,17 +102,10 @@ class Listener:
             await stop(listening)
             await self.outbox.flush()
 
-    async def load(self) -> None:
-        """Read what waits with what else is read now; the first look is at that."""
-        self._found = await waiting(self.run.store, self.run.thread_id)
-
     async def look(self) -> None:
         """Apply every signal that waits, then the deadlines of questions that nobody has answered."""
         async with self._lock:
-            if self._found is None:
-                await self.load()
-            found, self._found = self._found or [], None
-            for item in found:
+            for item in await waiting(self.run.store, self.run.thread_id):
                 await self._handle(item)
             await self.approvals.expire(self.open_questions(), self.signals.decide)
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import plans
 from agent_framework import WorkflowBuilder, WorkflowContext, executor
 
-from peers.rounds import check
-
 
 async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noqa: ARG001 - it is kept in memory
     """Seconds of one run; with latency, a first executor decides on the plan."""
@@ -49,5 +47,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await workflow.run("Measure.")
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

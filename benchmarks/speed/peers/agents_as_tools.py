@@ -8,7 +8,7 @@ import plans
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 
-from peers.rounds import Leader, check
+from peers.rounds import Leader
 
 
 async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noqa: ARG001 - it is kept in memory
@@ -27,5 +27,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await agent.ainvoke({"messages": [("user", "Measure.")]}, {"recursion_limit": 5000})
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

@@ -12,8 +12,6 @@ from autogen_agentchat.messages import BaseChatMessage, TextMessage
 from autogen_agentchat.teams import DiGraphBuilder, GraphFlow
 from autogen_core import CancellationToken
 
-from peers.rounds import check
-
 START = "supervisor"
 
 
@@ -51,5 +49,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await flow.run(task="Measure.")
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

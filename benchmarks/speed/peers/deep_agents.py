@@ -9,7 +9,7 @@ from deepagents import create_deep_agent
 from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 
-from peers.rounds import Leader, check
+from peers.rounds import Leader
 
 
 async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noqa: ARG001 - it is kept in memory
@@ -36,5 +36,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await agent.ainvoke({"messages": [("user", "Measure.")]}, {"recursion_limit": 5000})
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

@@ -15,8 +15,6 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from peers.rounds import check
-
 
 class Leader(BaseLlm):
     """Calls whatever can begin."""
@@ -60,5 +58,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     async for _ in runner.run_async(user_id="u", session_id=session.id, new_message=asked, run_config=limits):
         pass
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

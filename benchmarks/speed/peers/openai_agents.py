@@ -13,8 +13,6 @@ from agents.models.interface import Model
 from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
-from peers.rounds import check
-
 
 class Leader(Model):
     """Calls whatever can begin."""
@@ -63,5 +61,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await Runner.run(agent, "Measure.", max_turns=5000, run_config=RunConfig(tracing_disabled=True))
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

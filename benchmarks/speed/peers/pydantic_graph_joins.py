@@ -8,8 +8,6 @@ import plans
 from pydantic_graph import GraphBuilder, StepContext
 from pydantic_graph.join import reduce_list_append
 
-from peers.rounds import check
-
 
 async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noqa: ARG001 - it is kept in memory
     """Seconds of one run; with latency, a first step decides on the plan."""
@@ -47,5 +45,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await graph.run()
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import plans
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -38,9 +37,3 @@ class Leader(BaseChatModel):
     @property
     def _llm_type(self) -> str:
         return "leader"
-
-
-def check(plan: plans.Plan, ended: list[str]) -> None:
-    """Refuse a run that left something out."""
-    if sorted(ended) != sorted(plan.by_id):
-        raise RuntimeError(f"{len(set(plan.by_id) - set(ended))} tasks are missing")

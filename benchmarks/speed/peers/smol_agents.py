@@ -9,8 +9,6 @@ import plans
 from smolagents import LogLevel, Tool, ToolCallingAgent
 from smolagents.models import ChatMessage, ChatMessageToolCall, ChatMessageToolCallFunction, MessageRole, Model
 
-from peers.rounds import check
-
 
 class Leader(Model):
     """Calls whatever can begin."""
@@ -67,5 +65,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await asyncio.to_thread(agent.run, "Measure.")
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken

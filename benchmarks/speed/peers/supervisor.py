@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph_supervisor import create_supervisor
 
-from peers.rounds import Leader, check
+from peers.rounds import Leader
 
 
 async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noqa: ARG001 - it is kept in memory
@@ -41,5 +41,5 @@ async def run(plan: plans.Plan, latency_s: float, folder: Path) -> float:  # noq
     start = time.perf_counter()
     await graph.ainvoke({"messages": [("user", "Measure.")]}, {"recursion_limit": 5000})
     taken = time.perf_counter() - start
-    check(plan, ended)
+    plans.check(plan, ended)
     return taken
