@@ -7,7 +7,7 @@ import pytest
 from nodes.llm.scripted import ScriptedModel
 from state.agent import AgentSpec
 from state.replies import Review, Verdict
-from tests.runs import opened, plan
+from tests.runs import Turns, agent, opened, plan
 
 EDITOR = "You put the findings of a team together"
 REVIEWER = "You review the results"
@@ -71,3 +71,27 @@ async def test_what_the_editor_writes_is_looked_up_like_any_other_text(case: str
 
 async def test_the_report_names_the_model_of_each_agent(tmp_path: Path) -> None:
     assert "by ada (scripted)" in await report_of(tmp_path, "It resumes [guide.md#L3].")
+
+
+SAME = "It resumes after a crash and keeps every step of a run [guide.md#L3-L4]."
+
+
+@pytest.mark.parametrize("way", ["editor", "no editor", "editor failed"])
+async def test_what_two_tasks_found_is_said_once_before_the_editor_and_however_a_report_is_put_together(
+    way: str, tmp_path: Path
+) -> None:
+    (tmp_path / "guide.md").write_bytes(GUIDE.encode())
+    edited = {"editor": SAME, "editor failed": ""}
+    model = ScriptedModel(
+        {EDITOR: edited.get(way, "none"), REVIEWER: REVIEW, '<task id="a"': SAME, '<task id="b"': f"{SAME}\n\nN/A"}
+    )
+    team = [AgentSpec(name="ada", role="generalist")] if way != "no editor" else [agent(Turns(SAME))]
+    async with opened(*team, model=model) as sup:
+        run = await sup.start("Q", sources=[str(tmp_path / "guide.md")], plan=plan("a", "b"))
+    asked = [str(call.messages[-1].text) for call in model.calls if EDITOR in str(call.messages[0].text)]
+    body = (run.report or "").partition("\n## Sources")[0]
+
+    assert run.status in ("complete", "partial")
+    assert [text.count("keeps every step") for text in asked] == [1] * (way != "no editor")
+    assert body.count("keeps every step") == 1
+    assert "N/A" not in body
