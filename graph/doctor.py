@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.error import HTTPError
@@ -57,7 +58,7 @@ class Finding:
 
 
 async def check_database(address: Address, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
-    """The database, its tables where it is a file, and every thread in it."""
+    """The database, its tables, and every thread in it."""
     checked = _check_file(address, clock, seals) if isinstance(address, Path) else _check_server(address, clock, seals)
     async for one in checked:
         yield one
@@ -69,9 +70,12 @@ async def _check_server(address: PostgresAddress, clock: Clock, seals: Seals) ->
             reading = Reading(database, database.leases(clock), clock, [], seals)
             threads = [row.thread_id for row in await reading.listed()]
             wrong = [one async for one in _wrong_threads(reading, threads)]
+        missing = await import_module("graph.postgres.database").missing_in(address)
     except DatabaseUnusable as error:
         yield Finding("database", False, str(error))
         return
+    if missing:
+        yield Finding("database", False, f"{address} has lost {', '.join(missing)}; restore them from a backup")
     for one in wrong:
         yield one
     yield _counted(address, len(threads), len(wrong))

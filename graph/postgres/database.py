@@ -45,6 +45,12 @@ DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns 
 """
 _ROWS = "DELETE FROM store WHERE prefix = %(place)s OR prefix LIKE %(below)s"
 _ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
+_MADE = (
+    *("store", "store_prefix_idx", *TABLES, "baton_checkpoints", "baton_blobs", "baton_writes"),
+    *("procrastinate_jobs", "procrastinate_events", "procrastinate_workers"),
+)
+"""Tables and indexes without which runs fail, or become slow."""
+_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0)::bigint AS bytes FROM unnest(%s::text[]) AS name
 """
@@ -163,6 +169,23 @@ async def migrate(database: PostgresDatabase) -> int:
         raise explained(address, error) from error
     _refuse_newer(address, version)
     return before
+
+
+async def missing_in(address: PostgresAddress) -> list[str]:
+    """The tables and indexes that are to be there and are not.
+
+    Raises:
+        DatabaseUnusable: it cannot be reached.
+    """
+    try:
+        connection = await connected(address)
+        try:
+            rows = await (await connection.execute(_MISSING, [list(_MADE)])).fetchall()
+        finally:
+            await connection.close()
+    except Error as error:
+        raise explained(address, error) from error
+    return [row["name"] for row in rows]
 
 
 async def _look(address: PostgresAddress) -> None:

@@ -103,6 +103,18 @@ async def test_a_user_who_may_only_read_can_look_and_is_told_what_to_grant_where
                 await refused
 
 
+def test_the_doctor_names_the_tables_and_indexes_that_are_lost(
+    on_postgres: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--db", on_postgres, "--json"]) == 0
+    with psycopg.connect(on_postgres, autocommit=True) as connection:
+        connection.execute("DROP TABLE procrastinate_jobs CASCADE")
+        connection.execute("DROP INDEX baton_writes")
+    capsys.readouterr()
+    assert main(["doctor", "--db", on_postgres, "--json"]) == 1
+    assert "has lost baton_writes, procrastinate_jobs; restore them from a backup" in capsys.readouterr().out
+
+
 async def test_nul_and_lone_surrogates_end_no_run_and_are_replacement_characters_in_rows(on_postgres: str) -> None:
     async def says(brief: object, desk: object) -> str:
         return "left \x00 right \ud800 end \\u0000"
