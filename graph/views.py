@@ -266,11 +266,12 @@ def _delegation(row: Delegation) -> DelegationView:
 
 def _task(record: TaskRecord, row: Json | None, *, is_held: bool) -> TaskView:
     outcome = record.outcome
+    said = outcome.former if outcome and outcome.former and outcome.result == "" else outcome
     view = TaskView(
         **record.task.model_dump(exclude={"tools", "to"}),
         agent=(outcome.agent if outcome else None) or record.agent,
         status=record.status,
-        result=(outcome.result or (outcome.former.result if outcome.former else "")) if outcome else None,
+        result=said.result if said else None,
         confidence=outcome.confidence if outcome else None,
         attempts=outcome.attempts if outcome else 0,
         error=outcome.failure.message if outcome and outcome.failure else None,
