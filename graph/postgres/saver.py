@@ -120,6 +120,15 @@ class Saver(AsyncPostgresSaver):
                 keep_ids_above(str(row and row["last"]))
         return found
 
+    async def alist(self, config: RunnableConfig | None, **which: Any) -> AsyncIterator[CheckpointTuple]:
+        """The checkpoints that `config` and `which` name, the latest first.
+
+        LangGraph's keeps its connection until the last of them was taken: where several list and ask for more in
+        between, each would wait for a connection that another keeps.
+        """
+        for found in [each async for each in super().alist(config, **which)]:
+            yield found
+
     async def _read_lasts(self, places: list[tuple[str, str]]) -> list[CheckpointTuple | None]:
         """The last checkpoint of each thread and namespace."""
         async with self._cursor() as cursor:

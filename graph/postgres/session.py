@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor, Error
 from psycopg.abc import Params, Query
@@ -83,6 +83,19 @@ class _Cursor(AsyncCursor[DictRow]):
             await self.execute(f"{head}{', '.join([values] * len(some))}{tail}", [*chain.from_iterable(some)])
 
 
+class _SessionCursor(_Cursor):
+    """A cursor whose statements are done whole: psycopg closes a connection on which one is cancelled twice.
+
+    The lease would be lost with it, where nothing but a try was to end.
+    """
+
+    async def execute(
+        self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
+    ) -> Self:
+        """Do `query`. Where whoever waits is cancelled, that is raised when it is done."""
+        return await whole(super().execute(query, params, prepare=prepare, binary=binary))
+
+
 class SessionFence(Fence):
     """A lease that a session holds; without one it is lost."""
 
@@ -109,6 +122,7 @@ class Session:
         self.backend = backend
         """The server's number of it; where a pooler stands in between, the connection has another."""
         self._connection = connection
+        self._connection.cursor_factory = _SessionCursor
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -397,7 +411,9 @@ async def whole(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await asyncio.shield(doing)
     except asyncio.CancelledError:
-        await asyncio.wait({doing})
+        while not doing.done():
+            with suppress(asyncio.CancelledError):  # it is raised below, however often it was said
+                await asyncio.wait({doing})
         if not doing.cancelled():
             doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
         raise

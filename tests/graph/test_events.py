@@ -103,7 +103,7 @@ async def test_a_task_starts_when_its_inputs_exist_not_when_the_wave_is_over() -
             reached.set()
         return brief.task.id
 
-    async with opened(agent(work, limits=Limits(timeout_s=2)), max_attempts=1) as sup:
+    async with opened(agent(work, limits=Limits(timeout_s=60)), max_attempts=1) as sup:
         run = await sup.start("Q", plan=plan("slow", "quick", "after-quick <- quick", "end <- slow after-quick"))
 
     assert statuses(run) == dict.fromkeys(["slow", "quick", "after-quick", "end"], "done")

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graph.cli import main
 from graph.postgres.lease import number
+from graph.postgres.session import POOL
 from graph.supervisor import open_supervisor
 from state.agent import AgentSpec
 from state.errors import DatabaseUnusable, ExtraMissing, SettingsInvalid
@@ -139,6 +142,43 @@ async def test_connections_of_the_pool_that_were_ended_are_made_anew(on_postgres
                 "AND datname = current_database()"
             )
         assert (await sup.view("t")).status == "complete"
+
+
+async def test_who_lists_checkpoints_keeps_no_connection_from_others_that_do(on_postgres: str) -> None:
+    async with opened(db=on_postgres) as sup:
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        saver, thread = sup.graph.checkpointer, RunnableConfig(configurable={"thread_id": "t"})
+        assert isinstance(saver, BaseCheckpointSaver)
+        listings = [saver.alist(thread) for _ in range(POOL + 1)]
+        firsts = [await anext(listing) for listing in listings]
+        last = await saver.aget_tuple(thread)
+
+    assert last
+    assert {first.config["configurable"]["checkpoint_id"] for first in firsts} == {last.checkpoint["id"]}
+
+
+async def test_a_call_that_is_cancelled_twice_costs_no_lease(on_postgres: str) -> None:
+    async with opened(db=on_postgres) as sup:
+        await sup.start("Q", thread_id="t", plan=plan("a"))
+        saver, store = sup.graph.checkpointer, sup.graph.store
+        assert isinstance(saver, BaseCheckpointSaver)
+        assert store
+        last = await saver.aget_tuple({"configurable": {"thread_id": "t"}})
+        assert last
+        other = await psycopg.AsyncConnection.connect(on_postgres)
+        async with sup._runs.leases.hold("t"):
+            await other.execute("LOCK TABLE checkpoints IN ACCESS EXCLUSIVE MODE")
+            asking = asyncio.create_task(saver.aget_tuple(last.config))
+            while not await (await other.execute("SELECT 1 FROM pg_locks WHERE NOT granted")).fetchall():
+                pass
+            for _ in range(2):
+                asking.cancel()
+                await asyncio.sleep(0)
+            await other.close()
+            await asyncio.wait({asking})
+            await store.aput(("mail", "t"), "1", {})
+
+    assert asking.cancelled()
 
 
 async def test_encryption_is_refused_rather_than_done_half(on_postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
