@@ -63,7 +63,10 @@ class Policy(BaseModel):
     `max_iterations` times (`replan`), or the task fails (`fail`). With the last two a task that is not required is
     skipped."""
     confidence_threshold: float = Field(default=0.6, ge=0, le=1)  # 15.12.2
-    """A result whose agent is less sure of it counts as uncertain, and a human is asked."""
+    """A result whose agent is less sure of it counts as uncertain, and a human is asked.
+
+    Not where only the offline model has worked: that it finds nothing is an answer, and asked again it finds the same.
+    """
     cost_limit: float = Field(default=1.0, ge=0)  # 15.12.2
     """US dollars that a single action may cost without a human."""
     sensitive_actions: list[str] = ["delete", "publish", "pay", "send", "share"]  # 15.12.8

@@ -12,6 +12,7 @@ from typing import Any
 
 from nodes.agents.results import stored
 from nodes.execution.attempts import AttemptRunner
+from nodes.policy.budget import is_by_rules
 from nodes.policy.failures import failures_in_a_row, time_for_try
 from nodes.policy.gates import (
     accepted,
@@ -278,7 +279,9 @@ class TaskRunner:
         allowed = time_for_try(spec.limits.timeout_s, self.execution.run.policy) if spec and is_late else None
         return TriggerInput(
             cost=outcome.usage.cost - outcome.usage.tokens_cost if spec and spec.run is not None else 0.0,
-            confidence=outcome.confidence if failure is None else None,
+            confidence=None
+            if failure or (spec and spec.run is None and is_by_rules(outcome.usage))
+            else outcome.confidence,
             failures_in_a_row=self._failures_with(record, outcome) if failure else 0,
             overdue_s=allowed if allowed == self.execution.run.policy.decision_timeout_s else None,
         )

@@ -20,7 +20,7 @@ _ITEM = re.compile(
     r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|"
     r"(?<=[.?!;:])\s+\d{1,2}[.)]\s+"
 )
-_SENTENCE = re.compile(r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|;\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|(?<=[.!?][\"'”’»])\s+(?=[A-Z])|;\s+|\n+")
 _THEN = re.compile(
     rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:then\s+|finally\s+|also\s+|dann\s+)?|"
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
@@ -48,7 +48,7 @@ _LETTER = re.compile(
 _BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
 _TEXTS = (
     r"report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|document|"
-    r"reply|e?mail|note|text|draft|one-pager|answer"
+    r"reply|e-?mail|note|notice|invitation|announcement|text|draft|one-pager|answer"
 )
 _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
 _ABOUT = re.compile(
@@ -94,7 +94,7 @@ def understood(text: str) -> Request:
     request = Request(text.strip(), actions=ordered(text))
     before: list[str] = []
     for clause in wishes_in(text):
-        is_of_result = _RESULT.match(clause.partition(" ")[2])
+        is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
         before = [clause if is_of_result else standing_alone(clause, before)]
         _take(before[0], request)
     if len(request.aspects) > MOST_WISHES:
@@ -129,7 +129,7 @@ def _chained(sentence: str) -> list[str]:
     kept: list[str] = []
     for piece in _THEN.split(sentence):
         is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2]) and not _TEXT.search(piece)
-        if kept and _SUBORDINATE.search(kept[-1]) and (is_loose or not _is_wish(kept[-1])):
+        if kept and _SUBORDINATE.search(kept[-1]) and (is_loose or not _is_wish(POLITE.sub("", kept[-1]))):
             kept[-1] = f"{kept[-1]} and {piece}"
         else:
             kept.append(piece)

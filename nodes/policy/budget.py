@@ -30,6 +30,11 @@ FREE = frozenset({"offline", "baton-offline"})
 """Models that work by rules, on this machine."""
 
 
+def is_by_rules(used: Usage) -> bool:
+    """Whether only such models have worked: asked again, they find the same."""
+    return bool(used.models) and {model.name for model in used.models} <= FREE
+
+
 def priced(policy: Policy, used: Usage) -> Usage:
     """What calls of one model have used, with what the tokens cost, or that nobody knows it."""
     if not used.models or used.models[0].name in FREE:

@@ -12,7 +12,7 @@ from nodes.policy import errands
 
 FAMILIES = {
     "publish": "publish post release announce share upload",
-    "send": "send email mail forward deliver",
+    "send": "send email e-mail mail forward deliver",
     "delete": "delete erase wipe",
     "pay": "pay buy purchase",
 }
@@ -37,7 +37,7 @@ _POLITE_ABROAD = re.compile(
 )
 _FORMS = (
     rf"(?:{_VERBS}|publish(?:ing|ed)|post(?:ing|ed)|releas(?:ing|ed)|announc(?:ing|ed)|shar(?:ing|ed)|"
-    r"upload(?:ing|ed)|sen(?:ding|t)|e?mail(?:ing|ed)|forward(?:ing|ed)|deliver(?:ing|ed)|delet(?:ing|ed)|"
+    r"upload(?:ing|ed)|sen(?:ding|t)|(?:e-?)?mail(?:ing|ed)|forward(?:ing|ed)|deliver(?:ing|ed)|delet(?:ing|ed)|"
     r"eras(?:ing|ed)|wip(?:ing|ed)|pa(?:ying|id)|bu(?:ying)|bought|purchas(?:ing|ed))"
 )
 _QUOTED = re.compile(
@@ -74,7 +74,9 @@ _ENDS = re.compile(
 )
 POLITE = re.compile(
     r"^(?:(?:please|kindly|then|and|also|next|finally|first|second|third|lastly|afterwards|now|so|just|only|ok(?:ay)?|hi|"
-    r"hello|dear \w+|in addition|additionally)[,\s]+|(?:can|could|would|will) you (?:please )?|"
+    r"hello|dear \w+|in addition|additionally|anyway|anyhow|actually|besides|well)[,\s]+|"
+    r"(?:i|we) have \w+(?: \w+){0,2} questions?(?: (?:about|on|for) [^:.?!]{1,40})?:\s*|"
+    r"(?:can|could|would|will) you (?:please )?|"
     r"(?:i|we)(?: want| need|(?: would|['’]d)(?: also)? like| wish)(?: you)? to (?:know,? )?|"
     r"(?:i|we) (?:was )?wonder(?:ing)?,? |do you know |you (?:should|must) |(?:your|the) task(?: is)?:? (?:to )?|"
     r"help me (?:to )?|let['’]?s |\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
@@ -86,11 +88,16 @@ _ORDER = re.compile(
     rf"server|address)\b|[-:])",
     re.IGNORECASE,
 )
+_OTHERWISE = {
+    "publish": r"\b(?:put|place)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
+    r"on (?:the|our|my|your) (?:web ?site|web ?page|homepage|intranet|blog))\b)",
+    "buy": r"(?<!in )\border\b(?=\s+(?:it|them|one|some|an?|\d+)\b(?![^.;:?!\n]*\bby\b))",
+}
+"""The same in other words."""
 _SUBORDINATE = re.compile(r"\b(?:how|what|why|which|who|when|where|whether|if|that|to|may|can|should)\b", re.IGNORECASE)
 _OBJECT = re.compile(
-    r"^\w+\s+(?:it|them|this|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|"
-    r"text|file|"
-    r"document|outcome|reply|letter|note))\b|^\w+\s*[.!]?$",
+    r"^[\w-]+\s+(?:it|them|this|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|"
+    r"list|table|text|file|document|outcome|reply|letter|note))\b|^\w+\s*[.!]?$",
     re.IGNORECASE,
 )
 
@@ -98,6 +105,8 @@ _OBJECT = re.compile(
 def plain(request: str) -> str:
     """The request without what it only quotes or gives as an example."""
     text = _FORWARDED.sub("", request)
+    for verb, said in _OTHERWISE.items():
+        text = re.sub(said, verb, text, flags=re.IGNORECASE)
     return _EXAMPLE.sub("", _QUOTED.sub(lambda found: "“…”" if found.group().strip() else "", text))
 
 
@@ -114,7 +123,7 @@ def forbidden(request: str) -> frozenset[str]:
     text = plain(request)
     said = [found["verbs"] for found in _FORBIDDEN.finditer(text)]
     said += [found["verbs"] or found["passive"] for found in _NOTHING.finditer(text)]
-    actions = {action for part in said for word in re.findall(r"\w+", part.lower()) if (action := action_of(word))}
+    actions = {action for part in said for word in re.findall(r"[\w-]+", part.lower()) if (action := action_of(word))}
     actions |= {action for _, action, is_denied in _abroad(text) if is_denied}
     return frozenset(actions - set(ordered(request)))
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rapidfuzz import fuzz
 
-from nodes.policy.budget import FREE
+from nodes.policy.budget import is_by_rules
 from nodes.policy.headings import shifted, without_reserved, without_thoughts
 from nodes.policy.synthesis import Said, claims_of, without_repeats
 from nodes.policy.takeover import RollbackResult, rollback_section
@@ -211,8 +211,7 @@ def _used(used: Mapping[str, Usage], records: Sequence[TaskRecord], unseen: Sequ
 
 
 def _is_spent(used: Usage) -> bool:
-    names = {model.name for model in used.models}
-    return bool(used) and not (names and names <= FREE and not used.cost)
+    return bool(used) and not (is_by_rules(used) and not used.cost)
 
 
 def _made(

@@ -229,3 +229,25 @@ async def test_text_typed_while_a_question_is_open_stays_a_note_and_is_no_follow
 
     assert (run.status, run.query) == ("complete", "Ask")
     assert ([mail.text for mail in keeps.briefs[0].mail], keeps.said) == (["shorter"], [])
+
+
+async def test_without_a_language_model_a_refusal_is_an_answer_and_the_conversation_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "breads.csv").write_text("bread,price\nRye loaf,4.20\nBaguette,1.80\n")
+    (tmp_path / "clocks.md").write_text(
+        "The museum is open from Wednesday to Sunday. Guided tours start at 11:00 and at 15:00 and last 50 minutes. "
+        "Groups of more than ten people write a week before. Coats and bags stay at the entrance, which is on the left "
+        "side of the house. Children come in free of charge on the first Sunday of each month. "
+        "The oldest clock of the museum is from Lund.\n"
+    )
+    told = []
+    async with opened(agent(role="ada"), writer("search", "query"), model=OfflineModel()) as sup:
+        asks = ("Who invented the zip?", "What do the breads cost?", "What is the oldest clock?", "in one sentence")
+        for ask in asks:
+            run = await sup.start(ask, [tmp_path], "t", to="" if ask == asks[-1] else "gen")
+            told.append((run.phase, str(run.tasks[0].result)))
+
+    assert [phase for phase, _ in told] == ["complete"] * 4
+    assert "I found no passage that answers this" in told[0][1]
+    assert "Price by bread in breads: Baguette 1.8 and Rye loaf 4.2." in told[1][1]
+    assert "oldest clock" in told[3][1]
+    assert "Wednesday" not in told[3][1]

@@ -137,7 +137,8 @@ def points(talk: Conversation) -> tuple[str, float]:
         nearest = [str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST]]
         return "\n\n".join([f"{said}; the nearest are:", *nearest] if nearest else [f"{said}."]), 0.3
     tables = {table.file for table in tables_in(talk.source_lines)}
-    said = f"No passage speaks of {_listed(unknown)}." if unknown else ""
+    is_told = reading is not None and reading.fit == 1
+    said = f"No passage speaks of {_listed(unknown)}." if unknown and not is_told else ""
     found = [passage for passage in found if not counted or passage.file not in tables]
     firsts = [passages_in(done.text)[:1] for one in questions if (done := talk.answer_to(_search(one)))]
     parts = [said, counted, *map(str, chosen(found, tables, best=[one for first in firsts for one in first]))]

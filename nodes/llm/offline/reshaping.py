@@ -4,9 +4,13 @@ What is put together keeps its labels, and its quotations are as they were quote
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 
+from nodes.language.following import followed
 from nodes.language.shapes import Shape, ShapeName
+from nodes.language.subjects import keywords
+from nodes.language.words import stems
 from nodes.llm.offline.conversation import Conversation, Reply, concluded
 from nodes.policy.synthesis import blocks
 from state.citation import LABEL
@@ -52,7 +56,11 @@ def reshape(talk: Conversation, shape: Shape) -> Reply:
         case "list":
             text = "\n".join(f"- {_in_a_line(point)}" for point in points[: shape.points or len(points)])
         case _:
-            text = "\n\n".join(_shortened(point) for point in points[: shape.points or max(1, len(points) // 3)])
+            asked = keywords(
+                followed(turns[-1].attrs.get("request", ""), [one.attrs.get("request", "") for one in turns[:-1]])
+            )
+            most = shape.points or max(1, len(points) // 3)
+            text = "\n\n".join(_shortened(point, asked) for point in points[:most])
     return concluded(talk, text, 0.8)
 
 
@@ -62,14 +70,23 @@ def _points(answer: str) -> list[str]:
     return [block for block in found if block and not block.startswith("#")] or [answer.strip()]
 
 
-def _shortened(point: str) -> str:
-    """The first sentences or lines of a point, and its label; quoted text stays as it is quoted."""
+def _shortened(point: str, asked: Collection[str]) -> str:
+    """The sentences or lines of a point from the one on that says most of what was `asked` (stems), and its label.
+
+    Quoted text stays as it is quoted.
+    """
     label, text = LABEL.search(point), LABEL.sub("", point).strip()
     if len(point) <= SHORT:
         return point
-    ends = [match.start() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text)] or [len(text)]
+    is_quoted = text.startswith((">", "**"))
+    starts = [0, *(match.end() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text))]
+    pieces = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    best = max(range(len(pieces)), key=lambda n: len(set(stems(pieces[n])) & set(asked)))
+    text = text[starts[best] :]
+    text = f"> {text}" if best and is_quoted and not text.startswith(">") else text
+    ends = [match.start() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text)] + [len(text)]
     kept = text[: max([end for end in ends if end <= SHORT], default=ends[0])].rstrip("> \n")
-    return f"{kept}{chr(10) if text.startswith(('>', '**')) else ' '}{label.group()}" if label else kept
+    return f"{kept}{chr(10) if is_quoted else ' '}{label.group()}" if label else kept
 
 
 def _in_a_line(point: str) -> str:

@@ -34,7 +34,9 @@ def _in_order(kinds: list[str], wanted: list[str]) -> bool:
     return taken or (is_optional and _in_order(kinds, wanted[1:]))
 
 
-@pytest.mark.parametrize(("name", "at_least"), [("requests", 38), ("held_out", 18), ("other_fields", 114)])
+@pytest.mark.parametrize(
+    ("name", "at_least"), [("requests", 38), ("held_out", 18), ("other_fields", 114), ("daily", 34)]
+)
 def test_most_requests_get_the_plan_that_fits(name: str, at_least: int) -> None:
     sources = "\n".join(open_sources([str(ROOT / "examples" / "market" / "sources")]).describe())
     wanted = yaml.safe_load((PLANS / f"{name}.yaml").read_text())
@@ -43,7 +45,7 @@ def test_most_requests_get_the_plan_that_fits(name: str, at_least: int) -> None:
 
 
 def test_no_request_that_forbids_an_action_gets_one() -> None:
-    for name in ("requests", "held_out", "other_fields"):
+    for name in ("requests", "held_out", "other_fields", "daily"):
         for one in yaml.safe_load((PLANS / f"{name}.yaml").read_text()):
             if "action" not in one:
                 assert not [task for task in planned(one["ask"]).tasks if task.action], one["ask"]
