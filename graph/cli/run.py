@@ -17,9 +17,12 @@ from graph.policy_text import read_policy, set_fields
 from graph.settings import read_settings
 from graph.steering import OnEvent
 from graph.supervisor import Supervisor, checked_thread, new_thread, open_supervisor
+from graph.team_file import open_team
 from nodes.intake import checked_goal
 from nodes.language.requests import expression_in
 from nodes.llm.choose import make_models
+from nodes.tools.collect import collect
+from nodes.tools.pages import GivenSources
 from state.errors import BadInput, ThreadUnknown
 from state.policy import Oversight
 from state.run import Run
@@ -103,7 +106,7 @@ def run(  # the options are the contract
         when = {"priority": priority, "at": at.timestamp() if at else None}
         return asyncio.run(_enqueue(query, sources or [], session, asked | when))
     if _can_be_made(db or read_settings().db):  # but not for nothing
-        _check_something_can_answer(query, sources or [], session, asked)
+        _check_first_try(query, sources or [], session, asked)
     return session.carry_out(_starting(query, sources or [], session, asked))
 
 
@@ -137,6 +140,19 @@ def _check_something_can_answer(query: str, sources: list[str], session: Session
         "there is nothing to answer from: no language model (OPENAI_API_KEY, or OPENAI_BASE_URL for one of your own)"
         " and no sources (--sources DIR); `baton init` makes a project to begin with"
     )
+
+
+def _check_first_try(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> None:
+    """Refuse what will not be started, as the run would, before a database is made for it.
+
+    Raises:
+        BadInput: an empty request, sources that are not there, nobody of that name, or nothing to answer from.
+    """
+    checked_goal(query)
+    collect(GivenSources.of(sources).paths)
+    if asked["to"]:
+        open_team(session.launch.team or read_settings().team).agent(asked["to"])
+    _check_something_can_answer(query, sources, session, asked)
 
 
 def _starting(query: str, sources: list[str], session: Session, asked: dict[str, Any]) -> Verb:

@@ -83,13 +83,22 @@ def test_bad_input_is_one_line_on_stderr_and_exit_code_2(
     assert said.err.count("\n") == 1
 
 
-def test_a_first_try_with_nothing_to_answer_from_is_refused_and_leaves_nothing(baton: Baton, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (["Which of these frameworks is the best?"], "there is nothing to answer from: no language model"),
+        (["Which is the best?", "--sources", "missing"], "missing"),
+        (["  ", "--sources", "."], "the request is empty"),
+        (["Which is the best?", "--to", "nobody"], "there is no agent 'nobody'"),
+    ],
+)
+def test_a_first_try_that_is_refused_leaves_nothing(baton: Baton, tmp_path: Path, words: list[str], wrong: str) -> None:
     before = {*tmp_path.iterdir()}
 
-    said = baton("run", "Which of these frameworks is the best?")
+    said = baton("run", *words)
 
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "there is nothing to answer from: no language model" in said.err
+    assert wrong in said.err
     assert {*tmp_path.iterdir()} == before
 
 
