@@ -32,9 +32,9 @@ from tests.runs import agent, plan
 
 pytestmark = pytest.mark.services
 
-WORKERS = int(os.environ.get("WORKERS", "3"))
-RUNS = int(os.environ.get("WORKER_RUNS", "9"))
-KILLS = int(os.environ.get("WORKER_KILLS", "3"))
+WORKERS = int(os.environ.get("WORKERS", "2"))
+RUNS = int(os.environ.get("WORKER_RUNS", "4"))
+KILLS = int(os.environ.get("WORKER_KILLS", "2"))
 AT_ONCE = int(os.environ.get("WORKER_AT_ONCE", "4"))
 TASK_S = float(os.environ.get("WORKER_TASK_S", "0.05"))
 SEED = int(os.environ.get("SEED", "1"))
