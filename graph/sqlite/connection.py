@@ -256,11 +256,13 @@ async def open_connection(connect: Callable[[], sqlite3.Connection]) -> AsyncIte
     thread = ThreadPoolExecutor(1, thread_name_prefix="baton-database")
     try:
         connection = await loop.run_in_executor(thread, connect)
-        own = await loop.run_in_executor(thread, Connection, connection, thread)
         try:
-            yield own
+            own = await loop.run_in_executor(thread, Connection, connection, thread)
+            try:
+                yield own
+            finally:
+                own.do_waiting()
         finally:
-            own.do_waiting()
             await loop.run_in_executor(thread, connection.close)
     finally:
         thread.shutdown(wait=False)
