@@ -26,7 +26,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
-from nodes.runtime.background import stop
+from nodes.runtime.background import stop, to_its_end
 from state.errors import LeaseLost
 from state.text import as_unicode
 
@@ -93,7 +93,7 @@ class _SessionCursor(_Cursor):
         self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Do `query`. Where whoever waits is cancelled, that is raised when it is done."""
-        return await whole(super().execute(query, params, prepare=prepare, binary=binary))
+        return await to_its_end(super().execute(query, params, prepare=prepare, binary=binary))
 
 
 class SessionFence(Fence):
@@ -185,7 +185,7 @@ class Session:
         connection that gets that number never hears of its answers.
         """
         self._lose()
-        await whole(self._close())
+        await to_its_end(self._close())
 
     async def _close(self) -> None:
         async with self._turn:
@@ -219,20 +219,19 @@ class Server:
             LeaseLost: the work's lease is another's.
             DatabaseUnusable: the server is gone, or refuses.
         """
-        if _WRITES.get():
-            self.check_fences()
         session = self.session()
         try:
-            if session:
-                async with session.cursor(pipeline=pipeline) as cursor:
-                    if _WRITES.get():  # a lease may have been given back before its turn came
-                        self.check_fences()
-                    yield cursor
-            else:
-                async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
-                    yield cursor
+            async with session.cursor(pipeline=pipeline) if session else self._any_cursor(pipeline=pipeline) as cursor:
+                if _WRITES.get():  # a lease may have been given back, also before its turn came
+                    self.check_fences()
+                yield cursor
         except Error as error:
             raise explained(self.address, error) from error
+
+    @asynccontextmanager
+    async def _any_cursor(self, *, pipeline: bool) -> AsyncIterator[Cursor]:
+        async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
+            yield cursor
 
     def session(self) -> Session | None:
         """The session of the work that this is done in.
@@ -264,7 +263,7 @@ class Server:
         """
         before = _WRITES.set(True)
         try:
-            return await whole(work)
+            return await to_its_end(work)
         finally:
             _WRITES.reset(before)
 
@@ -346,7 +345,7 @@ class Transaction:
 
     async def written(self, work: Coroutine[Any, Any, T]) -> T:
         """What `work` returns; whoever began the transaction may write."""
-        return await whole(work)
+        return await to_its_end(work)
 
 
 async def connected(address: PostgresAddress, name: str = "baton") -> Connection:
@@ -403,20 +402,6 @@ def _machine() -> str:
     with suppress(OSError):
         said = [Path("/proc/sys/kernel/random/boot_id").read_text(), str(Path("/proc/self/ns/pid").readlink())]
     return hashlib.sha256(" ".join(said).encode()).hexdigest()[:6]
-
-
-async def whole(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns. Where whoever waits is cancelled, that is raised when the work is over: as on a file."""
-    doing = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        while not doing.done():
-            with suppress(asyncio.CancelledError):  # it is raised below, however often it was said
-                await asyncio.wait({doing})
-        if not doing.cancelled():
-            doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
-        raise
 
 
 def as_json(value: object) -> str:
