@@ -1,12 +1,14 @@
 """Runs that wait for workers: what is put into the queue, who takes it, in which order, and what comes of it."""
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from graph.supervisor import Supervisor
@@ -98,6 +100,54 @@ async def test_a_run_that_was_answered_goes_on_before_others_begin(on_postgres: 
             await until(sup, "fresh", "waiting")
 
     assert [run.thread_id for run in done[:2]] == ["begun", "fresh"]
+
+
+DIES = """
+WITH dead AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '2 s') RETURNING id)
+UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM dead) WHERE args ->> 'thread_id' = %s
+"""
+
+
+@pytest.mark.services
+async def test_a_run_that_a_dead_worker_had_goes_on_before_all_others_of_its_priority(on_postgres: str) -> None:
+    async with opened(agent(asks), db=on_postgres) as sup:
+        for name in ("begun", "had"):
+            await sup.enqueue("Q", thread_id=name, plan=plan("a"))
+        async with at_work(sup):
+            asked = [await until(sup, name, "waiting") for name in ("begun", "had")]
+        await sup.enqueue("Q", thread_id="fresh", plan=plan("a"))
+        for run in asked:
+            await sup.answer(run.thread_id, {run.approvals[0].id: "approve"}, by="eve")
+        with psycopg.connect(on_postgres) as connection:
+            connection.execute(DIES, ["had"])
+        async with at_work(sup, runs=1) as done:
+            await until(sup, "fresh", "waiting")
+
+    assert [run.thread_id for run in done[:3]] == ["had", "begun", "fresh"]
+
+
+@pytest.mark.services
+async def test_a_worker_whose_job_was_given_to_another_while_it_stood_still_leaves_it_at_that(
+    on_postgres: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    has_begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def waits(brief: Brief, desk: Desk) -> str:
+        has_begun.set()
+        await may_end.wait()
+        return "So."
+
+    async with opened(agent(waits), db=on_postgres) as sup:
+        await sup.enqueue("Q", thread_id="t", plan=plan("a"))
+        async with at_work(sup):
+            await has_begun.wait()
+            with psycopg.connect(on_postgres) as connection:
+                connection.execute("DELETE FROM procrastinate_jobs")
+            may_end.set()
+            await until(sup, "t", "complete")
+    gc.collect()
+
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 @pytest.mark.services
