@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -360,8 +361,9 @@ class Supervisor:
         to: str,
         chosen: Choice,
     ) -> AsyncGenerator[Json | Run, None]:
-        given_sources = GivenSources.of(sources)
-        named = await asyncio.to_thread(given_sources.placed, lambda path: str(location(path).absolute()))
+        of_them = GivenSources.of(sources)
+        placed = partial(of_them.placed, lambda path: str(location(path).absolute()))
+        named = await asyncio.to_thread(placed) if of_them.paths else placed()
         given = self._given(query, named, plan, policy, answer, to, chosen)
         return self._runs.drive(checked_thread(thread_id), given, chosen=chosen)
 

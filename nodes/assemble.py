@@ -75,7 +75,8 @@ def make_assemble(services: Services) -> Node:
             """The answer with its statements looked up, whoever wrote it: an agent, several, or the editor."""
             if are_gone:
                 return Checked(text, [])  # what the tasks found when they were there still counts
-            return await asyncio.to_thread(check, text, "", sources, computations(records), asked)
+            looked_up = partial(check, text, "", sources, computations(records), asked)
+            return await asyncio.to_thread(looked_up) if sources else looked_up()
 
         checked = await checked_in(answer.text)
         filled, data = Update(), list[Artifact]()
@@ -93,7 +94,7 @@ def make_assemble(services: Services) -> Node:
         doubts = [*_doubts(state, records), *answer.doubts]
         pictures, files = await pictured(checked.claims, sources.tables, run.folder) if sources else ("", [])
         theirs = [one for record in records if record.outcome for one in record.outcome.artifacts]
-        shown = await asyncio.to_thread(made, theirs, checked.text)
+        shown = await asyncio.to_thread(made, theirs, checked.text) if theirs else ""
         checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures, shown])))
         # With what review and editor have used.
         warnings = list(dict.fromkeys([*state.get("warnings", []), *budget.warnings]))

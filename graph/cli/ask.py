@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import indent
@@ -44,20 +44,31 @@ class Asker:
 
     def __init__(self) -> None:
         self._asked: set[str] = set()
+        self._said: dict[str, JsonValue] = {}
+        """What was answered, by question, and not taken yet: whoever asked may have been cancelled since."""
         self._is_over = False
         self._standing = ""
         """The question that is on the screen, and is not answered."""
         self._stays = False
 
     def new(self, questions: Sequence[Approval]) -> list[Approval]:
-        """Those of the questions that have not been asked yet."""
-        return [] if self._is_over else [question for question in questions if question.id not in self._asked]
+        """Those of the questions that have not been asked yet, or whose answer was not taken."""
+        return [one for one in questions if one.id in self._said or not (self._is_over or one.id in self._asked)]
+
+    def took(self, answers: Iterable[str]) -> None:
+        """The answers to these questions were passed on: they are not given again."""
+        for question in answers:
+            self._said.pop(question, None)
 
     async def ask(self, questions: Sequence[Approval]) -> dict[str, JsonValue]:
         """The first answer that is given, by question, so that it counts at once; empty where all were left open.
 
-        A question at which this is cancelled counts as not asked.
+        It is given again, unasked, until it is taken (`took`). A question at which this is cancelled counts as not
+        asked.
         """
+        for question in questions:
+            if question.id in self._said:
+                return {question.id: self._said[question.id]}
         new = sorted(self.new(questions), key=lambda question: question.id != self._standing)
         for number, question in enumerate(new, 1):
             if self._is_over:
@@ -70,6 +81,7 @@ class Asker:
             answer = await self._answer(question, "" if stands else PROMPT)
             self._asked.add(question.id)
             if answer is not None:
+                self._said[question.id] = answer
                 return {question.id: answer}
         return {}
 

@@ -174,6 +174,7 @@ class Session:
             await sup.answer(self.thread_id, answers, by=who(None), door=TERMINAL, on_event=on_event)
         except BadInput as error:
             print_err(f"your answer came second: {one_line(str(error))}")
+        self.asker.took(answers)
 
     def _can_ask(self) -> bool:
         return not self.yes and not self.as_json and can_ask()
@@ -189,6 +190,7 @@ class Session:
         """Give the answers; of those to questions that were decided in the meantime, say so."""
 
         async def answering(sup: Supervisor, on_event: OnEvent) -> Run:
+            self.asker.took(answers)
             run = await sup.view(self.thread_id)
             wanted = {question.id for question in run.approvals}
             late = [key for key in answers if key not in wanted]

@@ -8,10 +8,11 @@ than English ones get their subject behind them, in brackets.
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from nodes.language.shapes import shape_of
-from nodes.language.subjects import ASKS, PLACES, capital, joined, keywords, names, without_errand
-from nodes.language.words import stem
+from nodes.language.subjects import ASKS, PLACES, VERB, capital, joined, keywords, names, without_errand
+from nodes.language.words import STOP_WORDS, stem
 from nodes.policy import errands
 from nodes.policy.orders import ordered
 
@@ -42,7 +43,8 @@ _BARE = re.compile(
 _BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", re.IGNORECASE)
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
-    r"\b(?:(?P<whose>its|their|theirs|his|her)|it|they|them|he|she|these|those|this one|that one|"
+    r"\b(?:(?P<whose>its|their|theirs|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|"
+    r"that one|"
     r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|work|mean)\b|\s*[?.!]|\s*$))\b"
     r"(?!\s+(?:is|was) (?:that|to|better to)\b)",
     re.IGNORECASE,
@@ -85,6 +87,8 @@ _DONE = re.compile(
     r"done|told|taught|caught|brought|fed|led|laid|drawn|grown|known|broken|chosen|driven|stolen|worn|hung|run|open"
 )
 """Words that are said of a thing behind `is` or `was`: participles in their forms."""
+_DETERMINERS = frozenset(["the", "a", "an", "our", "my", "this"])
+_SAYS = frozenset(["says", "reads", "states", "asks", "wants", "keeps", "needs", "leaks", "makes", "wrote", "came"])
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -102,6 +106,8 @@ def followed(request: str, earlier: Sequence[str]) -> str:
 def standing_alone(text: str, questions: Sequence[str]) -> str:
     """The words with what they refer to in place of `it` and `its`, where they name nothing themselves."""
     last = questions[-1] if questions else ""
+    if last.endswith(".") and not re.match(VERB, last, re.IGNORECASE):  # a statement: of what it speaks
+        questions = [thing] if (thing := _thing_in(last)) else []
     if (that := _DO_THAT.search(text)) and (deed := _DEED.search(last)):
         return _put(deed["what"], text, that)
     if (person := _PERSON.search(text)) and last.lower().startswith("who "):
@@ -111,6 +117,19 @@ def standing_alone(text: str, questions: Sequence[str]) -> str:
     if not match or not subject or _names(_inside(text[: match.start()])):
         return text
     return f"{text[: match.start()]}{subject}{chr(39) + 's' if match['whose'] else ''}{text[match.end() :]}"
+
+
+def _thing_in(statement: str) -> str:
+    """The first thing that a statement names: `the form for parental leave` of “I cannot find the form for …”."""
+    words = re.findall(r"[\w'’-]+", statement)
+    first = next((n for n, word in enumerate(words) if word.lower() in _DETERMINERS), len(words))
+    found: list[str] = []
+    for word, then in pairwise([*words[first + 1 : first + 7], ""]):
+        is_joint = bool(found) and word in ("of", "for") and then.lower() not in STOP_WORDS - {"the"}
+        if not is_joint and (word.lower() in STOP_WORDS - {"the"} or _DONE.fullmatch(word) or word.lower() in _SAYS):
+            break
+        found.append(word)
+    return f"the {' '.join(found)}" if found else ""
 
 
 def _meant(request: str, questions: Sequence[str]) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
 from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, without_errand
-from nodes.policy.orders import POLITE, actions_in, ordered, plain, without_forbidden
+from nodes.language.words import STOP_WORDS
+from nodes.policy import errands
+from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
 MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
@@ -20,14 +22,39 @@ _ITEM = re.compile(
     r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|"
     r"(?<=[.?!;:])\s+\d{1,2}[.)]\s+"
 )
-_SENTENCE = re.compile(r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|(?<=[.!?][\"'”’»])\s+(?=[A-Z])|;\s+|\n+")
+_SENTENCE = re.compile(
+    r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|(?:(?<=[.!?][\"'”’»])|(?<=[\"'”’»][.!?]))\s+(?=[A-Z])|;\s+|\n+"
+)
+_CLAUSE = re.compile(
+    rf"(?<=\w):\s+(?=(?:(?:{PLACES}) )?(?:{ASKS})\b|{VERB}|(?:i|we|you|he|she|they|it)\b)|,?\s+(?=but\s)|"
+    r",\s+(?=(?:(?:so|and) )?(?:i|we|you|he|she|they|it|nothing|nobody|no one)(?:['’]\w+)?\s)|\s+[–—-]{1,2}\s+",
+    re.IGNORECASE,
+)
+"""Where one clause of a sentence ends and another begins that is not ruled by it."""
+_IMPERATIVE = re.compile(
+    r"(?P<verb>(?![a-z]*(?:ed|ing|ly|day|[^s]s)\b)[a-z]{3,})(?:\s+(?:up|out|down|in|off|over|through|into))?\s+"
+    r"(?:an?|the|these|those|it|them|me|us|my|our|your|all|every|each|some)\b",
+    re.IGNORECASE,
+)
+_NO_ERRAND = STOP_WORDS | frozenset(
+    """
+    leave hold wait stop refrain forget ignore mind bear skip spare thank trust yesterday tomorrow tonight later soon
+    here there besides sorry last next once since despite given both half imagine suppose assume consider
+    """.split()  # noqa: SIM905 - a list of words reads as words
+)
+"""Words before a thing that ask for no work: they hold back, or are no verbs."""
+_FRAME = re.compile(
+    r"^(?:if|when|for|in|on|at|under|regarding|concerning|according to|as to|with regard to)\b(?!.*\b(?:i|you|we)\b)",
+    re.IGNORECASE,
+)
+"""How begins what says under which condition, or of what, the rest of a sentence asks."""
 _THEN = re.compile(
     rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:then\s+|finally\s+|also\s+|dann\s+)?|"
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
     re.IGNORECASE,
 )
 _ASKS_ON = re.compile(
-    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)|,\s+(?=(?:what|how|why|who|which)\s+\w|"
+    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)|,\s+(?=(?:what|how|why|who|which|whether)\s+\w|"
     r"(?:when|where)\s+(?:is|are|was|were|do|does|did|can|will|has|have|should)\b)",
     re.IGNORECASE,
 )
@@ -45,12 +72,14 @@ _LETTER = re.compile(
     re.IGNORECASE,
 )
 """How a letter begins and ends."""
+_TOLD = re.compile(r"^(?:i|we|you|he|she|they|it|there|nobody|no one|nothing|everybody|everyone)\b", re.IGNORECASE)
 _BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
-_TEXTS = (
-    r"report|summary|article|memo|essay|brief|briefing|letter|overview|newsletter|blog post|white ?paper|document|"
-    r"reply|e-?mail|note|notice|invitation|announcement|text|draft|one-pager|answer"
+_TEXTS = "press release|summary|overview|blog post|white ?paper|document|notice|invitation|announcement|text|draft|" + (
+    "answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
+    + "|".join(word for word, kind in errands.meanings(errands.KINDS).items() if kind in errands.DOCUMENTS | {"memo"})
 )
 _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
+_A_TEXT = re.compile(rf"\b(?:an?|the|my|our|one)\s+(?:[\w-]+\s+)?(?:{_TEXTS})\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"\b(?:about|on|of|for|regarding|concerning|covering|(?:that|which) (?:says?|tells?|shows?|explains?|answers?))\s+"
     r"(?P<what>.+)$",
@@ -94,6 +123,7 @@ def understood(text: str) -> Request:
     request = Request(text.strip(), actions=ordered(text))
     before: list[str] = []
     for clause in wishes_in(text):
+        before = before or [_SENTENCE.split(text.partition(clause)[0].strip())[-1]]
         is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
         before = [clause if is_of_result else standing_alone(clause, before)]
         _take(before[0], request)
@@ -105,20 +135,32 @@ def understood(text: str) -> Request:
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
     wishes, clauses, is_announced = list[str](), list[str](), False
-    text = without_forbidden(_LETTER.sub("", re.sub(r"^[ \t]*>.*$", "", text, flags=re.MULTILINE))) or text
+    text = without_forbidden(_LETTER.sub("", straight(text))) or text
     parts = [part for part in _ITEM.split(text) if part.strip()]
     for number, part in enumerate(parts):
         for place, sentence in enumerate(_SENTENCE.split(part.strip())):
-            for wish in [piece for one in _chained(sentence.strip(" ,;")) for piece in _ASKS_ON.split(one)]:
+            frame = ""
+            for wish in _clauses_of(sentence):
                 clause = POLITE.sub("", wish.strip()).strip(" ,;.\n")
                 announces = clause.endswith(":") and number + 1 < len(parts)
                 is_announced |= announces
                 if announces or not re.search(r"\w", clause) or _BACKGROUND.match(clause):
                     continue
-                clauses.append(clause)
                 is_item = number > 0 and place == 0 and (is_announced or len(parts) > 2)
-                wishes += [clause] if is_item or _is_wish(clause) else []
-    return wishes or [one for one in clauses if _NEEDS.search(one)] or clauses
+                if is_item or _is_wish(clause):
+                    wishes.append(f"{frame}{clause}")
+                elif _FRAME.match(clause):
+                    frame = f"{clause.rstrip(':')}, "
+                    continue
+                clauses.append(f"{frame}{clause}")
+    told = [one for one in clauses if not _TOLD.match(one)]
+    return wishes or [one for one in clauses if _NEEDS.search(one)] or told or clauses
+
+
+def _clauses_of(sentence: str) -> list[str]:
+    """The clauses of a sentence that are not ruled by one another."""
+    clauses = [sentence.strip(" ,;")] if plain(sentence) != straight(sentence) else _CLAUSE.split(sentence.strip(" ,;"))
+    return [piece for clause in clauses for one in _chained(clause) for piece in _ASKS_ON.split(one)]
 
 
 def _chained(sentence: str) -> list[str]:
@@ -128,8 +170,9 @@ def _chained(sentence: str) -> list[str]:
         return [sentence]
     kept: list[str] = []
     for piece in _THEN.split(sentence):
-        is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2]) and not _TEXT.search(piece)
-        if kept and _SUBORDINATE.search(kept[-1]) and (is_loose or not _is_wish(POLITE.sub("", kept[-1]))):
+        is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2]) and not _A_TEXT.search(piece)
+        is_ruled = kept and governs(kept[-1]) and _SUBORDINATE.search(kept[-1])
+        if is_ruled and (is_loose or not _is_wish(POLITE.sub("", kept[-1]))):
             kept[-1] = f"{kept[-1]} and {piece}"
         else:
             kept.append(piece)
@@ -137,12 +180,15 @@ def _chained(sentence: str) -> list[str]:
 
 
 def _is_wish(clause: str) -> bool:
-    """Whether a clause asks for something: a question, or a verb of work first."""
-    return _verb(clause) in KIND or bool(_QUESTION.search(clause.strip()))
+    """Whether a clause asks for something: a question, a verb of work first, or any verb before what it is done to."""
+    is_order = (found := _IMPERATIVE.match(clause)) and found["verb"].lower() not in _NO_ERRAND
+    return _verb(clause) in KIND or bool(is_order or _QUESTION.search(clause.strip()))
 
 
 def _verb(clause: str) -> str:
-    return clause.split(maxsplit=1)[0].lower().strip(",:")
+    """The verb that a clause begins with, in one word or several; else its first word."""
+    found = re.match(VERB, clause, re.IGNORECASE)
+    return found.group().lower() if found else clause.split(maxsplit=1)[0].lower().strip(",:")
 
 
 def _take(clause: str, request: Request) -> None:
@@ -150,25 +196,29 @@ def _take(clause: str, request: Request) -> None:
     verb = _verb(clause)
     kind = KIND.get(verb, "question")
     rest = clause[len(verb) :].strip(" :,") if kind != "question" else clause
+    rest = re.sub(r"\s+for (?:me|us)\b", "", rest)
     about = _ABOUT.search(rest)
     is_text_about = bool(about and _TEXT.search(rest[: about.start()]))
     if kind == "action" and request.actions:
         if about and is_text_about and not _RESULT.match(rest):
             _add_aspects(about["what"].strip(), request)
-        request.writing |= not request.made
+        request.writing |= bool(request.aspects) and not request.made
     elif _STRATEGY.search(clause) or kind == "strategy":
         request.strategy = request.strategy or clause
     elif kind == "implementation" or (kind in ("vague", "writing") and _MADE.search(rest)):
         request.made.append(clause)
     elif kind == "writing" or (kind == "vague" and _TEXT.search(rest)):
         is_summary = verb.startswith("summari") and not request.aspects
-        if not is_summary and (_RESULT.match(rest) or (not about and request.aspects)):
+        if not is_summary and request.aspects and (_RESULT.match(rest) or not about):
             request.writing = True
             return
         if about and is_text_about and request.aspects and about.group().lower().startswith("for "):
             request.writing = True  # those who are to read it
             return
         subject = (about["what"] if about and is_text_about else rest).strip(" .?")
+        if any(keywords(subject).keys() <= keywords(aspect).keys() for aspect in request.aspects):
+            request.writing = True
+            return
         pair = re.fullmatch(r"([\w-]+(?: [\w-]+)?) and ([\w-]+(?: [\w-]+)?)", subject)
         if request.aspects or pair or len(enumerated(subject)) > 1:
             request.writing = True

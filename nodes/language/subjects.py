@@ -10,15 +10,21 @@ from nodes.policy.orders import FAMILIES
 VERBS = {
     "research": "research find identify investigate explore gather collect list describe explain study examine "
     "discover search look determine learn understand outline review survey check name give tell show say read answer "
-    "compare contrast clarify analyse analyze evaluate assess",
-    "analysis": "compute calculate count measure quantify rank sort estimate correlate plot average sum",
+    "compare contrast clarify analyse analyze evaluate assess verify confirm proofread extract highlight define",
+    "analysis": "compute calculate count measure quantify rank sort estimate correlate plot average sum forecast",
     "strategy": "recommend advise propose suggest prioritise prioritize decide strategise strategize",
     "implementation": "implement code build develop program export refactor",
-    "writing": "write draft summarise summarize compose report document formulate translate",
+    "writing": "write draft summarise summarize compose report document formulate translate rewrite shorten rephrase",
     "vague": "conduct perform prepare produce create make generate do provide put draw plan save store",
     "action": " ".join(FAMILIES.values()),
 }
 """Verbs a wish begins with, by the kind of work they ask for."""
+PHRASES = {
+    "research": "let me know|let us know|walk me through|remind me|figure out|see if|see whether|pull together",
+    "analysis": "work out|add up",
+    "writing": "write up|draw up|sum up|put together|come up with",
+}
+"""The same, where it takes several words."""
 _KIND_OF_ACT = {
     **dict.fromkeys(("analyze", "compare", "list", "explain", "find"), "research"),
     **dict.fromkeys(("summarize", "write", "translate"), "writing"),
@@ -30,9 +36,10 @@ _KIND_OF_ACT = {
 KIND = {
     **{verb: _KIND_OF_ACT[act] for verb, act in errands.meanings(errands.ACTS).items() if act in _KIND_OF_ACT},
     **{verb: kind for kind, verbs in VERBS.items() for verb in verbs.split()},
+    **{phrase: kind for kind, phrases in PHRASES.items() for phrase in phrases.split("|")},
 }
 """What kind of work a verb asks for, in a few languages."""
-VERB = rf"(?:{'|'.join(KIND)})\b(?!\s+(?:of|and|is|are|market|for|in|on|by|as)\b)"
+VERB = rf"(?:{'|'.join(sorted(KIND, key=len, reverse=True))})\b(?!\s+(?:of|and|is|are|market|for|in|on|by|as)\b)"
 """Such a verb, where it is no noun."""
 _ABOUT_WORK = """
     analysis comparison recommendation recommendations swot strategy report documents document complete full detailed
@@ -62,7 +69,8 @@ MOST_WORDS = 12
 """Words of a short name."""
 
 _ERRAND = re.compile(
-    rf"^(?:please\s+)?(?:{'|'.join(VERBS['research'].split())}|summari[sz]e|write)\b(?!\s+(?:of|and|is|are)\b)"
+    rf"^(?:please\s+)?(?:{PHRASES['research']}|{PHRASES['analysis']}|{'|'.join(VERBS['research'].split())}|"
+    rf"summari[sz]e|write)\b(?!\s+(?:of|and|is|are)\b)"
     r"(?:\s+(?:me|us|out|up|into))?(?:\s+about)?\s*:?\s+",
     re.IGNORECASE,
 )

@@ -12,18 +12,34 @@ from nodes.policy import errands
 
 FAMILIES = {
     "publish": "publish post release announce share upload",
-    "send": "send email e-mail mail forward deliver",
-    "delete": "delete erase wipe",
-    "pay": "pay buy purchase",
+    "send": "send email e-mail mail forward deliver submit notify invite",
+    "delete": "delete erase wipe remove purge",
+    "pay": "pay buy purchase order transfer wire donate refund reimburse renew",
+    "cancel": "cancel revoke unsubscribe terminate",
+    "book": "book reserve schedule",
 }
 """Verbs that change the outside world, by the action they come to."""
+_NOUNS = "order transfer wire book schedule release remove"
+"""Those of them that are orders only before what they are done to: `book a room`, `order 40 litres`."""
+
+
+def _forms(verb: str) -> set[str]:
+    """A verb as it is written: `cancel`, `cancels`, `cancelling`, `cancelled`."""
+    irregular = {"send": "sent", "pay": "paid", "buy": "bought"}.get(verb)
+    stem = verb.removesuffix("e")
+    stems = {stem, stem + stem[-1]} if re.search(r"[^aeiou][aeiou][bdglnprt]$", stem) else {stem}
+    past = {irregular} if irregular else {re.sub("y$", "i", one) + "ed" for one in stems}
+    return {verb, f"{verb}s", *(f"{one}ing" for one in stems), *past}
+
 
 _FAMILY = {verb: action for action, verbs in FAMILIES.items() for verb in verbs.split()}
 _VERBS = "|".join(_FAMILY)
+_BASE = {form: verb for verb in _FAMILY for form in sorted(_forms(verb))}
+_FORMS = rf"(?:{'|'.join(sorted(_BASE, key=len, reverse=True))})"
 _ABROAD = {
     word: act
     for word, act in errands.meanings(errands.ACTS).items()
-    if act in FAMILIES and word not in {*_FAMILY, "remove", "drop", "purge", "discard", "trash", "order"}
+    if act in FAMILIES and word not in {*_FAMILY, "drop", "discard", "trash"}
 }
 """The same verbs in other languages."""
 _NO_ABROAD = errands.DENIALS | {"nichts", "niemanden", "rien", "nada", "niente", "nulla", "nessuno", "ninguno"}
@@ -34,11 +50,6 @@ _POLITE_ABROAD = re.compile(
     r"^(?:bitte|dann|nun|danach|s['’]il (?:vous|te) plaît|puis|ensuite|por favor|luego|después|per favore|poi|请|請|"
     r"und|et|y|e)\s*",
     re.IGNORECASE,
-)
-_FORMS = (
-    rf"(?:{_VERBS}|publish(?:ing|ed)|post(?:ing|ed)|releas(?:ing|ed)|announc(?:ing|ed)|shar(?:ing|ed)|"
-    r"upload(?:ing|ed)|sen(?:ding|t)|(?:e-?)?mail(?:ing|ed)|forward(?:ing|ed)|deliver(?:ing|ed)|delet(?:ing|ed)|"
-    r"eras(?:ing|ed)|wip(?:ing|ed)|pa(?:ying|id)|bu(?:ying)|bought|purchas(?:ing|ed))"
 )
 _QUOTED = re.compile(
     r"```.*?(?:```|\Z)|`[^`\n]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|(?<!\w)'[^'\n]{3,}'(?!\w)|"
@@ -51,13 +62,19 @@ _EXAMPLE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NO = (
-    r"(?:do(?:es)? not|don['’]?t|never|must not|mustn['’]?t|should not|shouldn['’]?t|may not|cannot|can['’]?t|need not|"
-    r"no need to|not to|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|"
-    r"stop short of|hold off(?: on)?|not|no)"
+    r"(?:\w+n['’]t|cannot|never|"
+    r"(?:(?:do(?:es)?|must|should|may|need|shall|will|would|are|is|am|['’](?:m|s|re)) )?not|no|"
+    r"no need|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|stop short of|"
+    r"hold off(?: on)?)"
 )
+_BEFORE_VERB = (
+    r"(?:(?:(?:want|wish|like|need|ask|let|allow)\w*\s+(?:[\w'’-]+\s+){0,4}?)|"
+    r"(?:(?!how\b|what\b|which\b|whether\b)[\w'’-]+\s+){0,2}?to\s+)?"
+    r"(?:(?:be|been|yet|actually|ever|just|go|and|under any circumstances|to|have|anything|it|already)\s+)*"
+)
+"""What may stand between a denial and the verb: `don't want anybody …`, `not ready to …`."""
 _FORBIDDEN = re.compile(
-    rf"[,;(]?\s*\b(?:but |and |please |yet |just |also |whatever \w+ \w+,? )*{_NO}\s+"
-    rf"(?:(?:be|yet|actually|ever|just|go|and|under any circumstances|to|have|anything|it|already)\s+)*"
+    rf"[,;(]?\s*\b(?:(?:but|and|please|yet|just|also|i|we|you|it|they) |whatever \w+ \w+,? )*{_NO}\s+{_BEFORE_VERB}"
     rf"(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
     r"[^,.;:?!\n)]*[,)]?",
     re.IGNORECASE,
@@ -72,60 +89,121 @@ _NOTHING = re.compile(
 _ENDS = re.compile(
     r"(?<=[?!])\s+|(?<=\w\w\.)\s+|[;:]\s+|\n+|,\s*(?:and\s+)?(?:then\s+)?|\s+(?:and then|then|and also|and)\s+"
 )
+_COULD = r"(?:can|could|would|will)"
+_GLAD = r"(?:great|good|nice|lovely|helpful|kind|grateful|glad|happy|delighted)"
 POLITE = re.compile(
-    r"^(?:(?:please|kindly|then|and|also|next|finally|first|second|third|lastly|afterwards|now|so|just|only|ok(?:ay)?|hi|"
-    r"hello|dear \w+|in addition|additionally|anyway|anyhow|actually|besides|well)[,\s]+|"
+    r"^(?:(?:please|kindly|then|and|also|next|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|lastly|afterwards|now|so|"
+    r"just|only|ok(?:ay)?|hi|hello|dear \w+|in addition|additionally|anyway|anyhow|actually|besides|well|quick(?:ly)?|"
+    r"if (?:possible|you (?:can|could|have time|get a chance)))[,:\s]+|"
     r"(?:i|we) have \w+(?: \w+){0,2} questions?(?: (?:about|on|for) [^:.?!]{1,40})?:\s*|"
-    r"(?:can|could|would|will) you (?:please )?|"
-    r"(?:i|we)(?: want| need|(?: would|['’]d)(?: also)? like| wish)(?: you)? to (?:know,? )?|"
+    rf"{_COULD} you (?:please |kindly |maybe |perhaps )?|(?:any chance|is there any chance)(?: that)? you {_COULD} |"
+    rf"(?:it would be|i['’]d be|i would be|we['’]d be|we would be) (?:really |very |so )?{_GLAD} if you (?:{_COULD} )?|"
+    rf"(?:i|we)(?:['’]d| would)(?: really)? appreciate it if you (?:{_COULD} )?|be so kind as to |"
+    r"(?:i|we)(?: want| need| ask| expect|(?: would|['’]d)(?: also)? (?:like|love)| wish)(?: you)? to (?:know,? )?|"
     r"(?:i|we) (?:was )?wonder(?:ing)?,? |do you know |you (?:should|must) |(?:your|the) task(?: is)?:? (?:to )?|"
-    r"help me (?:to )?|let['’]?s |\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
+    r"(?:remember|be sure|make sure|try|feel free) (?:to |that you |you )|go ahead and |help me (?:to )?|let['’]?s |"
+    r"\(?\d{1,2}[.)]\s*|[-*•]\s+)+",
     re.IGNORECASE,
 )
 """What people say before what they want."""
+_ONTO = (
+    r"(?:(?:an?|the|this|that|these|those|it|them|me|us|him|her|my|our|your|his|their|its|all|every|each|any|some|one|"
+    r"two|three|another|more|everyone|everybody|everything|for|from)\b|[\d€$£#@]|(?-i:[A-Z]))"
+)
+"""How what a verb is done to begins."""
 _ORDER = re.compile(
-    rf"^(?P<verb>{_VERBS})\b(?!\s*(?:of|is|are|was|notes?|prices?|holders?|office|date|dates|mortem|client|"
-    rf"server|address)\b|[-:])",
+    rf"^(?P<verb>(?:{'|'.join(_NOUNS.split())})(?=\s+{_ONTO})|(?!(?:{'|'.join(_NOUNS.split())})\b)(?:{_VERBS}))\b"
+    rf"(?!\s*(?:of|is|are|was|notes?|prices?|holders?|office|date|dates|mortem|client|server|address|polic(?:y|ies)|rules?|rights?|terms?)\b|[-:])",
     re.IGNORECASE,
 )
-_OTHERWISE = {
-    "publish": r"\b(?:put|place)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
+_ON_THE_WEB = re.compile(
+    r"\b(?:put|place)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
     r"on (?:the|our|my|your) (?:web ?site|web ?page|homepage|intranet|blog))\b)",
-    "buy": r"(?<!in )\border\b(?=\s+(?:it|them|one|some|an?|\d+)\b(?![^.;:?!\n]*\bby\b))",
-}
-"""The same in other words."""
-_SUBORDINATE = re.compile(r"\b(?:how|what|why|which|who|when|where|whether|if|that|to|may|can|should)\b", re.IGNORECASE)
+    re.IGNORECASE,
+)
+_IN_A_CALENDAR = re.compile(
+    r"\b(?:put|add|enter)\b(?=[^.;:?!\n]{1,80}\b(?:in|on|to|into) (?:the|our|my|your) (?:calendar|diary|schedule)\b)",
+    re.IGNORECASE,
+)
+_TELL_SOMEBODY = re.compile(
+    r"(?:^|(?<=[.!?;,]\s)|(?<=\band\s)|(?<=\bplease\s))(?:tell|inform|warn)\b(?=\s+(?!(?:me|us|it|this)\b)"
+    r"(?:(?:the|my|our|all|every|each|an?)\s+)?[\w.-]+(?:\s+[\w-]+)?\s+(?:that|about|by e?-?mail)\b)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SUBORDINATE = re.compile(
+    r"\b(?:how|what|why|which|who|when|where|whether|if|that|to|may|can|should)\b(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_FRAME = re.compile(r"^(?:when|once|if|after|as soon as|before|while|because|since)\b", re.IGNORECASE)
+_FINITE = re.compile(
+    r"^(?!\s*(?:to|do|does|did|can|could|may|might|must|should|will|would)\b).*"
+    r"(?:\b(?:is|are|was|were|has|had|needs|wants)\b|['’]s\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _OBJECT = re.compile(
-    r"^[\w-]+\s+(?:it|them|this|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|"
+    r"^[\w-]+\s+(?:it|them|this|me|us|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|"
     r"list|table|text|file|document|outcome|reply|letter|note))\b|^\w+\s*[.!]?$",
     re.IGNORECASE,
 )
+_NOT_FORGET = re.compile(r"\b(?:do not|don['’]t|never) (?:forget|fail|neglect|omit|hesitate) to\b", re.IGNORECASE)
+_RESULT = r"it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+)?"
+_DONE_TO = re.compile(
+    r"\b(?:(?:i|we)(?:['’]d like| would like| want| need)|(?:please )?(?:make sure|see to it|ensure)(?: that)?|"
+    rf"(?:please )?(?:get|have)) (?P<what>{_RESULT}) (?:(?:is|are|gets?|to be|being) )?(?P<form>{_FORMS})"
+    r"(?=\s+(?:to|by|on|at|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
+    re.IGNORECASE,
+)
+"""`I want it sent to Kim`, `make sure the notice is posted`."""
+_MIND = re.compile(rf"\bwould you mind (?P<form>{_FORMS})\b", re.IGNORECASE)
+_ASKS_WHY = re.compile(
+    r"^(?:what|why|how|who|which|when|where|is|are|was|were|did|does|has|have|may|must|should|do (?!not\b))\b",
+    re.IGNORECASE,
+)
+
+
+def straight(request: str) -> str:
+    """The request with orders that are put in other ways put as such, without what is only forwarded."""
+    text = _NOT_FORGET.sub("", _ON_THE_WEB.sub("publish", _FORWARDED.sub("", request)))
+    text = _TELL_SOMEBODY.sub("email", _IN_A_CALENDAR.sub("schedule", text))
+    text = _MIND.sub(lambda found: _BASE[found["form"].lower()], text)
+    return _DONE_TO.sub(lambda found: f"{_BASE[found['form'].lower()]} {found['what']}", text)
 
 
 def plain(request: str) -> str:
-    """The request without what it only quotes or gives as an example."""
-    text = _FORWARDED.sub("", request)
-    for verb, said in _OTHERWISE.items():
-        text = re.sub(said, verb, text, flags=re.IGNORECASE)
+    """The same without what it only quotes or gives as an example."""
+    text = straight(request)
     return _EXAMPLE.sub("", _QUOTED.sub(lambda found: "“…”" if found.group().strip() else "", text))
 
 
 def without_forbidden(request: str) -> str:
     """The request without the places where it says what not to do to the outside world."""
-    cut = _FORBIDDEN.sub(_closed, request)
+    cut = request
+    for found in reversed(_denials(request)):
+        cut = f"{cut[: found.start()]}{_closed(found)}{cut[found.end() :]}"
     for clause, _, is_denied in _abroad(request):
         cut = cut.replace(clause, "", 1) if is_denied else cut
-    return re.sub(r"[ \t]{2,}", " ", _NOTHING.sub("", cut)).strip(" ;,\n").removeprefix(".").strip()
+    return re.sub(r"[ \t]{2,}", " ", _NOTHING.sub("", cut)).strip(" ;:,\n").removeprefix(".").strip()
 
 
 def forbidden(request: str) -> frozenset[str]:
     """The actions that a request says not to do, and does not order elsewhere."""
     text = plain(request)
-    said = [found["verbs"] for found in _FORBIDDEN.finditer(text)]
+    said = [found["verbs"] for found in _denials(text)]
     said += [found["verbs"] or found["passive"] for found in _NOTHING.finditer(text)]
     actions = {action for part in said for word in re.findall(r"[\w-]+", part.lower()) if (action := action_of(word))}
     actions |= {action for _, action, is_denied in _abroad(text) if is_denied}
     return frozenset(actions - set(ordered(request)))
+
+
+def _denials(text: str) -> list[re.Match[str]]:
+    """The places that forbid; a question may ask why something is not done."""
+    found = []
+    for match in _FORBIDDEN.finditer(text):
+        before = re.split(r"[.!?;:]\s|\n", text[: match.start()])[-1].strip()
+        is_apart = match.group().lstrip()[:1] in (",", ";", "(") or re.match(r"\s*(?:but|and)\b", match.group())
+        if is_apart or not _ASKS_WHY.match(POLITE.sub("", before)):
+            found.append(match)
+    return found
 
 
 def ordered(request: str) -> list[str]:
@@ -136,22 +214,26 @@ def ordered(request: str) -> list[str]:
         for clause in _ENDS.split(sentence):
             bare = POLITE.sub("", clause.strip())
             match = _ORDER.match(bare)
-            if match and (not asks or _OBJECT.match(bare)):
-                found.append(_FAMILY[match["verb"].lower()])
-            asks = asks or (bool(_SUBORDINATE.search(clause)) and not match)
+            is_order = match and (not asks or _OBJECT.match(bare))
+            found += [_FAMILY[match["verb"].lower()]] if match and is_order else []
+            asks = not is_order and (governs(clause) or (asks and not _FINITE.match(clause)))
     found += [action for _, action, is_denied in _abroad(plain(request)) if not is_denied]
     return list(dict.fromkeys(found))
 
 
+def governs(clause: str) -> bool:
+    """Whether a verb that is joined to a clause may belong to the question in it: `how to write` “and publish”.
+
+    It cannot where that has a finite verb of another form (`which bills are open` “and send a reminder”), nor where
+    the clause only says when (`once it is done,`).
+    """
+    question = None if _FRAME.match(clause.strip()) else _SUBORDINATE.search(clause)
+    return bool(question and not _FINITE.match(question["rest"]))
+
+
 def action_of(word: str) -> str:
     """The action that a verb, or a form of it, comes to; empty for any other word."""
-    word = word.lower()
-    stems = [
-        word,
-        *(word.removesuffix(end) + more for end in ("ing", "ed") for more in ("", "e") if word.endswith(end)),
-    ]
-    irregular = {"sent": "send", "paid": "pay", "bought": "buy"}.get(word, "")
-    return next((_FAMILY[one] for one in (*stems, irregular) if one in _FAMILY), "")
+    return _FAMILY.get(_BASE.get(word.lower(), ""), "")
 
 
 def actions_in(named: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Annotated
 from uuid import uuid4
 
 from langgraph.store.base import BaseStore, PutOp
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from nodes.policy.oversight import Closeness, effective_oversight
 from nodes.policy.trust import results_by_agent, trust_of
@@ -19,6 +19,7 @@ from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
 from state.delegation import Delegation
 from state.record import HUMAN, Outcome
+from state.text import Json
 from state.trust import Incident, RunResult, Trust
 
 _ENTRY: TypeAdapter[RunResult | Incident] = TypeAdapter(Annotated[RunResult | Incident, Field(discriminator="kind")])
@@ -77,7 +78,7 @@ async def read_trust(store: BaseStore, now: float) -> dict[str, Trust]:
     books: dict[str, list[RunResult | Incident]] = {}
     for item in await store.asearch((_KIND,), limit=MOST):
         name = item.namespace[1].replace("%2E", ".").replace("%25", "%")
-        books.setdefault(name, []).append(_ENTRY.validate_python(item.value))
+        books.setdefault(name, []).append(_entry(item.value, now))
     return {name: trust_of(name, book, now) for name, book in sorted(books.items())}
 
 
@@ -85,6 +86,14 @@ async def mode_of(run: RunContext, agent: str) -> Closeness:
     """How closely a human watches an agent now: by the policy, or with `auto` by its trust at this moment."""
     if run.policy.oversight != "auto":
         return effective_oversight(run.policy.oversight, "novice")
-    rows = await read_all(run.store, space(_KIND, agent))
-    book = [_ENTRY.validate_python(row.value) for row in rows]
-    return effective_oversight(run.policy.oversight, trust_of(agent, book, run.services.clock.now()).level)
+    rows, now = await read_all(run.store, space(_KIND, agent)), run.services.clock.now()
+    book = [_entry(row.value, now) for row in rows]
+    return effective_oversight(run.policy.oversight, trust_of(agent, book, now).level)
+
+
+def _entry(value: Json, now: float) -> RunResult | Incident:
+    """An entry of a book; one that is damaged may have been an incident, so it stands as one, of this moment."""
+    try:
+        return _ENTRY.validate_python(value)
+    except ValidationError:
+        return Incident(at=now, severity="major", note="an entry of this book cannot be read", by="baton")

@@ -81,6 +81,21 @@ async def test_auto_takes_the_mode_of_each_level_as_trust_grows_and_falls() -> N
     assert asked == [["plan", "task"], ["task"], [], ["task"], ["plan", "task"]]
 
 
+async def test_a_damaged_entry_takes_trust_away_as_an_incident_would() -> None:
+    clock = HeldClock()
+    async with opened(clock=clock) as sup:
+        await run_days(sup, clock, 0, 2, 4, 6, 8)
+        before = await ada(sup)
+        assert sup.graph.store
+        await sup.graph.store.aput(("trust", "ada"), "run:x", {"a": 1})
+        after = await ada(sup)
+        asked = await asked_in(sup, policy={"oversight": "auto"})
+
+    assert (before.level, after.level) == ("proficient", "novice")
+    assert [incident.note for incident in after.incidents] == ["an entry of this book cannot be read"]
+    assert asked == ["plan", "task"]
+
+
 async def test_an_incident_takes_effect_on_a_run_that_is_under_way() -> None:
     clock = HeldClock()
     async with opened(clock=clock, oversight="auto") as sup:

@@ -18,8 +18,8 @@ from nodes.policy.orders import ordered
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
-IN_PLACE = {"delete", "pay"}
-"""Actions that need no result first."""
+GIVES_OUT = {"publish", "send"}
+"""Actions that need something to be done with; any other is done as it is asked for."""
 PREFERRED = {
     "research": "researcher",
     "analysis": "analyst",
@@ -141,7 +141,7 @@ class Drafting:
 def _add_tasks(draft: Drafting, request: Request) -> None:
     """The questions side by side; then advice, things to make, and the text that was asked for."""
     is_open = not (request.aspects or request.made or request.written or request.strategy)
-    is_open &= not request.actions or bool(set(request.actions) - IN_PLACE)
+    is_open &= not request.actions or bool(set(request.actions) & GIVES_OUT)
     for aspect in request.aspects or ([request.text] if is_open else []):
         draft.ask(aspect)
     for kind, said in [("strategy", request.strategy), *(("implementation", made) for made in request.made)]:

@@ -148,6 +148,16 @@ def test_an_empty_line_leaves_a_question_open_and_it_is_not_asked_again(monkeypa
     assert asyncio.run(asker.ask([question("q1")])) == {}
 
 
+def test_an_answer_that_nobody_could_take_is_given_again_until_somebody_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    typing(monkeypatch, "approve at last\n")
+    asker, answered = Asker(), {"q1": {"type": "approve", "message": "at last"}}
+
+    assert asyncio.run(asker.ask([question()])) == answered
+    assert asyncio.run(asker.ask(asker.new([question()]))) == answered  # whoever had it was cancelled
+    asker.took(answered)
+    assert asker.new([question()]) == []
+
+
 def test_after_the_end_of_input_nothing_more_is_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
