@@ -16,9 +16,10 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg.rows import DictRow
 
 from graph.checkpoint_ids import keep_ids_above
-from graph.postgres.session import Cursor, Server, Statement, whole
+from graph.postgres.session import Cursor, Server, Statement
 from graph.postgres.together import Together
 from graph.serializer import Serializer
+from nodes.runtime.background import to_its_end
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
 # a UUID, which keeps a thread that somebody has called `a/b` apart from those below `a`.
@@ -183,7 +184,7 @@ class Saver(AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint; returns the config that names it."""
-        return await whole(self._puts.aput(config, checkpoint, metadata, new_versions))
+        return await to_its_end(self._puts.aput(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

@@ -25,7 +25,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
-from nodes.runtime.background import stop
+from nodes.runtime.background import stop, to_its_end
 from state.errors import LeaseLost
 from state.text import as_unicode
 
@@ -119,7 +119,7 @@ class _SessionCursor(AsyncCursor[DictRow]):
         self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Do `query`. Where whoever waits is cancelled, that is raised when it is done."""
-        return await whole(super().execute(query, params, prepare=prepare, binary=binary))
+        return await to_its_end(super().execute(query, params, prepare=prepare, binary=binary))
 
 
 class SessionFence(Fence):
@@ -187,7 +187,7 @@ class Session:
             self._begin_writing()
         elif self._later is None:
             self._later = loop.call_later(MOMENT_S, self._begin_writing)
-        await whole(waiting.told)
+        await to_its_end(waiting.told)
 
     async def write_waiting(self) -> None:
         """Write what waits to be written; whoever waits for it is told of errors."""
@@ -297,7 +297,7 @@ class Session:
         connection that gets that number never hears of its answers.
         """
         self._lose()
-        await whole(self._close())
+        await to_its_end(self._close())
 
     async def _close(self) -> None:
         async with self._turn:
@@ -334,14 +334,15 @@ class Server:
         """
         session = self.session()
         try:
-            if session:
-                async with session.cursor(pipeline=pipeline) as cursor:
-                    yield cursor
-            else:
-                async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
-                    yield cursor
+            async with session.cursor(pipeline=pipeline) if session else self._any_cursor(pipeline=pipeline) as cursor:
+                yield cursor
         except Error as error:
             raise explained(self.address, error) from error
+
+    @asynccontextmanager
+    async def _any_cursor(self, *, pipeline: bool) -> AsyncIterator[Cursor]:
+        async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
+            yield cursor
 
     def session(self) -> Session | None:
         """The session of the work that this is done in.
@@ -370,7 +371,7 @@ class Server:
             LeaseLost: the work's lease is another's, or was given back.
             DatabaseUnusable: the server is gone, or refuses.
         """
-        await whole(self._write(statements))
+        await to_its_end(self._write(statements))
 
     async def _write(self, statements: Sequence[Statement]) -> None:
         check(fences := self._fences())
@@ -379,6 +380,7 @@ class Server:
                 await session.write(statements, fences)
             else:
                 async with self._pool.connection() as connection:
+                    check(fences)  # a lease may have been given back meanwhile
                     await _done(connection, statements)
         except Error as error:
             raise explained(self.address, error) from error
@@ -480,7 +482,7 @@ class Transaction:
 
     async def write(self, *statements: Statement) -> None:
         """Do all of them as one statement in it; whoever began it may write."""
-        await whole(_done(self.connection, statements))
+        await to_its_end(_done(self.connection, statements))
 
 
 async def connected(address: PostgresAddress, name: str = "baton") -> Connection:
@@ -579,20 +581,6 @@ def _parts(statement: Statement) -> list[Statement]:
     return [
         Statement(statement.query, statement.rows[n : n + MOST_ROWS]) for n in range(0, len(statement.rows), MOST_ROWS)
     ]
-
-
-async def whole(work: Coroutine[Any, Any, T] | asyncio.Future[T]) -> T:
-    """What `work` returns. Where whoever waits is cancelled, that is raised when the work is over: as on a file."""
-    doing = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        while not doing.done():
-            with suppress(asyncio.CancelledError):  # it is raised below, however often it was said
-                await asyncio.wait({doing})
-        if not doing.cancelled():
-            doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
-        raise
 
 
 def as_json(value: object) -> str:
