@@ -44,7 +44,7 @@ _BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", r
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|their|theirs|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|"
-    r"that one|"
+    r"that one|(?<!which )(?<!no )(?<!each )(?<!every )(?<!or )(?<!the )one(?=\s*[?.!]|$)|"
     r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|work|mean)\b|\s*[?.!]|\s*$))\b"
     r"(?!\s+(?:is|was) (?:that|to|better to)\b)",
     re.IGNORECASE,
@@ -58,8 +58,12 @@ _ELSEWHERE = re.compile(
 _PLACED = re.compile(rf"^({PLACES}|{'|'.join(errands.ABOUT)}|pro|avec)\s", re.IGNORECASE)
 _DETERMINED = re.compile(r"^(?:the|an?|its|their|his|her|der|die|das|les?|la|el|l[ao]s|il|lo|de|het)\s+", re.IGNORECASE)
 _LAST_OBJECT = re.compile(
-    r"\b(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)[\s?.!]*$"
+    r"\b(?:(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)|"
+    r"(?:has|have|had)\s+(?:the |an? )?(?P<owner>[\w-]+(?: [\w-]+)?))[\s?.!]*$"
 )
+_MOST = re.compile(r"\b(?:most|least|more|less|fewest|fewer)$", re.IGNORECASE)
+_AMOUNT_OF = re.compile(r"\bhow (?:much|many) (?P<what>[\w-]+)\b", re.IGNORECASE)
+_THOSE = re.compile(r"^(?:(?:show|list|give me|and|but) )?(?:just |only )?(?:those|the ones)\b", re.IGNORECASE)
 _IS = frozenset(["is", "are", "was", "were"])
 _DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
 _COMPARES = re.compile(
@@ -73,6 +77,11 @@ _THESE = re.compile(
     rf"(?= (?:{PLACES}|and|that|have|has|had|{'|'.join(sorted(_IS | _DOES))})\b|[?.!,]|$)",
     re.IGNORECASE,
 )
+_PART_OF = re.compile(
+    r"\b[Tt]he (?:[a-z-]+ ){1,2}of (?:the )?[A-Z][\w-]*(?:\s+(?:(?:of|de|von|van) (?:the )?)?[A-Z][\w-]*)*"
+    r"(?=[\s?.!]*$|\s+[a-z])"
+)
+"""`the harbour of Port Anselm`."""
 _DO_THAT = re.compile(r"\bdo (?:that|this|it|so)\b", re.IGNORECASE)
 _DEED = re.compile(r"\b(?:i|you|we|one|people) (?P<what>\w.+?)[\s?.!]*$", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
@@ -98,7 +107,10 @@ def followed(request: str, earlier: Sequence[str]) -> str:
     asked: list[str] = []
     for turn in earlier:
         said = turn.strip()
-        is_about_answer = asked and (shape_of(said) or (ordered(said) and not _names(_inside(said))))
+        rest = _AND.sub("", said).strip(" ?!.")
+        is_about_answer = asked and (
+            shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not _names(_inside(said)))
+        )
         asked += [_meant(said, asked[-3:]).removeprefix(_REASON)] if said and not is_about_answer else []
     return _meant(request, asked)
 
@@ -154,11 +166,17 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     """The last question, asked of something else: `and Dapr?`, `and per year?`; or something else of its subject."""
     last = questions[-1]
     bare = last.rstrip(" ?.!")
+    if _OF_THESE.search(what):
+        return f"Which is {_OF_THESE.sub(f'of {_several(questions)}', what)}?"
     if _CJK.search(what + last):
         subject = re.sub(r"(?:呢|は)$", "", what).strip()
         return _LATIN.sub(subject, last, count=1) if _LATIN.search(last) else f"{subject} {last}"
     if placed := _PLACED.match(what):
-        same = re.compile(rf"\b{placed[1]}\s+(?:the\s+|a\s+)?[\w.-]+(?:\s+[A-Z][\w.-]*)*", re.IGNORECASE)
+        head = re.escape(what.rsplit(maxsplit=1)[-1])
+        same = re.compile(
+            rf"\b{placed[1]}\s+(?:the\s+|a\s+)?(?:(?:[\w.-]+\s+){{0,3}}{head}\b|[\w.-]+(?:\s+(?-i:[A-Z])[\w.-]*)*)",
+            re.IGNORECASE,
+        )
         return same.sub(what, last, count=1) if same.search(last) else f"{bare} {what}?"
     known = "|".join(map(re.escape, _names(_inside(last))))
     if own := _names(what):
@@ -173,7 +191,8 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
         return _put(what, last, place)
     object_ = _LAST_OBJECT.search(last)
     if aspect == what and object_ and not known:
-        return f"{last[: object_.start('what')]}{what}{last[object_.end('what') :]}"
+        said = object_.lastgroup or "what"
+        return f"{last[: object_.start(said)]}{what}{last[object_.end(said) :]}"
     return f"{capital(aspect)} of {_owner(questions)}"
 
 
@@ -183,7 +202,11 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
     if not subject:
         return text
     if _OF_THESE.search(text):
-        return _OF_THESE.sub(f"of {_several(questions)}", text)
+        text = _OF_THESE.sub(f"of {_several(questions)}", text)
+        amount = _AMOUNT_OF.search(questions[-1]) if _MOST.search(text.rstrip(" ?.!")) else None
+        return f"{text.rstrip(' ?.!')} {amount['what']}?" if amount else text
+    if those := _THOSE.match(text):
+        return f"{capital(_several(questions))}{text[those.end() :]}"
     own, refers = _names(_inside(text)), _ONE.search(text)
     if not own and is_short and _BOTH.search(text):
         return _BOTH.sub(_several(questions), text)
@@ -232,6 +255,8 @@ def _put(what: str, text: str, place: re.Match[str]) -> str:
 def _subject(questions: Sequence[str]) -> str:
     """What the last questions are about: the names of the newest that has any, else what the last one asks for."""
     for question in reversed(questions):
+        if part := _PART_OF.search(question):
+            return part.group()
         if found := _names(_inside(question)) or (_LATIN.findall(question) if _CJK.search(question) else []):
             return joined(list(dict.fromkeys(found)))
     return _topic(questions[-1]) if questions else ""
@@ -251,6 +276,9 @@ def _topic(question: str) -> str:
         return " ".join(words[:10])
     if helps < 0 and is_verb_first:
         return " ".join(words[2:12])
+    has = next((n for n, word in enumerate(said[:6]) if word in ("has", "have", "had")), -1)
+    if asks == "how" and said[1:2] and said[1] in _AMOUNT and 0 < has < len(words) - 1 and helps < 0:
+        return " ".join(words[has + 1 :])  # how much caffeine has tea
     rest = words[helps + 1 :] if helps >= 0 else words[2 if said[1:2] and said[1] in _AMOUNT else 1 :]
     if asks == "how" and said[1:2] and said[1] in _AMOUNT and (at := _LAST_THING.search(" ".join(words))):
         return at.group()
@@ -265,4 +293,7 @@ def _topic(question: str) -> str:
         helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
     )
     is_long = len(_DETERMINED.sub("", " ".join(thing)).split()) > 1
+    ends_in_verb = ends_in_verb or (
+        helps == 0 and said[0] in _IS and _DETERMINED.match(" ".join(thing))
+    )  # is a dog fed
     return re.sub(r" be(?:en)?$", "", " ".join(thing[:-1] if ends_in_verb and is_long else thing))
