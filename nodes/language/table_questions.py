@@ -402,7 +402,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     most = LISTED if group or is_ranking or aggregate in ("", "change") else RANKED
     if bounds and not aggregate:
         label, target = None, which or table.label(counts)
-    is_lowest = aggregate != "min" and "min" in forms
+    is_lowest = aggregate in ("avg", "sum", "median") and "min" in forms
     found = Asked(table, aggregate, target, group, label, tuple(filters), most, bounds, is_lowest_first=is_lowest)
     is_measured = is_amount or (target is not None and target.is_time and aggregate in ("max", "min"))
     if (aggregate in MEASURES and not is_measured) or (aggregate == "change" and not found.time):
