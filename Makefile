@@ -2,7 +2,7 @@
 # make serve  installs the server too, and serves the control room with a finished and a waiting run of examples/market; PORT=N
 # make test   installs all extras and the tools, lints, type-checks and runs the tests
 # make test-services  runs the tests that need more than Python: a browser, a database server
-# make test-postgres  runs the tests of the graph and the journeys with PostgreSQL where they name a file
+# make test-postgres  runs the tests of the graph and the journeys with PostgreSQL where they name a file; EVERY=n: every n-th
 # make pictures  takes a picture of every state of the control room and of each notebook, into build/pictures
 # make campaign  runs all tests at more points, and measures what they reach; LENGTH=short: only what make test leaves out
 # make answers  asks the offline model questions over folders of other packages, and fails below the recorded score
@@ -73,9 +73,11 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loa
 # 5: nothing is marked so.
 test-services: .venv/installed-dev build/schemathesis/installed build/services/installed
 	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
+	@$(MAKE) --no-print-directory test-postgres EVERY=40
 
+EVERY := 1
 test-postgres: .venv/installed-dev
-	@DATABASE=postgres $(PYTEST) tests/graph tests/journeys
+	@DATABASE=postgres EVERY=$(EVERY) $(PYTEST) tests/graph tests/journeys
 
 # What it needs does not go with the versions that Baton's own tests need.
 build/schemathesis/installed: tests/graph/web/schemathesis.txt | $(BIN)/python

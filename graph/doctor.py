@@ -65,17 +65,20 @@ async def check_database(address: Address, clock: Clock, seals: Seals) -> AsyncI
 
 
 async def _check_server(address: PostgresAddress, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
+    missing: list[str] = []
     try:
+        missing = await import_module("graph.postgres.database").missing_in(address)
+        if missing:
+            lost = ", ".join(missing)
+            yield Finding("database", False, f"{address} has lost {lost}; restore the database from a backup")
         async with open_database(address, read_only=True) as database:
             reading = Reading(database, database.leases(clock), clock, [], seals)
             threads = [row.thread_id for row in await reading.listed()]
             wrong = [one async for one in _wrong_threads(reading, threads)]
-        missing = await import_module("graph.postgres.database").missing_in(address)
     except DatabaseUnusable as error:
-        yield Finding("database", False, str(error))
+        if not missing:
+            yield Finding("database", False, str(error))
         return
-    if missing:
-        yield Finding("database", False, f"{address} has lost {', '.join(missing)}; restore them from a backup")
     for one in wrong:
         yield one
     yield _counted(address, len(threads), len(wrong))

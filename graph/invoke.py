@@ -28,6 +28,7 @@ from langgraph.store.sqlite import SqliteStore
 from langgraph.types import Durability
 
 from graph.portal import Portal, open_level
+from nodes.runtime.background import to_its_end
 from state.drawn import Box, as_svg
 from state.errors import BadInput
 from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
@@ -196,12 +197,7 @@ class OneThread:
         doing = self._thread.submit(work, *args, **kwargs)
 
         async def done() -> T:
-            waiting = asyncio.wrap_future(doing)
-            try:
-                return await asyncio.shield(waiting)
-            except asyncio.CancelledError:
-                await asyncio.wait({waiting})
-                raise
+            return await to_its_end(asyncio.wrap_future(doing))
 
         return done()
 

@@ -5,6 +5,7 @@ Whoever comes first makes them.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -45,12 +46,31 @@ DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns 
 """
 _ROWS = "DELETE FROM store WHERE prefix = %(place)s OR prefix LIKE %(below)s"
 _ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
-_MADE = (
-    *("store", "store_prefix_idx", *TABLES, "baton_checkpoints", "baton_blobs", "baton_writes"),
-    *("procrastinate_jobs", "procrastinate_events", "procrastinate_workers"),
+_THREAD = "thread_id checkpoint_ns"
+COLUMNS = {
+    "baton": "version",
+    "store": "prefix key value created_at updated_at expires_at ttl_minutes",
+    "checkpoints": f"{_THREAD} checkpoint_id parent_checkpoint_id type checkpoint metadata",
+    "checkpoint_blobs": f"{_THREAD} channel version type blob",
+    "checkpoint_writes": f"{_THREAD} checkpoint_id task_id idx channel type blob task_path",
+    "procrastinate_workers": "id last_heartbeat",
+    "procrastinate_jobs": "id queue_name task_name priority lock queueing_lock args status scheduled_at attempts "
+    "abort_requested worker_id",
+    "procrastinate_periodic_defers": "id task_name defer_timestamp job_id periodic_id",
+    "procrastinate_events": "id job_id type at",
+}
+"""What has to be there, by table, as LangGraph, Procrastinate and Baton make it."""
+_MADE = re.compile(
+    r"CREATE (?:OR REPLACE |UNIQUE )?(?:INDEX|FUNCTION|TRIGGER) (?:IF NOT EXISTS )?(\w+)(?:[^(;]* ON (\w+))?"
 )
-"""Tables and indexes without which runs fail, or become slow."""
-_MISSING = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NULL"
+"""What is made besides tables, and the table that it goes with, if any."""
+_THERE = """
+SELECT relname::text AS name FROM pg_class WHERE pg_table_is_visible(oid)
+UNION ALL SELECT relname || '.' || attname FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+    WHERE pg_table_is_visible(pg_class.oid) AND NOT attisdropped
+UNION ALL SELECT proname FROM pg_proc WHERE pg_function_is_visible(oid)
+UNION ALL SELECT tgname FROM pg_trigger
+"""
 _SIZE = """
 SELECT coalesce(sum(pg_total_relation_size(to_regclass(name))), 0)::bigint AS bytes FROM unnest(%s::text[]) AS name
 """
@@ -172,20 +192,30 @@ async def migrate(database: PostgresDatabase) -> int:
 
 
 async def missing_in(address: PostgresAddress) -> list[str]:
-    """The tables and indexes that are to be there and are not.
+    """Tables, columns (`table.column`), indexes, triggers and functions that are to be there and are not.
 
     Raises:
-        DatabaseUnusable: it cannot be reached.
+        DatabaseUnusable: it cannot be reached, or has no tables yet.
     """
     try:
         connection = await connected(address)
         try:
-            rows = await (await connection.execute(_MISSING, [list(_MADE)])).fetchall()
+            rows = await (await connection.execute(_THERE)).fetchall()
         finally:
             await connection.close()
     except Error as error:
         raise explained(address, error) from error
-    return [row["name"] for row in rows]
+    there = {row["name"] for row in rows}
+    if not there & COLUMNS.keys():
+        raise DatabaseUnusable(f"database {address} has no tables of Baton's yet; `baton migrate` makes them")
+    made = _MADE.findall(f"{INDEXES}{TRIGGER}{SchemaManager.get_schema()}")
+    wanted = [
+        *((table, "") for table in COLUMNS),
+        *((f"{table}.{column}", table) for table, columns in COLUMNS.items() for column in columns.split()),
+        *((f"{table}_pkey", table) for table in COLUMNS),
+        *[("store_prefix_idx", "store"), *made],
+    ]
+    return [name for name, table in wanted if name not in there and (not table or table in there)]
 
 
 async def _look(address: PostgresAddress) -> None:

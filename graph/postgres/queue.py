@@ -2,22 +2,26 @@
 
 A job carries the name of a thread and nothing else. A job too many does no harm: the lease of the thread lets one
 process run it, and whoever finds that nothing is to be done leaves it at that. A request and its job are one write.
-Of those with the highest priority runs that have begun go on first: an answer, or a worker's death, sends nobody back
-to the end of the queue. Then the oldest is begun.
+Of those with the highest priority runs that a dead worker had go on first, then others that have begun: neither a
+death nor an answer sends anybody back to the end of the queue. Then the oldest is begun.
+
+A worker shows that it lives by an advisory lock, which its death gives back at once, and by a heartbeat, which also one
+stops that stands still.
 """
 
 import asyncio
 import json
+import os
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from langgraph.store.base import PutOp
 from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, ProcrastinateException
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, ProcrastinateException, UniqueViolation
 from procrastinate.jobs import DeleteJobCondition, Job, Status
-from procrastinate.manager import get_channel_for_queues
+from procrastinate.manager import JobManager, get_channel_for_queues
 from psycopg import Error
 
 from graph.postgres.problems import explained
@@ -26,21 +30,77 @@ from graph.postgres.store import Store
 from graph.queue import Complain, Request, Take
 from nodes.runtime.background import stop
 from nodes.runtime.rows import REQUEST, list_run, places_of_request, space
+from state.errors import BatonError
 from state.text import in_words
 
 TASK = "baton.run"
 HEARTBEAT_S = 1.0
+LATE_S = 1.5
+"""Seconds without a heartbeat after which the jobs of a worker that has no lock are another's."""
 STALLED_S = 4.0
-"""Seconds without a heartbeat after which a worker's jobs are another's: a stopped one's, too; the lease decides."""
+"""And those of one that has: it stands still. Whether another can go on, the lease of the thread decides."""
 RESCUE_S = 1.0
-POLL_S = 5.0
-"""Seconds between two looks for jobs that nobody told of."""
-_BEGUN = 1
-"""The last bit of a job's priority: of runs of one priority, those that have begun go on before others begin."""
+POLL_S = 2.0
+"""Seconds between two looks for jobs that nobody told of: those whose time has come."""
+FORGOTTEN_S = 86_400.0
+"""Seconds without a heartbeat after which nothing is known of a worker: one that stood still for longer ends."""
+ALIVE = 7_141_422
+"""The advisory locks of workers: this, and a worker's number."""
+_LEVELS = 4
+_RESCUED, _BEGUN = 2, 1
+"""The last bits of a job's priority, which order the runs of one priority."""
+_NUMBER = 2**31 - 1
+"""The bits of a worker's number that its lock has."""
+_SHOW = "SELECT pg_advisory_lock(%s, %s)"
+# A statement sees none of its own changes: of two jobs with one lock, the one that waits is enough.
+_RESCUE = """
+WITH gone AS (
+    SELECT job.id, EXISTS (
+        SELECT FROM procrastinate_jobs other WHERE other.queueing_lock = job.queueing_lock AND other.status = 'todo'
+    ) AS is_waiting
+    FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
+    WHERE job.status = 'doing' AND job.task_name = %(task)s AND (
+        worker.id IS NULL OR worker.last_heartbeat < now() - %(stalled_s)s * interval '1 second'
+        OR (worker.last_heartbeat < now() - %(late_s)s * interval '1 second' AND NOT EXISTS (
+            SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid::bigint = %(alive)s
+                AND objid::bigint = job.worker_id & %(number)s
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        ))
+    ) FOR UPDATE OF job SKIP LOCKED
+), ended AS (
+    DELETE FROM procrastinate_jobs job USING gone WHERE job.id = gone.id AND is_waiting RETURNING queue_name
+), given AS (
+    UPDATE procrastinate_jobs job
+    SET status = 'todo', attempts = attempts + 1, scheduled_at = NULL, priority = priority | %(rescued)s
+    FROM gone WHERE job.id = gone.id AND NOT is_waiting RETURNING queue_name
+)
+SELECT queue_name FROM ended UNION SELECT queue_name FROM given
+"""
+_FINISH = """
+DELETE FROM procrastinate_jobs WHERE id = %(job)s AND status = 'doing' AND worker_id = %(worker)s
+"""
 _TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
 )
+
+
+class _Jobs(JobManager):
+    """Procrastinate's jobs; those of a worker that stood still may be another's when it goes on."""
+
+    def __init__(self, connector: PsycopgConnector, begin: Callable[[int], Awaitable[None]]) -> None:
+        super().__init__(connector)
+        self._begin = begin
+
+    async def register_worker(self) -> int:
+        """A new worker's number; it takes nothing before it is begun."""
+        worker = await super().register_worker()
+        await self._begin(worker)
+        return worker
+
+    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: ARG002 - all are deleted
+        """Delete a job that has come to its end, unless it is another worker's."""
+        await self.connector.execute_query_async(_FINISH, job=job.id, worker=job.worker_id)
 
 
 class Queue:
@@ -49,7 +109,10 @@ class Queue:
     def __init__(self, server: Server, store: Store) -> None:
         self._server = server
         self._store = store
-        self._app = App(connector=PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=4))
+        connector = PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=4)
+        self._app = App(connector=connector)
+        self._app.job_manager = _Jobs(connector, self._begin)
+        self._showing: asyncio.Task[None] | None = None
         self._take: Take | None = None
         self._job = self._app.task(name=TASK)(self._run)
 
@@ -111,7 +174,7 @@ class Queue:
             lock=lock,
             queueing_lock=lock,
             queue=request.queue,
-            priority=2 * request.priority | (_BEGUN if is_begun else 0),
+            priority=_LEVELS * request.priority | (_BEGUN if is_begun else 0),
             schedule_at=due,
         )
         with suppress(AlreadyEnqueued):
@@ -129,7 +192,7 @@ class Queue:
         """Hand threads of these queues to `take`, until cancelled or told to stop."""
         self._take = take
         async with self._in_words(), self._app.open_async():
-            rescuing = asyncio.create_task(self._rescue(complain))
+            rescuing = asyncio.create_task(self._rescue_always(complain))
             try:
                 await self._app.run_worker_async(
                     queues=list(queues),
@@ -137,33 +200,65 @@ class Queue:
                     shutdown_graceful_timeout=drain_s,
                     fetch_job_polling_interval=POLL_S,
                     update_heartbeat_interval=HEARTBEAT_S,
-                    stalled_worker_timeout=10 * STALLED_S,
+                    stalled_worker_timeout=FORGOTTEN_S,
                     delete_jobs=DeleteJobCondition.ALWAYS,
                     install_signal_handlers=True,
                 )
             finally:
                 await stop(rescuing)
+                if self._showing:
+                    await stop(self._showing)
 
-    async def _rescue(self, complain: Complain) -> None:
-        """Give the jobs of workers that are gone to others, again and again."""
+    async def _begin(self, worker: int) -> None:
+        """Show that a worker lives, and give it what others had that do not, before it takes what has not begun."""
+        is_shown = asyncio.Event()
+        self._showing = asyncio.create_task(self._show(worker, is_shown))
+        with suppress(TimeoutError):  # it goes by its heartbeat, then
+            async with asyncio.timeout(LATE_S):
+                await is_shown.wait()
+        await self._rescue()
+
+    async def _show(self, worker: int, is_shown: asyncio.Event) -> None:
+        """Hold a worker's lock, on a connection of its own, and again where that is lost."""
         while True:
-            try:
-                for job in await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_S):
-                    await self._give_back(job)
-            except (ProcrastinateException, Error, OSError) as error:  # the next look may fare better
-                complain(f"looking for workers that are gone: {in_words(_cause(error))}")
+            with suppress(Error, BatonError):
+                session = await self._server.begun_session(f"baton works {os.getpid()}")
+                try:
+                    async with session.cursor() as cursor:
+                        await cursor.execute(_SHOW, [ALIVE, worker & _NUMBER])
+                    is_shown.set()
+                    await session.beat()
+                finally:
+                    await self._server.end_session(session)
             await asyncio.sleep(RESCUE_S)
 
-    async def _give_back(self, job: Job) -> None:
+    async def _rescue_always(self, complain: Complain) -> None:
+        """Give the jobs of workers that are gone to others, again and again."""
+        while True:
+            await asyncio.sleep(RESCUE_S)
+            try:
+                await self._rescue()
+            except (ProcrastinateException, Error, OSError) as error:  # the next look may fare better
+                complain(f"looking for workers that are gone: {in_words(_cause(error))}")
+
+    async def _rescue(self) -> None:
+        """Give the jobs of workers that are gone to others."""
         try:
-            await self._app.job_manager.retry_job(job, priority=job.priority | _BEGUN)
-            # Procrastinate tells workers of new jobs alone: they would come upon this one when they look by themselves.
-            told = json.dumps({"type": "job_inserted", "job_id": job.id})
-            for channel in get_channel_for_queues([job.queue]):
-                await self._app.connector.execute_query_async(_TELL, channel=channel, payload=told)
-        except ProcrastinateException:  # another job of the thread waits: that one is enough
-            with suppress(ProcrastinateException):
-                await self._app.job_manager.finish_job(job, Status.FAILED, delete_job=True)
+            found = await self._app.connector.execute_query_all_async(
+                _RESCUE,
+                task=TASK,
+                stalled_s=STALLED_S,
+                late_s=LATE_S,
+                alive=ALIVE,
+                number=_NUMBER,
+                rescued=_RESCUED | _BEGUN,
+            )
+        except UniqueViolation:  # a job for one of their threads has come in at this moment
+            return
+        # Procrastinate tells workers of new jobs alone: they would come upon these when they look by themselves.
+        for channel in get_channel_for_queues([row["queue_name"] for row in found]):
+            told = json.dumps({"type": "job_inserted", "job_id": 0})
+            await self._app.connector.execute_query_async(_TELL, channel=channel, payload=told)
 
     @asynccontextmanager
     async def _in_words(self) -> AsyncIterator[None]:

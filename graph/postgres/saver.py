@@ -1,7 +1,8 @@
 """LangGraph's PostgreSQL saver, on the session of the work that it is used in, with the threads below a thread.
 
 What is done to a thread is done to the threads below it, too: those of graphs that are agents of its run. LangGraph's
-own takes one lock for the whole process, also with a pool; what this one overrides for that is `_cursor`.
+own takes one lock for the whole process, also with a pool; what this one overrides for that is `_cursor`. What a
+checkpoint or a step writes is one statement.
 """
 
 import re
@@ -15,9 +16,10 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg.rows import DictRow
 
 from graph.checkpoint_ids import keep_ids_above
-from graph.postgres.session import MOST_ROWS, Cursor, Server
+from graph.postgres.session import Cursor, Server, Statement
 from graph.postgres.together import Together
 from graph.serializer import Serializer
+from nodes.runtime.background import to_its_end
 
 # Threads below one are named by it, a step of its graph and what they are for (`nodes.runtime.durable`). The step is
 # a UUID, which keeps a thread that somebody has called `a/b` apart from those below `a`.
@@ -94,12 +96,43 @@ def below(place: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", place) + "/%"
 
 
+class _Noted:
+    """Stands for a cursor: notes what is to be done."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+
+    async def execute(self, query: str, values: Sequence[Any]) -> None:
+        """Note one statement."""
+        self.statements.append(Statement(query, [values]))
+
+    async def executemany(self, query: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Note one for all rows; none comes twice."""
+        if rows:
+            self.statements.append(Statement(query, rows))
+
+
+class _Puts(AsyncPostgresSaver):
+    """LangGraph's way to put a checkpoint; all that it writes is one statement."""
+
+    def __init__(self, server: Server, serializer: Serializer) -> None:
+        super().__init__(cast(Any, None), serde=serializer)
+        self._server = server
+
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[Any]:  # noqa: ARG002 - LangGraph's
+        noted = _Noted()
+        yield noted
+        await self._server.write(*noted.statements)
+
+
 class Saver(AsyncPostgresSaver):
     """Checkpoints in PostgreSQL."""
 
     def __init__(self, server: Server, serializer: Serializer) -> None:
         super().__init__(cast(Any, None), serde=serializer)
         self._server = server
+        self._puts = _Puts(server, serializer)
         self._lasts = Together(server, self._read_lasts)
 
     @asynccontextmanager
@@ -151,26 +184,24 @@ class Saver(AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint; returns the config that names it."""
-        return await self._server.written(super().aput(config, checkpoint, metadata, new_versions))
+        return await to_its_end(self._puts.aput(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a node or @task returned."""
-        await self._server.written(self._put_writes(config["configurable"], writes, task_id, task_path))
+        """Keep what a node or @task returned. LangGraph goes on meanwhile: it is written with what comes next.
 
-    async def _put_writes(
-        self, where: dict[str, Any], writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
-    ) -> None:
-        """All rows in one statement, and without LangGraph's visit to another thread for the serializer."""
+        Without LangGraph's visit to another thread for the serializer.
+        """
+        where = config["configurable"]
         ids = (where["thread_id"], where["checkpoint_ns"], where["checkpoint_id"])
         rows = self._dump_writes(*ids, task_id, task_path, writes)
         query = self.INSERT_CHECKPOINT_WRITES_SQL
         if all(channel in WRITES_IDX_MAP for channel, _ in writes):
             query = self.UPSERT_CHECKPOINT_WRITES_SQL
             rows = [*{row[5]: row for row in rows}.values()]  # one statement can't write a row twice: the last counts
-        async with self._cursor(pipeline=len(rows) > MOST_ROWS) as cursor:
-            await cursor.executemany(query, rows)
+        if rows:
+            await self._server.write_with_next(Statement(query, rows))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""

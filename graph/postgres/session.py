@@ -8,16 +8,15 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor, Error
-from psycopg.abc import Params, Query
+from psycopg.abc import Params
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import set_json_dumps
 from psycopg_pool import AsyncConnectionPool
@@ -26,7 +25,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
-from nodes.runtime.background import stop
+from nodes.runtime.background import stop, to_its_end
 from state.errors import LeaseLost
 from state.text import as_unicode
 
@@ -36,10 +35,16 @@ CONNECT_S = 10
 LEFT = 16
 """Sessions at most that are kept for work to come."""
 MOST_ROWS = 1000
-"""Of one statement: it takes 65,535 values."""
+"""Of one statement."""
+MOST_VALUES = 65_535
+"""That it takes."""
+MOMENT_S = 0.01
+"""Seconds for which a write that can wait is put off at most."""
 
 # Nothing here takes so long that compiling it would pay, but estimates of rows can be so high that it is compiled.
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
+# Work that writes row by row would spend a third of its time on plans: on its sessions one that costs no more is kept,
+# and each goes by indexes alone, so that none is kept that reads a whole table, since it was small.
 # A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
 # the connection is there: poolers refuse it as options of one.
 _SETTINGS = """
@@ -47,6 +52,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', false), set_config('tc
     set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false),
     set_config('default_transaction_read_only', %s, false), set_config('jit', 'off', false)
 """
+_WORKS = "SELECT set_config('plan_cache_mode', 'auto', false), set_config('enable_seqscan', 'off', false)"
 _CLIENT: dict[str, Any] = {
     "autocommit": True,
     "prepare_threshold": 0,
@@ -62,28 +68,48 @@ Connection = AsyncConnection[DictRow]
 Cursor = AsyncCursor[DictRow]
 T = TypeVar("T")
 
-_WRITES: ContextVar[bool] = ContextVar("baton_writes", default=False)
-"""Whether this is done to write: that is refused under a lease that was given back, where looking is not."""
+
+@dataclass(frozen=True)
+class Statement:
+    """Something to be written."""
+
+    query: str
+    rows: Sequence[Sequence[Any]]
+    """What it is done with: its `VALUES (%s, …)` is said for each. One that says none has one row."""
+
+    @property
+    def text(self) -> str:
+        """What the server is told: one statement for each row keeps it and this process far longer."""
+        query = self.query.strip().rstrip(";")
+        if len(self.rows) == 1:
+            return query
+        head, values, tail = re.split(r"(?<=VALUES )(\([%s, ]+\))", query)
+        return f"{head}{', '.join([values] * len(self.rows))}{tail}"
+
+    @property
+    def values(self) -> list[Any]:
+        """The values of all rows."""
+        return [*chain.from_iterable(self.rows)]
 
 
-class _Cursor(AsyncCursor[DictRow]):
-    """A cursor that writes many rows in one statement: one for each keeps the server and this process far longer."""
+@dataclass(frozen=True)
+class _Waiting:
+    """What is written with what comes next, and what its owner waits for."""
 
-    async def executemany(
-        self,
-        query: Query,
-        params_seq: Iterable[Params],
-        *,
-        returning: bool = False,  # noqa: ARG002 - psycopg's; nothing is
-    ) -> None:
-        """Do `query`, with one `VALUES (%s, …)`, for all rows of `params_seq`; none comes twice."""
-        rows = [tuple(row) for row in params_seq]
-        head, values, tail = re.split(r"(?<=VALUES )(\([%s, ]+\))", str(query))
-        for some in (rows[n : n + MOST_ROWS] for n in range(0, len(rows), MOST_ROWS)):
-            await self.execute(f"{head}{', '.join([values] * len(some))}{tail}", [*chain.from_iterable(some)])
+    statement: Statement
+    fences: Sequence["SessionFence"]
+    told: asyncio.Future[None]
+
+    def tell(self, error: Exception | None = None) -> None:
+        if self.told.done():
+            return
+        if error:
+            self.told.set_exception(error)
+        else:
+            self.told.set_result(None)
 
 
-class _SessionCursor(_Cursor):
+class _SessionCursor(AsyncCursor[DictRow]):
     """A cursor whose statements are done whole: psycopg closes a connection on which one is cancelled twice.
 
     The lease would be lost with it, where nothing but a try was to end.
@@ -93,7 +119,7 @@ class _SessionCursor(_Cursor):
         self, query: Any, params: Params | None = None, *, prepare: bool | None = None, binary: bool | None = None
     ) -> Self:
         """Do `query`. Where whoever waits is cancelled, that is raised when it is done."""
-        return await whole(super().execute(query, params, prepare=prepare, binary=binary))
+        return await to_its_end(super().execute(query, params, prepare=prepare, binary=binary))
 
 
 class SessionFence(Fence):
@@ -124,24 +150,110 @@ class Session:
         self._connection = connection
         self._connection.cursor_factory = _SessionCursor
         self._turn = asyncio.Lock()
+        self._waiting: list[_Waiting] = []
+        """What is written with what comes next."""
+        self._later: asyncio.TimerHandle | None = None
+        """When it is written otherwise."""
+        self._writing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
-        """A cursor on the connection, when its turn comes.
+        """A cursor on the connection, when its turn comes; what waited to be written is, before.
 
         Raises:
             LeaseLost: the connection has been ended, and with it the leases.
         """
-        try:
-            async with self._turn, _cursor_of(self._connection, pipeline=pipeline) as cursor:
+        async with self._at_turn():
+            await self._write([])
+            async with _cursor_of(self._connection, pipeline=pipeline) as cursor:
                 yield cursor
+
+    async def write(self, statements: Sequence[Statement], fences: Sequence["SessionFence"]) -> None:
+        """Do all of them, or none, when their turn comes; what waited to be written goes with them.
+
+        Raises:
+            LeaseLost: the connection has been ended, or one of the leases was given back.
+        """
+        async with self._at_turn():
+            check(fences)
+            await self._write(statements)
+
+    async def write_with_next(self, statement: Statement, fences: Sequence["SessionFence"]) -> None:
+        """The same, for what nobody goes on from: it is written with what comes next, or after a moment."""
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(statement, fences, loop.create_future())
+        self._waiting.append(waiting)
+        if sum(len(each.statement.rows) for each in self._waiting) > MOST_ROWS:
+            self._begin_writing()
+        elif self._later is None:
+            self._later = loop.call_later(MOMENT_S, self._begin_writing)
+        await to_its_end(waiting.told)
+
+    async def write_waiting(self) -> None:
+        """Write what waits to be written; whoever waits for it is told of errors."""
+        with suppress(LeaseLost, Error):
+            await self.write([], [])
+
+    def _begin_writing(self) -> None:
+        writing = asyncio.create_task(self.write_waiting())
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+
+    async def _write(self, statements: Sequence[Statement]) -> None:
+        waiting = self._due()
+        if not waiting and not statements:
+            return
+        try:
+            await _done(self._connection, [*_merged([each.statement for each in waiting]), *statements])
         except Error as error:
-            if not self._connection.closed:
+            if not waiting or self._connection.closed:
+                for each in waiting:
+                    each.tell(self._explained(error))
                 raise
-            self._lose()
-            if self.fences:
-                raise self.fences[-1].error() from error
-            raise
+        else:
+            for each in waiting:
+                each.tell()
+            return
+        for each in waiting:  # nobody fails for another's sake
+            try:
+                await _done(self._connection, [each.statement])
+            except Error as error:
+                each.tell(self._explained(error))
+            else:
+                each.tell()
+        await _done(self._connection, statements)
+
+    def _due(self) -> list[_Waiting]:
+        """What waits, but for what is not to be written any more."""
+        asked, self._waiting = self._waiting, []
+        if self._later:
+            self._later.cancel()
+            self._later = None
+        due = []
+        for each in asked:
+            try:
+                check(each.fences)
+            except LeaseLost as error:
+                each.tell(error)
+            else:
+                due.append(each)
+        return due
+
+    @asynccontextmanager
+    async def _at_turn(self) -> AsyncIterator[None]:
+        try:
+            async with self._turn:
+                yield
+        except Error as error:
+            if self._connection.closed:
+                self._lose()
+            if self._explained(error) is error:
+                raise
+            raise self._explained(error) from error
+
+    def _explained(self, error: Error) -> Error | LeaseLost:
+        """Who has lost the connection has lost the leases."""
+        return self.fences[-1].error() if self._connection.closed and self.fences else error
 
     async def beat(self) -> None:
         """Show the server that somebody is there, and learn from it that the leases are lost; until that is so."""
@@ -185,11 +297,12 @@ class Session:
         connection that gets that number never hears of its answers.
         """
         self._lose()
-        await whole(self._close())
+        await to_its_end(self._close())
 
     async def _close(self) -> None:
         async with self._turn:
             await self._connection.close()
+        await self.write_waiting()  # it is told that it can't be
 
     def _lose(self) -> None:
         for fence in self.fences:
@@ -219,20 +332,17 @@ class Server:
             LeaseLost: the work's lease is another's.
             DatabaseUnusable: the server is gone, or refuses.
         """
-        if _WRITES.get():
-            self.check_fences()
         session = self.session()
         try:
-            if session:
-                async with session.cursor(pipeline=pipeline) as cursor:
-                    if _WRITES.get():  # a lease may have been given back before its turn came
-                        self.check_fences()
-                    yield cursor
-            else:
-                async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
-                    yield cursor
+            async with session.cursor(pipeline=pipeline) if session else self._any_cursor(pipeline=pipeline) as cursor:
+                yield cursor
         except Error as error:
             raise explained(self.address, error) from error
+
+    @asynccontextmanager
+    async def _any_cursor(self, *, pipeline: bool) -> AsyncIterator[Cursor]:
+        async with self._pool.connection() as connection, _cursor_of(connection, pipeline=pipeline) as cursor:
+            yield cursor
 
     def session(self) -> Session | None:
         """The session of the work that this is done in.
@@ -252,21 +362,45 @@ class Server:
         Raises:
             LeaseLost: it is another's, or was given back.
         """
-        for fence in self._fences():
-            if fence.is_lost or fence.is_left:
-                raise fence.error()
+        check(self._fences())
 
-    async def written(self, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` returns, which writes, and is done whole.
+    async def write(self, *statements: Statement) -> None:
+        """Do all of them as one statement, whole or not at all; none sees what another does.
 
         Raises:
             LeaseLost: the work's lease is another's, or was given back.
+            DatabaseUnusable: the server is gone, or refuses.
         """
-        before = _WRITES.set(True)
+        await to_its_end(self._write(statements))
+
+    async def _write(self, statements: Sequence[Statement]) -> None:
+        check(fences := self._fences())
         try:
-            return await whole(work)
-        finally:
-            _WRITES.reset(before)
+            if session := self.session():
+                await session.write(statements, fences)
+            else:
+                async with self._pool.connection() as connection:
+                    check(fences)  # a lease may have been given back meanwhile
+                    await _done(connection, statements)
+        except Error as error:
+            raise explained(self.address, error) from error
+
+    async def write_with_next(self, statement: Statement) -> None:
+        """The same, for what nobody goes on from: in a session it is written with what comes next, or after a moment.
+
+        Raises:
+            LeaseLost: the work's lease is another's, or was given back.
+            DatabaseUnusable: the server is gone, or refuses.
+        """
+        check(fences := self._fences())
+        session = self.session()
+        if session is None:
+            await self.write(statement)
+            return
+        try:
+            await session.write_with_next(statement, fences)
+        except Error as error:
+            raise explained(self.address, error) from error
 
     def _fences(self) -> list[SessionFence]:
         return [fence for fence in fences() if isinstance(fence, SessionFence) and fence.server is self]
@@ -314,6 +448,7 @@ class Server:
         """
         try:
             connection = await connected(self.address, name)
+            await connection.execute(_WORKS, prepare=False)
             session = Session(self, connection, await backend_of(connection))
         except Error as error:
             raise explained(self.address, error) from error
@@ -328,6 +463,7 @@ class Server:
     async def close(self) -> None:
         """End what is left of its sessions."""
         for session in [*self._sessions]:
+            await session.write_waiting()
             await self.end_session(session)
 
 
@@ -344,9 +480,9 @@ class Transaction:
         async with _cursor_of(self.connection, pipeline=pipeline) as cursor:
             yield cursor
 
-    async def written(self, work: Coroutine[Any, Any, T]) -> T:
-        """What `work` returns; whoever began the transaction may write."""
-        return await whole(work)
+    async def write(self, *statements: Statement) -> None:
+        """Do all of them as one statement in it; whoever began it may write."""
+        await to_its_end(_done(self.connection, statements))
 
 
 async def connected(address: PostgresAddress, name: str = "baton") -> Connection:
@@ -368,7 +504,6 @@ async def backend_of(connection: Connection) -> int:
 
 async def _set_up(connection: Connection, *, read_only: bool = False) -> None:
     set_json_dumps(as_json, connection)
-    connection.cursor_factory = _Cursor
     await connection.execute(_SETTINGS, ["on" if read_only else "off"], prepare=False)
 
 
@@ -405,18 +540,47 @@ def _machine() -> str:
     return hashlib.sha256(" ".join(said).encode()).hexdigest()[:6]
 
 
-async def whole(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns. Where whoever waits is cancelled, that is raised when the work is over: as on a file."""
-    doing = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        while not doing.done():
-            with suppress(asyncio.CancelledError):  # it is raised below, however often it was said
-                await asyncio.wait({doing})
-        if not doing.cancelled():
-            doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
-        raise
+def check(fences: Iterable[SessionFence]) -> None:
+    """Refuse to write under leases that are not held any more.
+
+    Raises:
+        LeaseLost: one is another's, or was given back.
+    """
+    for fence in fences:
+        if fence.is_lost or fence.is_left:
+            raise fence.error()
+
+
+def _merged(statements: Sequence[Statement]) -> list[Statement]:
+    """Those of one text as one."""
+    rows: dict[str, list[Sequence[Any]]] = {}
+    for each in statements:
+        rows.setdefault(each.query, []).extend(each.rows)
+    return [Statement(query, some) for query, some in rows.items()]
+
+
+async def _done(connection: Connection, statements: Sequence[Statement]) -> None:
+    """Do all of them, or none: as one statement, or as few as take all their values."""
+    groups: list[list[Statement]] = []
+    for each in (part for statement in statements for part in _parts(statement)):
+        if groups and sum(len(other.values) for other in [*groups[-1], each]) <= MOST_VALUES:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    cursor = AsyncCursor(connection)
+    async with connection.transaction() if len(groups) > 1 else nullcontext():
+        for *before, last in groups:
+            parts = ", ".join(f"part{n} AS ({each.text})" for n, each in enumerate(before))
+            text = f"WITH {parts} {last.text}" if before else last.text
+            await cursor.execute(text, [*chain.from_iterable(each.values for each in (*before, last))])
+
+
+def _parts(statement: Statement) -> list[Statement]:
+    if len(statement.rows) <= MOST_ROWS:
+        return [statement]
+    return [
+        Statement(statement.query, statement.rows[n : n + MOST_ROWS]) for n in range(0, len(statement.rows), MOST_ROWS)
+    ]
 
 
 def as_json(value: object) -> str:

@@ -14,7 +14,7 @@ from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, Op, P
 from langgraph.store.postgres.aio import AsyncPostgresStore
 
 from graph.postgres.notifications import Notifications
-from graph.postgres.session import Cursor, Server, Transaction, as_json
+from graph.postgres.session import Cursor, Server, Statement, Transaction, as_json
 from graph.postgres.together import Together
 
 # What is asked for comes as one value, so that a statement is one text however much it asks for, and is prepared once.
@@ -49,7 +49,6 @@ DELETE FROM store WHERE ctid IN (
     ) AS found
 )
 """
-_BOTH = f"WITH deleted AS ({_DELETE}) {_PUT}"
 
 
 class Store(AsyncPostgresStore):
@@ -85,7 +84,7 @@ class Store(AsyncPostgresStore):
         if not all(isinstance(op, PutOp) for op in asked):
             found = await (self._reads.ask(asked) if self._reads else self._read(asked))
         if puts and not self._server.is_read_only:
-            await self._server.written(self._write(puts))
+            await self._server.write(*_written(puts))
         return found
 
     async def _read_each(self, asked: Sequence[Sequence[Op]]) -> list[list[Result]]:
@@ -130,17 +129,6 @@ class Store(AsyncPostgresStore):
             found[n] = rows
         return found
 
-    async def _write(self, puts: dict[tuple[str, str], PutOp]) -> None:
-        gone = [{"prefix": prefix, "key": key} for (prefix, key), op in puts.items() if op.value is None]
-        kept = [
-            {"prefix": prefix, "key": key, "value": op.value, "ttl": op.ttl}
-            for (prefix, key), op in puts.items()
-            if op.value is not None
-        ]
-        query = _BOTH if gone and kept else _PUT if kept else _DELETE
-        async with self._cursor() as cursor:
-            await cursor.execute(query, [_records(rows) for rows in (gone, kept) if rows])
-
     def _get_filter_condition(self, key: str, op: str, value: Any) -> tuple[str, list[Any]]:
         """What a row does not have is no value, as in the other Stores; LangGraph's finds `null` alone here."""
         if op == "$eq" and value is None:
@@ -151,6 +139,17 @@ class Store(AsyncPostgresStore):
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[Cursor]:
         async with self._server.cursor(pipeline=pipeline) as cursor:
             yield cursor
+
+
+def _written(puts: dict[tuple[str, str], PutOp]) -> list[Statement]:
+    """What makes the rows so."""
+    gone = [{"prefix": prefix, "key": key} for (prefix, key), op in puts.items() if op.value is None]
+    kept = [
+        {"prefix": prefix, "key": key, "value": op.value, "ttl": op.ttl}
+        for (prefix, key), op in puts.items()
+        if op.value is not None
+    ]
+    return [Statement(query, [[_records(rows)]]) for query, rows in ((_DELETE, gone), (_PUT, kept)) if rows]
 
 
 def _plainly(number: int, op: SearchOp) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from graph.address import Address
 from graph.sqlite.fence import check_fences
+from nodes.runtime.background import to_its_end
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -146,17 +147,6 @@ def _in_context(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Call
     return partial(copy_context().run, partial(work, *args, **kwargs))
 
 
-async def _to_its_end(doing: asyncio.Future[T]) -> T:
-    """What comes of it; where whoever waits is cancelled, that is raised when it is over."""
-    try:
-        return await asyncio.shield(doing)
-    except asyncio.CancelledError:
-        await asyncio.wait({doing})
-        if not doing.cancelled():
-            doing.exception()  # whoever is cancelled has no use for it, and the event loop would print it
-        raise
-
-
 class Connection:
     """A connection in autocommit mode, and its thread."""
 
@@ -177,7 +167,7 @@ class Connection:
 
         Where whoever waits is cancelled, that is raised when the work is over: it is never left half done.
         """
-        return await _to_its_end(self.begin(work, *args, **kwargs))
+        return await to_its_end(self.begin(work, *args, **kwargs))
 
     async def do_with_next(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, for what nobody goes on from: it is done with what comes next, or after a moment."""
@@ -189,7 +179,7 @@ class Connection:
         else:
             self._waiting[loop] = [visit]
             self._later[loop] = loop.call_later(MOMENT_S, self.do_waiting)
-        return await _to_its_end(told)
+        return await to_its_end(told)
 
     def begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
         """The same as `do`, for somebody who does not wait for it here."""

@@ -1,7 +1,11 @@
-"""Work in the background, which ends with whoever began it."""
+"""Work in the background, which ends with whoever began it, or is done whole."""
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 async def stop(task: "asyncio.Task[Any]") -> None:
@@ -16,7 +20,20 @@ async def stop(task: "asyncio.Task[Any]") -> None:
         task.result()
 
 
-def _read(task: "asyncio.Task[Any]") -> None:
+async def to_its_end(work: Awaitable[T]) -> T:
+    """What comes of it. Where whoever waits is cancelled, however often, that is raised when the work is over."""
+    doing = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        doing.add_done_callback(_read)  # whoever is cancelled has no use for it
+        while not doing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({doing})
+        raise
+
+
+def _read(task: "asyncio.Future[Any]") -> None:
     """Read its error also where nobody waits for it any more: the event loop would print it."""
     if not task.cancelled():
         task.exception()

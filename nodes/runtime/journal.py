@@ -12,6 +12,7 @@ from typing import cast
 
 from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp
 
+from nodes.runtime.background import to_its_end
 from nodes.runtime.clock import Clock
 from nodes.runtime.rows import read_all, space
 from state.approval import Approval
@@ -111,12 +112,7 @@ class Journal:
 
     async def _write_now(self) -> None:
         """Write all that was told until now, or wait for whoever does; who is cancelled leaves nothing half written."""
-        writing = self._begin_writing()
-        try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            await asyncio.wait({writing})
-            raise
+        await to_its_end(self._begin_writing())
 
     async def _write(self) -> None:
         """Number what was told, and write it in one transaction; whoever told it is told of a failure."""

@@ -2,6 +2,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +16,10 @@ from langgraph.types import Command, interrupt
 from graph.address import address_of
 from graph.app import build_supervisor
 from graph.database import open_database
-from graph.sqlite import connection
 from graph.sqlite.saver import Saver
+from nodes.runtime.clock import SystemClock
 from state.agent import AgentSpec
+from state.errors import DatabaseUnusable, LeaseLost
 from tests.runs import plan
 
 AnySaver = BaseCheckpointSaver[str]
@@ -39,6 +41,7 @@ def at(thread: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
 
 
+END_ALL = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name LIKE 'baton %'"
 KEPT = "SELECT thread_id, checkpoint_ns, checkpoint_id FROM {}"
 
 
@@ -212,7 +215,7 @@ async def test_a_run_that_waits_in_one_of_its_graphs_can_be_answered_in_a_copy(a
     assert (ended["phase"], ended["tasks"][0]["outcome"]["result"], ran) == ("complete", "said True", ["first"])
 
 
-async def begun_writes(saver: Saver, *values: object) -> list["asyncio.Task[None]"]:
+async def begun_writes(saver: AnySaver, *values: object) -> list["asyncio.Task[None]"]:
     """Writes of as many steps on one checkpoint, on their way."""
     saved = await saver.aput(at("a"), cast(Any, empty_checkpoint()), cast(Any, {}), {})
     writing = [
@@ -223,21 +226,43 @@ async def begun_writes(saver: Saver, *values: object) -> list["asyncio.Task[None
     return writing
 
 
+@asynccontextmanager
+async def at_work(address: str) -> AsyncIterator[AnySaver]:
+    """The saver, for the work of a run."""
+    async with open_database(address_of(address)) as database, database.leases(SystemClock()).hold("a"):
+        yield database.checkpointer
+
+
 @pytest.fixture
 def no_moment_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MOMENT_S", 3600)
+    monkeypatch.setattr("graph.sqlite.connection.MOMENT_S", 3600)
+    monkeypatch.setattr("graph.postgres.session.MOMENT_S", 3600)
 
 
 @pytest.mark.usefixtures("no_moment_passes")
-async def test_whoever_reads_sees_the_writes_before_that_were_put_off(file_saver: Saver) -> None:
-    writing = await begun_writes(file_saver, "one", "two")
-    assert not any(write.done() for write in writing)
+async def test_whoever_reads_sees_the_writes_before_that_were_put_off(address: str) -> None:
+    async with at_work(address) as saver:
+        writing = await begun_writes(saver, "one", "two")
+        assert not any(write.done() for write in writing)
 
-    found = await file_saver.aget_tuple(at("a"))
+        found = await saver.aget_tuple(at("a"))
 
+        assert found is not None
+        assert found.pending_writes == [("task 0", "answer", "one"), ("task 1", "answer", "two")]
+        await asyncio.gather(*writing)
+
+
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_writes_that_were_put_off_are_kept_with_the_next(address: str) -> None:
+    async with at_work(address) as saver:
+        writing = await begun_writes(saver, "one")
+        await saver.aput(at("b"), cast(Any, empty_checkpoint()), cast(Any, {}), {})
+        await asyncio.gather(*writing)
+
+    async with open_database(address_of(address)) as database:
+        found = await database.checkpointer.aget_tuple(at("a"))
     assert found is not None
-    assert found.pending_writes == [("task 0", "answer", "one"), ("task 1", "answer", "two")]
-    await asyncio.gather(*writing)
+    assert found.pending_writes == [("task 0", "answer", "one")]
 
 
 @pytest.mark.usefixtures("no_moment_passes")
@@ -253,17 +278,57 @@ async def test_writes_that_were_put_off_are_on_disk_when_the_database_is_closed(
 
 
 @pytest.mark.usefixtures("no_moment_passes")
-async def test_of_writes_that_are_done_together_only_the_one_that_fails_fails(file_saver: Saver) -> None:
-    lost, kept_one = await begun_writes(file_saver, object(), "two")
+async def test_of_writes_that_are_done_together_only_the_one_that_fails_fails(address: str) -> None:
+    async with at_work(address) as saver:
+        lost, kept_one = await begun_writes(saver, object(), "two")
 
-    found = await file_saver.aget_tuple(at("a"))
+        found = await saver.aget_tuple(at("a"))
 
-    with pytest.raises(TypeError):
-        await lost
-    await kept_one
+        with pytest.raises(TypeError):
+            await lost
+        await kept_one
     assert found is not None
     assert found.pending_writes == [("task 1", "answer", "two")]
 
 
-async def test_nobody_waits_longer_than_a_moment(file_saver: Saver) -> None:
-    await asyncio.gather(*await begun_writes(file_saver, "one"))
+@pytest.mark.services
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_what_the_server_refuses_of_writes_that_are_done_together_fails_alone(on_postgres: str) -> None:
+    async with at_work(on_postgres) as saver:
+        [kept_one] = await begun_writes(saver, "one")
+        config = cast(Any, {"configurable": {"thread_id": "a", "checkpoint_ns": "", "checkpoint_id": f"{1:032}"}})
+        lost = asyncio.create_task(saver.aput_writes(config, [("answer", "lost")], task_id="nul \0"))
+        await asyncio.sleep(0)
+
+        await saver.aput(at("b"), cast(Any, empty_checkpoint()), cast(Any, {}), {})
+
+        with pytest.raises(DatabaseUnusable, match="NUL"):
+            await lost
+        await kept_one
+        assert await saver.aget_tuple(at("b")) is not None
+        found = await saver.aget_tuple(at("a"))
+    assert found is not None
+    assert found.pending_writes == [("task 0", "answer", "one")]
+
+
+@pytest.mark.services
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_writes_that_were_put_off_are_refused_with_the_lease(on_postgres: str) -> None:
+    writing = []
+
+    async def works() -> None:
+        async with at_work(on_postgres) as saver:
+            writing.extend(await begun_writes(saver, "one"))
+            with psycopg.connect(on_postgres, autocommit=True) as other:
+                other.execute(END_ALL)
+            await saver.aget_tuple(at("a"))
+
+    with pytest.raises(LeaseLost):
+        await works()
+    with pytest.raises(LeaseLost):
+        await writing[0]
+
+
+async def test_nobody_waits_longer_than_a_moment(address: str) -> None:
+    async with at_work(address) as saver:
+        await asyncio.gather(*await begun_writes(saver, "one"))

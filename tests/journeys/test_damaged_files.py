@@ -1,6 +1,6 @@
 """Damaged files: each command says in one line what is wrong with one, and serves the other threads in it.
 
-`make test` tries every 37th pair of a file and a command; `make campaign` all of them.
+A campaign in its short form tries every 37th pair of a file and a command; a long one all of them.
 """
 
 import shutil
@@ -14,7 +14,7 @@ import pytest
 from graph.cli import main
 from tests.journeys.turns import LENGTH
 
-EVERY = 1 if LENGTH else 37
+EVERY = 1 if LENGTH == "long" else 37
 PAGE = 4096
 Damage = Callable[[bytes, Path], object]
 
@@ -160,7 +160,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def pairs() -> Iterator[tuple[str, list[str], str]]:
-    """Files and commands: all in a campaign, else some of each."""
+    """Files and commands: all in a long campaign, else some of each."""
     every = [(name, words, f"{n}.db") for name in (*WHOLE, *OF_ONE_THREAD) for n, words in enumerate(COMMANDS)]
     yield from every[::EVERY]
 

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 
 import psycopg
@@ -39,8 +39,8 @@ AT_ONCE = int(os.environ.get("WORKER_AT_ONCE", "4"))
 TASK_S = float(os.environ.get("WORKER_TASK_S", "0.05"))
 SEED = int(os.environ.get("SEED", "1"))
 LATEST_S = float(os.environ.get("WORKER_LATEST_S", "inf"))
-"""Seconds at most from a worker's death to the next step of a run that it had; nothing is held to it unless it is set:
-how long a process takes to begin is the machine's."""
+"""Seconds at most from a worker's death to the next step of a run that it had. Nothing is held to it unless it is set:
+how long a process takes to begin is the machine's. Where it is, another lives whenever one is killed."""
 PATIENCE_S = 150
 TASKS = ("lead", "a", "b <- a", "asks <- b", "reads <- lead", "last <- reads asks")
 EACH = len(TASKS) + 1
@@ -49,6 +49,10 @@ HELD = """
 SELECT classid::bigint << 32 | objid::bigint AS number FROM pg_locks JOIN pg_stat_activity USING (pid)
 WHERE locktype = 'advisory' AND application_name LIKE %s
 """
+
+WORKING = (
+    "SELECT split_part(application_name, ' ', 3) FROM pg_stat_activity WHERE application_name LIKE 'baton works %'"
+)
 
 WORK = """
 import asyncio, os, sys
@@ -107,9 +111,20 @@ class Crew:
         while len(self.deaths) < KILLS:
             await asyncio.sleep(0.02)
             if len(told(notes)) >= (len(self.deaths) + 1) * len(self.numbers) // (KILLS + 1):
-                victim = self.processes.pop(self.chance.randrange(len(self.processes)))
-                await asyncio.to_thread(self.kill, victim)
-                self.hire()
+                victim = await asyncio.to_thread(self.victim)
+                if victim:
+                    self.processes.remove(victim)
+                    await asyncio.to_thread(self.kill, victim)
+                    self.hire()
+
+    def victim(self) -> subprocess.Popen[bytes] | None:
+        """One of them; where seconds count, one that has begun, when another has, too."""
+        if not isfinite(LATEST_S):
+            return self.chance.choice(self.processes)
+        with psycopg.connect(self.db) as connection:
+            begun = {int(pid) for (pid,) in connection.execute(WORKING).fetchall()}
+        living = [process for process in self.processes if process.pid in begun]
+        return self.chance.choice(living) if len(living) > 1 else None
 
     def kill(self, victim: subprocess.Popen[bytes]) -> None:
         """Kill it, at a moment that is known to it alone, and note what it had."""

@@ -1,6 +1,7 @@
 """What PostgreSQL does that a file does not: users, passwords, connections that end, and several who make tables."""
 
 import asyncio
+import json
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from graph.cli import main
+from graph.postgres.database import COLUMNS
 from graph.postgres.lease import number
 from graph.postgres.session import POOL
 from graph.supervisor import open_supervisor
@@ -106,16 +108,47 @@ async def test_a_user_who_may_only_read_can_look_and_is_told_what_to_grant_where
                 await refused
 
 
-def test_the_doctor_names_the_tables_and_indexes_that_are_lost(
-    on_postgres: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("lost", "says"),
+    [
+        (
+            "DROP TABLE procrastinate_jobs CASCADE; DROP INDEX baton_writes",
+            "has lost procrastinate_jobs, baton_writes, procrastinate_fetch_job_v2; restore the database from a backup",
+        ),
+        ("ALTER TABLE store DROP COLUMN value", "has lost store.value; restore"),
+        ("ALTER TABLE checkpoints DROP COLUMN metadata, DROP COLUMN type", "checkpoints.type, checkpoints.metadata;"),
+        ("DROP TABLE store, checkpoint_blobs", "has lost store, checkpoint_blobs; restore"),
+        ("DROP TABLE baton", "has lost baton; restore"),
+        ("DROP TRIGGER baton_signals ON store", "has lost baton_signals; restore"),
+        ("ALTER TABLE store DROP CONSTRAINT store_pkey", "has lost store_pkey; restore"),
+        (
+            "DROP SCHEMA public CASCADE; CREATE SCHEMA public",
+            "has no tables of Baton's yet; `baton migrate` makes them",
+        ),
+    ],
+)
+def test_the_doctor_names_what_is_lost_of_the_tables(
+    on_postgres: str, capsys: pytest.CaptureFixture[str], lost: str, says: str
 ) -> None:
     assert main(["doctor", "--db", on_postgres, "--json"]) == 0
     with psycopg.connect(on_postgres, autocommit=True) as connection:
-        connection.execute("DROP TABLE procrastinate_jobs CASCADE")
-        connection.execute("DROP INDEX baton_writes")
+        connection.execute(lost.encode())
     capsys.readouterr()
     assert main(["doctor", "--db", on_postgres, "--json"]) == 1
-    assert "has lost baton_writes, procrastinate_jobs; restore them from a backup" in capsys.readouterr().out
+    found = json.loads(capsys.readouterr().out)
+    [said] = [one["says"] for one in found if one["about"] == "database" and not one["ok"]]
+    assert says in said
+
+
+def test_the_doctor_knows_every_column_of_new_tables(on_postgres: str) -> None:
+    with psycopg.connect(on_postgres) as connection:
+        there = connection.execute(
+            "SELECT table_name, array_agg(column_name::text) FROM information_schema.columns "
+            "WHERE table_schema = 'public' AND table_name !~ '_migrations$' GROUP BY 1"
+        ).fetchall()
+    assert {name: {*columns} for name, columns in there} == {
+        name: {*columns.split()} for name, columns in COLUMNS.items()
+    }
 
 
 async def test_nul_and_lone_surrogates_end_no_run_and_are_replacement_characters_in_rows(on_postgres: str) -> None:

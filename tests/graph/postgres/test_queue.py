@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from graph.supervisor import Supervisor
@@ -98,6 +99,56 @@ async def test_a_run_that_was_answered_goes_on_before_others_begin(on_postgres: 
             await until(sup, "fresh", "waiting")
 
     assert [run.thread_id for run in done[:2]] == ["begun", "fresh"]
+
+
+GIVEN = """
+WITH other AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() + %s::interval) RETURNING id)
+UPDATE procrastinate_jobs SET status = 'doing', worker_id = (SELECT id FROM other)
+WHERE args ->> 'thread_id' = %s AND scheduled_at IS NULL
+"""
+"""The job of a thread, to a worker that was heard of so long ago."""
+
+
+@pytest.mark.services
+async def test_a_run_that_a_dead_worker_had_goes_on_before_all_others_of_its_priority(on_postgres: str) -> None:
+    async with opened(agent(asks), db=on_postgres) as sup:
+        for name in ("begun", "had"):
+            await sup.enqueue("Q", thread_id=name, plan=plan("a"))
+        async with at_work(sup):
+            asked = [await until(sup, name, "waiting") for name in ("begun", "had")]
+        await sup.enqueue("Q", thread_id="fresh", plan=plan("a"))
+        for run in asked:
+            await sup.answer(run.thread_id, {run.approvals[0].id: "approve"}, by="eve")
+        with psycopg.connect(on_postgres) as connection:
+            connection.execute(GIVEN, ["-2 s", "had"])
+        async with at_work(sup, runs=1) as done:
+            await until(sup, "fresh", "waiting")
+
+    assert [run.thread_id for run in done[:3]] == ["had", "begun", "fresh"]
+
+
+@pytest.mark.services
+async def test_a_job_that_was_given_to_another_while_its_worker_stood_still_is_the_others_to_end(
+    on_postgres: str,
+) -> None:
+    has_begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def waits(brief: Brief, desk: Desk) -> str:
+        has_begun.set()
+        await may_end.wait()
+        return "So."
+
+    async with opened(agent(waits), db=on_postgres) as sup:
+        await sup.enqueue("Q", thread_id="t", plan=plan("a"))
+        async with at_work(sup):
+            await has_begun.wait()
+            with psycopg.connect(on_postgres) as connection:
+                connection.execute(GIVEN, ["1 h", "t"])
+            may_end.set()
+            await until(sup, "t", "complete")
+
+    with psycopg.connect(on_postgres) as connection:
+        assert connection.execute("SELECT status FROM procrastinate_jobs").fetchall() == [("doing",)]
 
 
 @pytest.mark.services
