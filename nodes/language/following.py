@@ -127,13 +127,13 @@ def standing_alone(text: str, questions: Sequence[str]) -> str:
         questions = [thing] if (thing := _thing_in(last)) else []
     if (that := _DO_THAT.search(text)) and (deed := _DEED.search(last)):
         return _put(deed["what"], text, that)
-    named = next((one for said in reversed(questions) if (one := without_errand(said)).lower().startswith("who ")), "")
-    if (person := _PERSON.search(text)) and named:
-        who = f"the one who {_inside(named).rstrip(' ?.!')}"
+    asked = next((one for said in reversed(questions) if (one := without_errand(said)).lower().startswith("who ")), "")
+    if (person := _PERSON.search(text)) and asked:
+        who = f"the one who {_inside(asked).rstrip(' ?.!')}"
         return _put(f"that of {who}" if person["whose"] else who, text, person)
     match, subject = _ONE.search(text), _subject(questions)
-    if match and match.group().lower() in ("it", "its") and (one := _SEVERAL_OF.fullmatch(subject)):
-        subject = one["what"]
+    if match and match.group().lower() in ("it", "its") and (several := _SEVERAL_OF.fullmatch(subject)):
+        subject = several["what"]
     if not match or not subject or _names(_inside(text[: match.start()])):
         return text
     of = ("'" if subject.endswith("s") else "'s") if match["whose"] else ""
