@@ -92,10 +92,12 @@ def make_assemble(services: Services) -> Node:
         undone = await roll_back(run) if control.driving == "cancelled" and control.rollback else None
         phase = state["phase"] if state["phase"] in ENDS else Phase.assembling.value
         doubts = [*_doubts(state, records), *answer.doubts]
-        pictures, files = await pictured(checked.claims, sources.tables, run.folder) if sources else ("", [])
+        text, files = checked.text, list[Artifact]()
+        if sources:
+            text, files = await pictured(text, checked.claims, sources.tables, run.folder)
         theirs = [one for record in records if record.outcome for one in record.outcome.artifacts]
         shown = await asyncio.to_thread(made, theirs, checked.text) if theirs else ""
-        checked = replace(checked, text="\n\n".join(filter(None, [checked.text, pictures, shown])))
+        checked = replace(checked, text="\n\n".join(filter(None, [text, shown])))
         # With what review and editor have used.
         warnings = list(dict.fromkeys([*state.get("warnings", []), *budget.warnings]))
         report = _report(services, {**state, "warnings": warnings}, checked, records, doubts, undone, budget.used_by)

@@ -44,7 +44,7 @@ _BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", r
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|their|theirs|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|"
-    r"that one|"
+    r"that one|(?<!which )(?<!no )(?<!each )(?<!every )(?<!or )(?<!the )one(?=\s*[?.!]|$)|"
     r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|work|mean)\b|\s*[?.!]|\s*$))\b"
     r"(?!\s+(?:is|was) (?:that|to|better to)\b)",
     re.IGNORECASE,
@@ -58,8 +58,14 @@ _ELSEWHERE = re.compile(
 _PLACED = re.compile(rf"^({PLACES}|{'|'.join(errands.ABOUT)}|pro|avec)\s", re.IGNORECASE)
 _DETERMINED = re.compile(r"^(?:the|an?|its|their|his|her|der|die|das|les?|la|el|l[ao]s|il|lo|de|het)\s+", re.IGNORECASE)
 _LAST_OBJECT = re.compile(
-    r"\b(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)[\s?.!]*$"
+    r"\b(?:(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)|"
+    r"(?:has|have|had)\s+(?:the |an? )?(?P<owner>[\w-]+(?: [\w-]+)?))[\s?.!]*$"
 )
+_MOST = re.compile(r"\b(?:most|least|more|less|fewest|fewer)$", re.IGNORECASE)
+_SUPERLATIVE = re.compile(r"(?:the )?(?:\w{2,}est|most|least|best|worst)\b(?P<what> [\w-]+)?", re.IGNORECASE)
+_NAMES_A_PART = re.compile(r"^(?:what|which)\b", re.IGNORECASE)
+_AMOUNT_OF = re.compile(r"\bhow (?:much|many) (?P<what>[\w-]+)\b", re.IGNORECASE)
+_THOSE = re.compile(r"^(?:(?:show|list|give me|and|but) )?(?:just |only )?(?:those|the ones)\b", re.IGNORECASE)
 _IS = frozenset(["is", "are", "was", "were"])
 _DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
 _COMPARES = re.compile(
@@ -73,6 +79,14 @@ _THESE = re.compile(
     rf"(?= (?:{PLACES}|and|that|have|has|had|{'|'.join(sorted(_IS | _DOES))})\b|[?.!,]|$)",
     re.IGNORECASE,
 )
+_PART_OF = re.compile(
+    r"\b[Tt]he (?:(?:[a-z-]+ ){1,2}(?:of|to|for|at|from|in) (?:the )?[A-Z][\w-]*"
+    r"(?:\s+(?:(?:of|de|von|van) (?:the )?)?[A-Z][\w-]*)*(?:(?: [a-z-]+){0,2}(?=[\s?.!]*$)|(?=\s+[a-z]))|"
+    r"[A-Z][\w-]*(?: [A-Z][\w-]*)*(?: [a-z-]+){1,2}(?=[\s?.!]*$))"
+)
+"""`the harbour of Port Anselm`, `the Arden tower`."""
+_SEVERAL_OF = re.compile(r"(?:the )?\w+[^s\W]s of (?:the )?(?P<what>.+)")
+"""`the symptoms of …`, which no `it` stands for."""
 _DO_THAT = re.compile(r"\bdo (?:that|this|it|so)\b", re.IGNORECASE)
 _DEED = re.compile(r"\b(?:i|you|we|one|people) (?P<what>\w.+?)[\s?.!]*$", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
@@ -98,7 +112,10 @@ def followed(request: str, earlier: Sequence[str]) -> str:
     asked: list[str] = []
     for turn in earlier:
         said = turn.strip()
-        is_about_answer = asked and (shape_of(said) or (ordered(said) and not _names(_inside(said))))
+        rest = _AND.sub("", said).strip(" ?!.")
+        is_about_answer = asked and (
+            shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not _names(_inside(said)))
+        )
         asked += [_meant(said, asked[-3:]).removeprefix(_REASON)] if said and not is_about_answer else []
     return _meant(request, asked)
 
@@ -110,13 +127,17 @@ def standing_alone(text: str, questions: Sequence[str]) -> str:
         questions = [thing] if (thing := _thing_in(last)) else []
     if (that := _DO_THAT.search(text)) and (deed := _DEED.search(last)):
         return _put(deed["what"], text, that)
-    if (person := _PERSON.search(text)) and last.lower().startswith("who "):
-        who = f"the one who {_inside(last).rstrip(' ?.!')}"
+    asked = next((one for said in reversed(questions) if (one := without_errand(said)).lower().startswith("who ")), "")
+    if (person := _PERSON.search(text)) and asked:
+        who = f"the one who {_inside(asked).rstrip(' ?.!')}"
         return _put(f"that of {who}" if person["whose"] else who, text, person)
     match, subject = _ONE.search(text), _subject(questions)
+    if match and match.group().lower() in ("it", "its") and (several := _SEVERAL_OF.fullmatch(subject)):
+        subject = several["what"]
     if not match or not subject or _names(_inside(text[: match.start()])):
         return text
-    return f"{text[: match.start()]}{subject}{chr(39) + 's' if match['whose'] else ''}{text[match.end() :]}"
+    of = ("'" if subject.endswith("s") else "'s") if match["whose"] else ""
+    return f"{text[: match.start()]}{subject}{of}{text[match.end() :]}"
 
 
 def _thing_in(statement: str) -> str:
@@ -145,6 +166,9 @@ def _meant(request: str, questions: Sequence[str]) -> str:
     rest = text[began.end() :].strip() if began else text
     if _BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
         return f"{questions[-1].rstrip(' ?.!')} {rest}"
+    amounts = _AMOUNT_OF.search(rest), _AMOUNT_OF.search(questions[-1])
+    if all(amounts) and len(rest.split()) == len(str(amounts[0] and amounts[0].group()).split()):  # and how much salt?
+        return _AMOUNT_OF.sub(rest.rstrip(" ?.!"), questions[-1], count=1)
     if began and not _ASKS.match(rest):
         return _asked_of(rest.strip(" ?!.？"), questions)
     return _about(rest, questions, is_joined=bool(began))
@@ -154,17 +178,30 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     """The last question, asked of something else: `and Dapr?`, `and per year?`; or something else of its subject."""
     last = questions[-1]
     bare = last.rstrip(" ?.!")
+    if _OF_THESE.search(what):
+        return f"Which is {_OF_THESE.sub(f'of {_several(questions)}', what)}?"
+    most, other = _SUPERLATIVE.fullmatch(what), _SUPERLATIVE.search(last)
+    if most and other:  # and the most sugar? and the oldest?
+        kept = "" if most["what"] else other["what"] or ""
+        return f"{last[: other.start()]}{what}{kept}{last[other.end() :]}"
     if _CJK.search(what + last):
         subject = re.sub(r"(?:呢|は)$", "", what).strip()
         return _LATIN.sub(subject, last, count=1) if _LATIN.search(last) else f"{subject} {last}"
     if placed := _PLACED.match(what):
-        same = re.compile(rf"\b{placed[1]}\s+(?:the\s+|a\s+)?[\w.-]+(?:\s+[A-Z][\w.-]*)*", re.IGNORECASE)
+        head = re.escape(what.rsplit(maxsplit=1)[-1])
+        same = re.compile(
+            rf"\b{placed[1]}\s+(?:the\s+|a\s+)?(?:(?:[\w.-]+\s+){{0,3}}{head}\b|[\w.-]+(?:\s+(?-i:[A-Z])[\w.-]*)*)",
+            re.IGNORECASE,
+        )
         return same.sub(what, last, count=1) if same.search(last) else f"{bare} {what}?"
     known = "|".join(map(re.escape, _names(_inside(last))))
     if own := _names(what):
         places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last)) if known else []
         return _put(what, last, places[-1]) if places else f"{bare}: {what if known else ' '.join(own)}"
-    aspect = _DETERMINED.sub("", what)
+    aspect, topic = _DETERMINED.sub("", what), _subject([last])
+    is_of_whole = aspect != what and topic in last and _DETERMINED.match(topic) and not _AMOUNT_OF.search(last)
+    if is_of_whole and not _NAMES_A_PART.match(last) and not _ONE.match(what):
+        return last.replace(topic, what)
     if _ONE.match(what) and aspect != what:
         return f"{capital(aspect)} of {_owner(questions)}"
     *before, head = what.split()
@@ -173,7 +210,8 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
         return _put(what, last, place)
     object_ = _LAST_OBJECT.search(last)
     if aspect == what and object_ and not known:
-        return f"{last[: object_.start('what')]}{what}{last[object_.end('what') :]}"
+        said = object_.lastgroup or "what"
+        return f"{last[: object_.start(said)]}{what}{last[object_.end(said) :]}"
     return f"{capital(aspect)} of {_owner(questions)}"
 
 
@@ -181,9 +219,13 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
     """The request with its subject in place of what stands for it, or behind it."""
     subject, is_short = _subject(questions), len(text.split()) <= SHORT
     if not subject:
-        return text
+        return standing_alone(text, questions)
+    if _MOST.search(text.rstrip(" ?.!")) and (amount := _AMOUNT_OF.search(questions[-1])):
+        text = f"{text.rstrip(' ?.!')} {amount['what']}?"
     if _OF_THESE.search(text):
         return _OF_THESE.sub(f"of {_several(questions)}", text)
+    if those := _THOSE.match(text):
+        return f"{capital(_several(questions))}{text[those.end() :]}"
     own, refers = _names(_inside(text)), _ONE.search(text)
     if not own and is_short and _BOTH.search(text):
         return _BOTH.sub(_several(questions), text)
@@ -199,13 +241,21 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
 
 def _several(questions: Sequence[str], *, named: bool = False) -> str:
     """What `of these` are: the names of the last question, the things it asks for, else the names of the last ones."""
-    last = questions[-1]
+    last = next((one for one in reversed(questions) if not one.lower().startswith("compare ")), questions[-1])
     own, these = _names(_inside(last)), _THESE.match(last)
     before = list(dict.fromkeys(name for one in questions[-3:] for name in _names(_inside(one))))
     listed = own if len(own) > 1 else before if named or not these else []
+    if named and len(listed) < 2 and not these:
+        listed = list(dict.fromkeys(topic for one in questions[-2:] if _DETERMINED.match(topic := _subject([one]))))
     of_them = re.search(r"\bof (?:the |our |my )?(?P<what>[\w-]+)[\s?.!]*$", last)
-    things = found["what"] if (found := these or of_them) else _DETERMINED.sub("", _topic(last))
+    things = _noun(found["what"]) if (found := these or of_them) else _DETERMINED.sub("", _topic(last))
     return joined(listed) if len(listed) > 1 else f"the {things}"
+
+
+def _noun(what: str) -> str:
+    """`trails` of “which trails start”, which is no `trails start`."""
+    first, _, then = what.partition(" ")
+    return first if re.search(r"[^s]s$", first) and then and not then.endswith("s") else what
 
 
 def _owner(questions: Sequence[str]) -> str:
@@ -232,6 +282,9 @@ def _put(what: str, text: str, place: re.Match[str]) -> str:
 def _subject(questions: Sequence[str]) -> str:
     """What the last questions are about: the names of the newest that has any, else what the last one asks for."""
     for question in reversed(questions):
+        if part := _PART_OF.search(question):
+            ends_in_verb = _DOES & set(question.lower().split())  # does the bus to Velden stop
+            return re.sub(r"(?: [a-z-]+)+$", "", part.group()) if ends_in_verb else part.group()
         if found := _names(_inside(question)) or (_LATIN.findall(question) if _CJK.search(question) else []):
             return joined(list(dict.fromkeys(found)))
     return _topic(questions[-1]) if questions else ""
@@ -251,13 +304,22 @@ def _topic(question: str) -> str:
         return " ".join(words[:10])
     if helps < 0 and is_verb_first:
         return " ".join(words[2:12])
+    has = next((n for n, word in enumerate(said[:6]) if word in ("has", "have", "had")), -1)
+    if asks == "how" and said[1:2] and said[1] in _AMOUNT and 0 < has < len(words) - 1 and helps < 0:
+        return " ".join(words[has + 1 :])  # how much caffeine has tea
     rest = words[helps + 1 :] if helps >= 0 else words[2 if said[1:2] and said[1] in _AMOUNT else 1 :]
     if asks == "how" and said[1:2] and said[1] in _AMOUNT and (at := _LAST_THING.search(" ".join(words))):
         return at.group()
-    if helps > 1 and asks in ("how", "when", "where", "why") and said[1] not in _AMOUNT:
+    if (
+        helps > 1
+        and asks in ("how", "when", "where", "why")
+        and not (said[1] in _AMOUNT or _DETERMINED.match(" ".join(rest)))
+    ):
         return " ".join(words[1:helps])  # how bees are fed
     if helps >= 0 and said[helps] in _IS and asks in ("what", "which", "who"):
         return " ".join(rest[:10])
+    if asks in ("what", "which") and helps < 0 and rest and (noun := _noun(" ".join(rest[:2]))) == rest[0]:
+        return noun
     is_of_whoever = bool(rest) and rest[0].lower() in _WHOEVER
     rest = rest[2:] if is_of_whoever else rest
     thing = rest[: next((n for n, word in enumerate(rest) if n and word.lower() in _PLACE), len(rest))]
@@ -265,4 +327,7 @@ def _topic(question: str) -> str:
         helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
     )
     is_long = len(_DETERMINED.sub("", " ".join(thing)).split()) > 1
+    ends_in_verb = ends_in_verb or (
+        helps == 0 and said[0] in _IS and _DETERMINED.match(" ".join(thing))
+    )  # is a dog fed
     return re.sub(r" be(?:en)?$", "", " ".join(thing[:-1] if ends_in_verb and is_long else thing))

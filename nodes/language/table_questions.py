@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.language.subjects import capital, joined
+from nodes.language.subjects import capital, joined, without_errand
 from nodes.language.words import keywords, stem
 
 Row = dict[str, str]
@@ -156,6 +156,13 @@ class Column:
         """Which of these words name it."""
         return {word for word in wanted if any(alike(part, word) for part in self.parts if part not in SMALL)}
 
+    def is_counted_in(self, wanted: Sequence[str]) -> bool:
+        """Whether it holds how many of them there are: `seats`, `seats_sold`, but no `seat_price` of seats."""
+        own = [part for part in self.parts if part not in SMALL]
+        while len(own) > 1 and re.search(r"(?:ed|en|old|total|count|number|n)$", own[-1]):
+            own.pop()
+        return bool(own) and any(alike(own[-1], word) for word in wanted)
+
     def fit(self, wanted: Sequence[str]) -> float:
         """How well these words name it: words of its name that are asked for, less those that are not."""
         own = [part for part in self.parts if part not in SMALL]
@@ -199,10 +206,11 @@ class Table:
         """
         texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
         said = [word.lower() for word in keywords(question).values()]
-        flags = [column for column in self.columns if column.is_measure and column.match(said)][:MOST_TEXTS]
+        is_flag = [column for column in self.columns if column.is_measure or column.kind == "BOOLEAN"]
+        flags = [column for column in is_flag if column.match(said)][:MOST_TEXTS]
         flagged = " UNION ALL ".join(
             f"(SELECT {literal(c.name)} AS col, '1' AS cell, 'b' AS different, true AS whole FROM {quoted(self.name)} "
-            f"HAVING min({c.sql}) = 0 AND max({c.sql}) = 1 AND count(DISTINCT {c.sql}) = 2)"
+            f"HAVING min({c.sql}::DOUBLE) = 0 AND max({c.sql}::DOUBLE) = 1 AND count(DISTINCT {c.sql}) = 2)"
             for c in flags
         )
         if not texts:
@@ -242,6 +250,8 @@ class Asked:
     """Amounts that a row has to be above or below: a column and `> 10`."""
     fit: float = 0.0
     """Share of the question's words that this accounts for."""
+    is_lowest_first: bool = False
+    """Whether groups are ranked from the lowest: `the lowest average`."""
     sharp: int = 0
     """Words of the name of the column that is asked for which the question has."""
 
@@ -288,7 +298,11 @@ class Asked:
         if self.aggregate == "change":  # a series has one value a time
             parts.append(f"HAVING count(*) = count(DISTINCT {time}) AND min({time}) < max({time})")
         is_ranked = named and self.aggregate not in ("", "change")
-        order = f"2 {'ASC' if self.aggregate == 'min' else 'DESC'} NULLS LAST, 1" if is_ranked else "1"
+        order = (
+            f"2 {'ASC' if self.aggregate == 'min' or self.is_lowest_first else 'DESC'} NULLS LAST, 1"
+            if is_ranked
+            else "1"
+        )
         parts.append(f"ORDER BY {order} LIMIT {self.most}")
         return " ".join(parts)
 
@@ -336,7 +350,7 @@ class Asked:
 
 def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit."""
-    wanted = [word.lower() for word in keywords(question).values()]
+    wanted = [word.lower() for word in keywords(without_errand(question)).values()]
     text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
     own = "|".join(r"[\s_-]*".join(column.parts) for column in table.columns if len(column.parts) > 1)
     bare = re.sub(rf"\b(?:{own})\b", " ", text, flags=re.IGNORECASE) if own else text  # the `total bill` is no total
@@ -374,7 +388,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
         aggregate = next((form for form in forms if form != "share"), "")
         extreme = aggregate in ("max", "min")
     if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
-        if is_amount and target.match(counted["what"].lower().split()):
+        if is_amount and target.is_counted_in(counted["what"].lower().split()):
             aggregate = "" if filters else "sum"
         else:
             target = _named(_HOW_MANY, text, [c for c in groups if c.is_text and c != group])
@@ -388,7 +402,8 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     most = LISTED if group or is_ranking or aggregate in ("", "change") else RANKED
     if bounds and not aggregate:
         label, target = None, which or table.label(counts)
-    found = Asked(table, aggregate, target, group, label, tuple(filters), most, bounds)
+    is_lowest = aggregate in ("avg", "sum", "median") and "min" in forms
+    found = Asked(table, aggregate, target, group, label, tuple(filters), most, bounds, is_lowest_first=is_lowest)
     is_measured = is_amount or (target is not None and target.is_time and aggregate in ("max", "min"))
     if (aggregate in MEASURES and not is_measured) or (aggregate == "change" and not found.time):
         return None

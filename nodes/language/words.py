@@ -45,6 +45,10 @@ LIGHT_WORDS = frozenset(
 Texts say the same in other words.
 """
 
+_OF_DEGREE = """
+    cheap new old large big high low tall short long heavy light fast slow young late early small great warm cold hot
+    rich poor strong weak near deep wide
+    """
 _SPELLINGS = (
     (re.compile("^licens|^licenc"), "licens"),
     (re.compile("ys$"), "yz"),
@@ -79,6 +83,18 @@ def stem(word: str) -> str:
         for written, other in _SPELLINGS:
             word = written.sub(other, word)
     return word.translate(_APART)
+
+
+def _compared(word: str) -> tuple[str, str]:
+    """`cheaper` and `cheapest`."""
+    if re.search(r"[^aeiou][aeiou][bgtdn]$", word):
+        word += word[-1]
+    root = re.sub(r"y$", "i", word.removesuffix("e"))
+    return f"{root}er", f"{root}est"
+
+
+DEGREES = frozenset(stem(form) for word in _OF_DEGREE.split() for form in _compared(word)) | {"best", "worst"}
+"""Stems by which things are compared. Texts that say by how much need not have them."""
 
 
 def words(text: str) -> list[str]:

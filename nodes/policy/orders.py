@@ -126,12 +126,14 @@ _IN_A_CALENDAR = re.compile(
     re.IGNORECASE,
 )
 _TELL_SOMEBODY = re.compile(
-    r"(?:^|(?<=[.!?;,]\s)|(?<=\band\s)|(?<=\bplease\s))(?:tell|inform|warn)\b(?=\s+(?!(?:me|us|it|this)\b)"
+    r"(?:^|(?<=[.!?;,]\s)|(?<=\band\s)|(?<=\bplease\s)|(?<=\byou\s)|(?<=\bkindly\s))"
+    r"(?:tell|inform|warn|(?:reply|respond)(?= to\b))\b(?=\s+(?:to\s+)?(?!(?:me|us|it|this)\b)"
     r"(?:(?:the|my|our|all|every|each|an?)\s+)?[\w.-]+(?:\s+[\w-]+)?\s+(?:that|about|by e?-?mail)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
 _SUBORDINATE = re.compile(
-    r"\b(?:how|what|why|which|who|when|where|whether|if|that|to|may|can|should)\b(?P<rest>.*)",
+    r"\b(?P<word>how|what|why|which|who|when|where|whether|if|that|may|can|should|"
+    r"to(?!\s+(?:(?:the|an?|my|our|your)\b|(?-i:[A-Z]))))\b(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _FRAME = re.compile(r"^(?:when|once|if|after|as soon as|before|while|because|since)\b", re.IGNORECASE)
@@ -228,7 +230,9 @@ def governs(clause: str) -> bool:
     the clause only says when (`once it is done,`).
     """
     question = None if _FRAME.match(clause.strip()) else _SUBORDINATE.search(clause)
-    return bool(question and not _FINITE.match(question["rest"]))
+    if not question or _FINITE.match(question["rest"]):
+        return False
+    return not (question["word"].lower() in ("who", "that") and re.match(r"\s+\w{2,}[^s\W]s\b", question["rest"]))
 
 
 def action_of(word: str) -> str:

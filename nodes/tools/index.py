@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.language.words import LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
+from nodes.language.words import DEGREES, LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import WordVectors
 from nodes.tools.passages import Passage, place
 
@@ -109,8 +109,9 @@ class Index:
         return range(at, end)
 
     def _wanted(self, query: str) -> dict[str, str]:
-        """The words to look for by stem; a name in one word that nothing has is looked for by its parts."""
+        """The words to look for by stem, no “cheapest” that nothing has; a name that nothing has by its parts."""
         found = keywords(query) or {stem(word): word for word in words(query)}
+        found = {key: word for key, word in found.items() if key not in DEGREES or self._count(key)} or found
         parts: dict[str, str] = {}
         for key, word in list(found.items())[:TERMS]:
             inner = stems(word)[1:] if self._count(key) == 0 else []
@@ -159,7 +160,7 @@ class Index:
         own = stems(passage.heading)
         named = sum(key in weights for key in own) / max(1, len(own))
         near = self._nearness(text, weights)
-        score = 1.5 * relevance + share + 1.5 * titled + 0.5 * named + 0.5 * near
+        score = 2.0 * relevance + share + 0.5 * titled + 0.75 * named + 0.5 * near
         if _LOGS.search(passage.file) and not _LOGGED.search(query):
             score -= 0.4
         if len(passage.text) < SHORT:

@@ -1,7 +1,7 @@
 """Pictures for a report: what its figures were computed from, drawn where that helps (the extra `charts`)."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +15,7 @@ from nodes.policy.charts import MOST, Chart, alternative, as_csv, chart_of, vega
 from nodes.tools.files import put_artifact
 from nodes.tools.storage import Location, location
 from nodes.tools.tables import Tables
-from state.citation import Claim
+from state.citation import Claim, without_labels
 from state.errors import ToolRefused
 from state.record import PICTURES, Artifact
 
@@ -27,16 +27,32 @@ ALTERNATIVE = 300
 """Characters of what stands for a picture, at most."""
 
 
-async def pictured(claims: Sequence[Claim], tables: Tables, folder: Location) -> tuple[str, list[Artifact]]:
-    """Markdown with a picture of each ranking or series that the claims rest on, and the files that it shows."""
-    queries = dict.fromkeys(
-        one.quote for claim in claims for one in claim.citations if one.place == "table" and one.quote
-    )
-    return await asyncio.to_thread(_drawn, list(queries), tables, folder) if queries else ("", [])
+async def pictured(text: str, claims: Sequence[Claim], tables: Tables, folder: Location) -> tuple[str, list[Artifact]]:
+    """The text with a picture behind each ranking or series that its claims rest on, and the files that it shows."""
+    said: dict[str, str] = {}
+    for claim in claims:
+        for one in claim.citations:
+            if one.place == "table" and one.quote:
+                said.setdefault(one.quote, claim.text)
+    if not said:
+        return text, []
+    shown, files = await asyncio.to_thread(_drawn, list(said), tables, folder)
+    return beside(text, {said[sql]: picture for sql, picture in shown.items()}), files
 
 
-def _drawn(queries: Sequence[str], tables: Tables, folder: Location) -> tuple[str, list[Artifact]]:
-    shown: list[str] = []
+def beside(text: str, pictures: Mapping[str, str]) -> str:
+    """The text with each picture behind the paragraph that has its statement, else at the end."""
+    blocks = text.split("\n\n")
+    for statement, picture in pictures.items():
+        at = next((n for n, block in enumerate(blocks) if statement in without_labels(block)), len(blocks) - 1) + 1
+        while at < len(blocks) and blocks[at].startswith("!["):
+            at += 1
+        blocks.insert(at, picture)
+    return "\n\n".join(blocks)
+
+
+def _drawn(queries: Sequence[str], tables: Tables, folder: Location) -> tuple[dict[str, str], list[Artifact]]:
+    shown: dict[str, str] = {}
     files: list[Artifact] = []
     for sql in queries:
         if len(shown) == CHARTS:
@@ -53,8 +69,8 @@ def _drawn(queries: Sequence[str], tables: Tables, folder: Location) -> tuple[st
         except ToolRefused:  # a table that has changed, a disk that is full: the words stand anyway
             continue
         words = alternative(chart).replace("[", "(").replace("]", ")")
-        shown.append(f"![{words}]({name}.svg)")
-    return "\n\n".join(shown), files
+        shown[sql] = f"![{words}]({name}.svg)"
+    return shown, files
 
 
 def made(artifacts: Sequence[Artifact], answer: str) -> str:

@@ -11,6 +11,7 @@ from graph.pictures import pictures_of
 from graph.web.views import in_full
 from nodes.llm.scripted import ScriptedModel
 from nodes.tools.files import digest
+from nodes.tools.pictures import beside
 from nodes.tools.sandbox import missing
 from state.agent import AgentSpec
 from state.record import Artifact
@@ -40,6 +41,19 @@ async def test_a_ranking_is_drawn_beside_its_words_with_the_figures_behind_it(tm
     [shown, told] = figure
     assert (shown.attrib["alt"], told.text) == (words, words)
     assert b64decode(shown.attrib["src"].partition(",")[2]) == (charts / "1.svg").read_bytes()
+
+
+def test_a_picture_stands_behind_the_paragraph_with_its_figures() -> None:
+    text = "## Prices\n\n- Bolt 50, Dunn 10. [a.csv#table]\n\n> Quoted.\n[a.md#L1]"
+    drawn = {"Bolt 50, Dunn 10.": "![one](1.svg)", "Dunn 10.": "![two](2.svg)", "Gone.": "![three](3.svg)"}
+    assert [block[:5] for block in beside(text, drawn).split("\n\n")] == [
+        "## Pr",
+        "- Bol",
+        "![one",
+        "![two",
+        "> Quo",
+        "![thr",
+    ]
 
 
 async def test_a_single_figure_is_not_drawn(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ It weighs nothing: it looks for lines that name what they are, and shows them wi
 import re
 from collections.abc import Iterator
 
-from nodes.language.subjects import keywords, title_of
+from nodes.language.subjects import keywords, names, title_of
 from nodes.language.words import stems
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
@@ -33,11 +33,16 @@ def strategise(talk: Conversation) -> Reply:
     calls = [Call("search", {"query": f"{words} {subject}", "limit": 12}) for words in kinds.values()]
     if "search" in talk.tools and (left := [call for call in calls if not talk.answer_to(call)]):
         return left
+    given = "\n".join(_unquoted(part.body) for part in talk.all("input"))
     lines, about = dict(_lines(talk)), set(stems(subject))
     parts, empty = [f"## {title_of(talk.task)}"], []
     for kind, words in kinds.items():
         named = set(stems(words))
         fitting = [line for line in lines if named & set(stems(line))]
+        if kind in SUITS:  # what suits whom says what
+            fitting = [line for line in fitting if names(line)] or fitting
+        # What the report says already says it once more only where that is what it is called.
+        fitting = [line for line in fitting if line not in given or named & set(stems(line)[:6])]
         first = sorted(fitting, key=lambda one: (not named & set(stems(one)[:6]), -len(about & set(stems(one)))))[:MOST]
         if first:
             parts.append(f"### {kind}\n\n" + "\n".join(f'- "{line}" {lines.pop(line)}' for line in first))

@@ -53,6 +53,25 @@ def test_figures_are_computed_and_carry_the_label_of_their_table() -> None:
     assert labels_in(text) == [("prices.csv", "table")]
 
 
+VISITS = """\
+CREATE TABLE visits AS SELECT * FROM (VALUES
+ ('Inn', 90, 2016, true), ('Bar', 70, 2016, false), ('Inn', 80, 2017, false)) t(place, visit_score, "year", weekend)"""
+VISITS_LINE = "visits.csv: table visits (place VARCHAR, visit_score BIGINT, year BIGINT, weekend BOOLEAN), 3 rows"
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("Which place has the lowest average visit score?", "in visits: Bar 70 (1 row) and Inn 85 (2 rows)."),
+        ("Which place has the highest average visit score?", "in visits: Inn 85 (2 rows) and Bar 70 (1 row)."),
+        ("What is the average visit score on weekends?", "90 (1 row)."),
+        ("How many visits were made in 2016?", "Number of rows in visits where year is 2016: 2."),
+    ],
+)
+def test_the_order_the_rows_and_what_is_counted_are_those_that_are_asked_for(question: str, figure: str) -> None:
+    assert figure in analysed(question, query_over(VISITS, file="visits.csv"), VISITS_LINE)
+
+
 @pytest.mark.parametrize("question", ["Which of the plans is the cheapest?", "What is the cheapest plan?"])
 def test_a_column_that_the_table_is_called_by_does_not_hide_the_amount_that_is_ranked(question: str) -> None:
     plans = "CREATE TABLE plans AS SELECT * FROM (VALUES ('Solo', 9), ('Team', 39)) t(plan, price)"

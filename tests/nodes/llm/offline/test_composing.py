@@ -52,6 +52,16 @@ def test_a_strategy_looks_for_each_kind() -> None:
     assert '"A threat to buyers is the short life of such products." [risks.md#L8]' in text
 
 
+def test_a_strategy_says_again_only_what_names_its_kind_first_and_advice_names_whom_it_is_for() -> None:
+    said = Section(
+        "input", "> The two firms put their sales at 5 billion and give a forecast.\n[a.md#L1]", {"task": "t1"}
+    )
+    found = "[b.md#L1] What fits nobody is out of scope.\n\n[b.md#L2] The guide recommends Acme to small teams."
+    text, _ = finished(brief("SWOT of the market", "strategy", said), {"search": lambda args: found})
+    assert "billion" not in text
+    assert ("recommends Acme" in text, "fits nobody" in text) == (True, False)
+
+
 def test_a_kind_without_evidence_says_so() -> None:
     text = turn(brief("SWOT", "strategy", INPUTS[0])).text
     assert "I found no line that speaks of strengths, weaknesses, threats, what suits whom." in text
