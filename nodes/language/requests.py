@@ -26,11 +26,11 @@ _SENTENCE = re.compile(
     r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|(?:(?<=[.!?][\"'”’»])|(?<=[\"'”’»][.!?]))\s+(?=[A-Z])|;\s+|\n+"
 )
 _CLAUSE = re.compile(
-    rf"(?<=\w):\s+(?=(?:(?:{PLACES}) )?(?:{ASKS})\b|{VERB}|(?:i|we|you|he|she|they|it)\b)|,?\s+(?=but\s)|"
+    rf"(?<=\w)(?<!\bwhy):\s+(?=(?:(?:{PLACES}) )?(?:{ASKS})\b|{VERB}|(?:i|we|you|he|she|they|it)\b)|,?\s+(?=but\s)|"
     r",\s+(?=(?:(?:so|and) )?(?:i|we|you|he|she|they|it|nothing|nobody|no one)(?:['’]\w+)?\s)|\s+[–—-]{1,2}\s+",
     re.IGNORECASE,
 )
-"""Where one clause of a sentence ends and another begins that is not ruled by it."""
+"""Where one clause of a sentence ends and another begins that is not ruled by it; `Why: …?` is one question."""
 _IMPERATIVE = re.compile(
     r"(?P<verb>(?![a-z]*(?:ed|ing|ly|day|[^s]s)\b)[a-z]{3,})(?:\s+(?:up|out|down|in|off|over|through|into))?\s+"
     r"(?:an?|the|these|those|it|them|me|us|my|our|your|all|every|each|some)\b",
