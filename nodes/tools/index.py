@@ -160,7 +160,7 @@ class Index:
         own = stems(passage.heading)
         named = sum(key in weights for key in own) / max(1, len(own))
         near = self._nearness(text, weights)
-        score = 2.0 * relevance + share + 0.5 * titled + 0.75 * named + 0.5 * near
+        score = 1.5 * relevance + share + 1.5 * titled + 0.5 * named + 0.5 * near
         if _LOGS.search(passage.file) and not _LOGGED.search(query):
             score -= 0.4
         if len(passage.text) < SHORT:
