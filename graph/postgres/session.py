@@ -44,7 +44,8 @@ MOMENT_S = 0.01
 # Nothing here takes so long that compiling it would pay, but estimates of rows can be so high that it is compiled.
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
 # Work that writes row by row would spend a third of its time on plans: on its sessions one that costs no more is kept,
-# and each goes by indexes alone, so that none is kept that reads a whole table, since it was small.
+# and each goes by indexes alone, so that none is kept that reads a whole table, since it was small. What is prepared
+# there has none that depends on its values (`LIKE` has).
 # A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
 # the connection is there: poolers refuse it as options of one.
 _SETTINGS = """
