@@ -23,6 +23,7 @@ import psycopg
 import pytest
 
 from graph.postgres.lease import NAMED, number
+from graph.postgres.queue import ALIVE
 from graph.supervisor import Supervisor
 from nodes.runtime.clock import SystemClock
 from state.errors import BadInput, ThreadBusy
@@ -50,6 +51,10 @@ SELECT classid::bigint << 32 | objid::bigint AS number FROM pg_locks JOIN pg_sta
 WHERE locktype = 'advisory' AND application_name LIKE %s
 """
 
+TAKEN = """
+SELECT args ->> 'thread_id' FROM procrastinate_jobs JOIN pg_locks ON objid::bigint = worker_id AND classid::bigint = %s
+JOIN pg_stat_activity USING (pid) WHERE status = 'doing' AND locktype = 'advisory' AND application_name = %s
+"""
 WORKING = (
     "SELECT split_part(application_name, ' ', 3) FROM pg_stat_activity WHERE application_name LIKE 'baton works %'"
 )
@@ -102,8 +107,8 @@ class Crew:
         self.db = db
         self.numbers = {number(thread_id) % 2**64: thread_id for thread_id in threads}
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.deaths: list[tuple[float, list[str]]] = []
-        """When, and the threads that it had."""
+        self.deaths: list[tuple[float, set[str]]] = []
+        """When, and the threads that it had: by their lease, or as jobs that it was about to begin."""
         self.chance = random.Random(SEED)
 
     def hire(self) -> None:
@@ -135,9 +140,11 @@ class Crew:
         victim.send_signal(signal.SIGSTOP)
         with psycopg.connect(self.db) as connection:
             held = connection.execute(HELD, [f"{NAMED} {victim.pid} %"]).fetchall()
+            taken = connection.execute(TAKEN, [ALIVE, f"baton works {victim.pid}"]).fetchall()
         victim.send_signal(signal.SIGKILL)
         victim.wait()
-        self.deaths.append((time.time(), [self.numbers[n % 2**64] for (n,) in held if n % 2**64 in self.numbers]))
+        had = {self.numbers[n % 2**64] for (n,) in held if n % 2**64 in self.numbers}
+        self.deaths.append((time.time(), had | {thread_id for (thread_id,) in taken}))
 
     def deaths_of(self, thread_id: str) -> list[float]:
         """When those died that had it."""
