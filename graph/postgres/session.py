@@ -165,7 +165,8 @@ class Session:
             LeaseLost: the connection has been ended, and with it the leases.
         """
         async with self._at_turn():
-            await self._write([])
+            if self._waiting:
+                await to_its_end(self._write([]))
             async with _cursor_of(self._connection, pipeline=pipeline) as cursor:
                 yield cursor
 
@@ -184,7 +185,7 @@ class Session:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(statement, fences, loop.create_future())
         self._waiting.append(waiting)
-        if sum(len(each.statement.rows) for each in self._waiting) > MOST_ROWS:
+        if len(self._waiting) > MOST_ROWS:
             self._begin_writing()
         elif self._later is None:
             self._later = loop.call_later(MOMENT_S, self._begin_writing)
@@ -193,7 +194,7 @@ class Session:
     async def write_waiting(self) -> None:
         """Write what waits to be written; whoever waits for it is told of errors."""
         with suppress(LeaseLost, Error):
-            await self.write([], [])
+            await to_its_end(self.write([], []))
 
     def _begin_writing(self) -> None:
         writing = asyncio.create_task(self.write_waiting())
@@ -206,7 +207,7 @@ class Session:
             return
         try:
             await _done(self._connection, [*_merged([each.statement for each in waiting]), *statements])
-        except Error as error:
+        except Exception as error:  # whatever it is, whoever waits is told
             if not waiting or self._connection.closed:
                 for each in waiting:
                     each.tell(self._explained(error))
@@ -218,7 +219,7 @@ class Session:
         for each in waiting:  # nobody fails for another's sake
             try:
                 await _done(self._connection, [each.statement])
-            except Error as error:
+            except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
                 each.tell(self._explained(error))
             else:
                 each.tell()
@@ -252,7 +253,7 @@ class Session:
                 raise
             raise self._explained(error) from error
 
-    def _explained(self, error: Error) -> Error | LeaseLost:
+    def _explained(self, error: Exception) -> Exception:
         """Who has lost the connection has lost the leases."""
         return self.fences[-1].error() if self._connection.closed and self.fences else error
 
