@@ -73,7 +73,7 @@ PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist loa
 # 5: nothing is marked so.
 test-services: .venv/installed-dev build/schemathesis/installed build/services/installed
 	@$(PYTEST) -m services || { code=$$?; test $$code -eq 5 && echo "no test needs more than Python"; }
-	@$(MAKE) --no-print-directory test-postgres EVERY=25
+	@$(MAKE) --no-print-directory test-postgres EVERY=40
 
 EVERY := 1
 test-postgres: .venv/installed-dev

@@ -125,7 +125,8 @@ def as_svg(boxes: Sequence[Box]) -> str:
     arrow = f'<marker id="to" {size} orient="auto">{marker}</marker>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" '
-        f'role="img" aria-label="{len(boxes)} boxes" font-family="sans-serif"><defs>{arrow}</defs>'
+        f'role="img" aria-label="{len(boxes)} boxes" font-family="sans-serif" style="max-width:100%;height:auto">'
+        f"<defs>{arrow}</defs>"
         f"{''.join(lines)}{''.join(drawn)}</svg>"
     )
 

@@ -24,6 +24,8 @@ TABLES: dict[str, tuple[str, ...]] = {
 RANGE = 1 << 20
 """Rows that are looked for where the file does not say how many it has."""
 PAGE = 64
+UNREAD = 4096
+"""Numbers in a row that cannot be read after which whole ranges are passed over: more than a page of the file holds."""
 
 
 @dataclass
@@ -97,23 +99,27 @@ def _rows(file: sqlite3.Connection, table: str, names: str, saved: Saved) -> Ite
     except sqlite3.Error:
         last = RANGE
     todo = [(first, min(first + PAGE, last + 1)) for first in range(1, last + 1, PAGE)][::-1]
-    sql = f"SELECT {names} FROM {table} WHERE rowid >= ? AND rowid < ?"
-    failed = False
+    sql = f"SELECT {names} FROM {table} WHERE rowid >= ? AND rowid < ? LIMIT ?"  # else it looks for what comes next
+    unread, passed = 0, range(0)
     while todo:
         first, end = todo.pop()
         try:
-            found = file.execute(sql, (first, end)).fetchall()
+            found = file.execute(sql, (first, end, end - first)).fetchall()
         except sqlite3.Error as error:
             if "no such" in str(error):
                 return
-            if end - first > 1:
+            if end - first > 1 and unread < UNREAD:
                 middle = (first + end) // 2
                 todo += [(middle, end), (first, middle)]
             else:
-                saved.gaps += not failed
-                failed = True
+                saved.gaps += not unread
+                unread += end - first
+                passed = range(first, end)
             continue
-        failed = False
+        unread = int(len(passed) > 1)
+        if unread:  # where the file can be read again: the end of what was passed over may be, too
+            todo += [(number, number + 1) for number in passed]
+        passed = range(0)
         yield from found
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -102,6 +103,28 @@ def test_what_can_be_read_of_a_damaged_file_is_saved_and_goes_on(baton: Baton) -
     assert baton("status", "good", "--db", "saved.db").code == 0
     assert baton("status", "bad", "--db", "saved.db").code == 2
     assert "exists already" in baton("doctor", "--db", "runs.db", "--save", "saved.db").err
+
+
+@pytest.mark.of_files
+def test_all_rows_around_a_gap_of_many_pages_are_saved(baton: Baton) -> None:
+    filled("t")
+    with closing(sqlite3.connect("runs.db")) as file:
+        rows = [("far", f"key-{n}", json.dumps({"n": n})) for n in range(20_000)]
+        file.executemany("INSERT INTO store (prefix, key, value) VALUES (?, ?, ?)", rows)
+        file.commit()
+    raw = Path("runs.db").read_bytes()
+    pages = [raw[at : at + 4096] for at in range(0, len(raw), 4096)]
+    full = [number for number, page in enumerate(pages) if b'{"n"' in page]
+    for number in (*full[40:140], full[-1]):  # more rows in a row than it looks for one by one; and the last ones
+        pages[number] = bytes(4096)
+    Path("runs.db").write_bytes(b"".join(pages))
+
+    assert baton("doctor", "--db", "runs.db", "--save", "saved.db").err.startswith("saved ")
+    with closing(sqlite3.connect("saved.db")) as file:
+        saved = {key for (key,) in file.execute("SELECT key FROM store WHERE prefix = 'far'")}
+    there = {f"key-{found.decode()}" for found in re.findall(rb'{"n": (\d+)}', b"".join(pages))}
+    assert len(there) < 19_000
+    assert saved == there
 
 
 @pytest.fixture

@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -29,6 +31,11 @@ opened = partial(runs.opened, clock=SystemClock())
 END_ALL = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 WHERE pid <> pg_backend_pid() AND datname = current_database()
+"""
+
+LEFT = """
+WITH dead AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '10 s') RETURNING id)
+UPDATE procrastinate_jobs SET status = 'doing', worker_id = dead.id FROM dead WHERE args ->> 'thread_id' = 'left'
 """
 
 
@@ -126,7 +133,10 @@ async def test_a_run_whose_server_goes_away_stops_and_goes_on_when_it_is_back() 
     assert "\n" not in str(stopped.value)
 
 
-async def test_a_worker_whose_server_goes_away_takes_what_is_queued_when_it_is_back() -> None:
+async def test_a_worker_whose_server_goes_away_takes_what_is_queued_or_left_by_a_dead_one_when_it_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("graph.worker.SWEEP_S", 1000.0)  # which would find it, later
     complaints: list[str] = []
     has_looked = asyncio.Event()
 
@@ -141,10 +151,15 @@ async def test_a_worker_whose_server_goes_away_takes_what_is_queued_when_it_is_b
             await clerk.enqueue("Q", thread_id="before", plan=plan("a"))
             await until(clerk, "before", "complete")
             await asyncio.to_thread(server.stop, "fast")
-            await has_looked.wait()
+            async with asyncio.timeout(60):
+                await has_looked.wait()
             await asyncio.to_thread(server.start)
             await clerk.enqueue("Q", thread_id="after", plan=plan("a"))
-            assert (await until(clerk, "after", "complete")).status == "complete"
+            await clerk.enqueue("Q", thread_id="left", plan=plan("a"), at=time.time() + 3600)
+            with psycopg.connect(address) as connection:
+                connection.execute(LEFT)
+            for name in ("after", "left"):
+                assert (await until(clerk, name, "complete")).status == "complete"
             working.cancel()
             with suppress(asyncio.CancelledError):
                 await working
@@ -233,7 +248,22 @@ async def test_a_worker_whose_clock_is_two_minutes_off_takes_what_others_queue(o
     assert looked <= 2, "nobody looks again and again at what waits"
 
 
-async def test_a_job_for_a_thread_that_is_not_there_is_done_with(on_postgres: str) -> None:
+async def test_a_deadline_passes_in_time_where_a_worker_is_two_minutes_ahead_of_the_server(
+    on_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead = Skewed(120.0)
+    monkeypatch.setattr("graph.postgres.queue.time", SimpleNamespace(time=ahead.now))
+    monkeypatch.setattr("graph.worker.SWEEP_S", 1000.0)  # which would find it, later
+    soon: dict[str, Any] = {"approval_timeout_s": 0.5, "on_timeout": {"default": "reject"}}
+    async with runs.opened(agent(asks), db=on_postgres, clock=ahead, **soon) as sup:
+        await sup.enqueue("Q", thread_id="t", plan=plan("a"))
+        async with at_work(sup):
+            assert (await until(sup, "t", "complete")).tasks[0].result == "reject"
+
+
+async def test_a_job_for_a_thread_that_is_not_there_is_done_with(
+    on_postgres: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with opened(agent(), db=on_postgres) as sup:
         await sup.enqueue("Q", thread_id="gone", plan=plan("a"))
         with psycopg.connect(on_postgres, autocommit=True) as connection:
@@ -242,9 +272,10 @@ async def test_a_job_for_a_thread_that_is_not_there_is_done_with(on_postgres: st
         async with at_work(sup):
             await until(sup, "next", "complete")
         with psycopg.connect(on_postgres) as connection:
-            assert connection.execute("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'").fetchone() == (
-                0,
-            )
+            jobs = connection.execute("SELECT count(*) FROM procrastinate_jobs").fetchone()
+
+    assert jobs == (0,)
+    assert [record for record in caplog.records if record.name == "graph.worker"] == []
 
 
 @pytest.mark.parametrize("is_here", [True, False])
