@@ -109,7 +109,7 @@ class Queue:
     def __init__(self, server: Server, store: Store) -> None:
         self._server = server
         self._store = store
-        connector = PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=2)
+        connector = PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=4)
         self._app = App(connector=connector)
         self._app.job_manager = _Jobs(connector, self._begin)
         self._showing: asyncio.Task[None] | None = None

@@ -458,9 +458,10 @@ class Server:
         return session
 
     async def end_session(self, session: Session) -> None:
-        """End a session, and with it its leases."""
-        self._sessions.remove(session)
-        await session.end()
+        """End a session, and with it its leases; it may have been ended with the database."""
+        if session in self._sessions:
+            self._sessions.remove(session)
+            await session.end()
 
     async def close(self) -> None:
         """End what is left of its sessions."""
