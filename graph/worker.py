@@ -15,7 +15,7 @@ from graph.runs import Runs
 from graph.settings import read_settings
 from graph.steering import last, take_up, view
 from nodes.runtime.background import stop
-from state.errors import BatonError, ThreadBusy, ThreadUnknown
+from state.errors import BatonError, DatabaseUnusable, ThreadBusy, ThreadUnknown
 from state.run import Run
 
 DRAIN_S = 30.0
@@ -23,7 +23,7 @@ DRAIN_S = 30.0
 SWEEP_S = 10.0
 """Seconds between two looks for runs that nobody has, and nobody was told of."""
 BUSY_S = 3.0
-"""Seconds until a thread that somebody else held is looked at again: he may stand still."""
+"""Seconds until a thread that could not be worked on is looked at again: whoever holds it may stand still."""
 SWEEP_LEASE = " sweep"
 """Whose lease the one worker holds that looks for such runs; no thread is called that."""
 
@@ -72,6 +72,10 @@ class Worker:
             raise
         except ThreadBusy:
             await queue.put(thread_id, self._runs.clock.now() + BUSY_S)
+        except DatabaseUnusable as error:  # it has no connection left, or went away
+            self._complain(f"{thread_id}: {error}")
+            with suppress(DatabaseUnusable):  # then it is found by a look for such runs
+                await queue.put(thread_id, self._runs.clock.now() + BUSY_S)
         except BatonError as error:
             self._complain(f"{thread_id}: {error}")
         else:

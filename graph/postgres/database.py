@@ -44,6 +44,7 @@ DELETE FROM {table} WHERE {below} OR (thread_id = %(thread)s AND (checkpoint_ns 
     SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %(thread)s AND checkpoint_ns = ''
 )))
 """
+_FORGET = f"DELETE FROM {{table}} WHERE {THREADS_OF}"
 _ROWS = "DELETE FROM store WHERE prefix = %(place)s OR prefix LIKE %(below)s"
 _ROW = "DELETE FROM store WHERE prefix = %(place)s AND key = %(key)s"
 _THREAD = "thread_id checkpoint_ns"
@@ -100,8 +101,8 @@ class PostgresDatabase:
         thread = thread_and_below(thread_id)
         async with self.server.cursor(pipeline=True) as cursor:
             for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
-                await cursor.execute(_STEPS.format(table=table, below=THREADS_BELOW), thread)
-            await cursor.execute(UNUSED.format(which=THREADS_OF), thread)
+                await cursor.execute(_STEPS.format(table=table, below=THREADS_BELOW), thread, prepare=False)
+            await cursor.execute(UNUSED.format(which=THREADS_OF), thread, prepare=False)
             await _forget_rows(cursor, places)
 
     async def forget_thread(
@@ -110,7 +111,7 @@ class PostgresDatabase:
         """Forget a thread: its checkpoints, what is below these places of the Store, and these single rows."""
         async with self.server.cursor(pipeline=True) as cursor:
             for table in TABLES:
-                await cursor.execute(f"DELETE FROM {table} WHERE {THREADS_OF}", thread_and_below(thread_id))
+                await cursor.execute(_FORGET.format(table=table), thread_and_below(thread_id), prepare=False)
             for place, key in keys:
                 await cursor.execute(_ROW, {"place": ".".join(place), "key": key})
             await _forget_rows(cursor, places)
@@ -130,7 +131,7 @@ class PostgresDatabase:
 async def _forget_rows(cursor: Cursor, places: Sequence[Namespace]) -> None:
     for place in places:
         name = ".".join(place)
-        await cursor.execute(_ROWS, {"place": name, "below": below(name)})
+        await cursor.execute(_ROWS, {"place": name, "below": below(name)}, prepare=False)
 
 
 @asynccontextmanager

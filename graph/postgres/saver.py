@@ -226,8 +226,8 @@ class Saver(AsyncPostgresSaver):
         names = {**thread_and_below(str(source_thread_id)), "target": str(target_thread_id)}
         async with self._cursor(pipeline=True) as cursor:
             for table, columns in _COPY.items():
-                await cursor.execute(_COPY_ROWS.format(table=table, columns=columns), names)
-            await cursor.execute(_COPY_METADATA, names)
+                await cursor.execute(_COPY_ROWS.format(table=table, columns=columns), names, prepare=False)
+            await cursor.execute(_COPY_METADATA, names, prepare=False)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the newest checkpoint of each namespace, or nothing.
@@ -242,5 +242,5 @@ class Saver(AsyncPostgresSaver):
         async with self._cursor(pipeline=True) as cursor:
             for thread in [thread_and_below(str(name)) for name in thread_ids]:
                 for table in ("checkpoint_writes", "checkpoints"):  # the first by what the second has
-                    await cursor.execute(ways[strategy].format(table=table), thread)
-                await cursor.execute(UNUSED.format(which=THREADS_OF), thread)
+                    await cursor.execute(ways[strategy].format(table=table), thread, prepare=False)
+                await cursor.execute(UNUSED.format(which=THREADS_OF), thread, prepare=False)

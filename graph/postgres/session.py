@@ -44,7 +44,8 @@ MOMENT_S = 0.01
 # Nothing here takes so long that compiling it would pay, but estimates of rows can be so high that it is compiled.
 # Each plan is made for its values: a generic one of `prefix LIKE $1` can't use the index, and is kept when rows grow.
 # Work that writes row by row would spend a third of its time on plans: on its sessions one that costs no more is kept,
-# and each goes by indexes alone, so that none is kept that reads a whole table, since it was small.
+# and each goes by indexes alone, so that none is kept that reads a whole table, since it was small. What is prepared
+# there has none that depends on its values (`LIKE` has).
 # A server learns after 11 s that a machine has vanished, as a client does that its server has. All of it is said once
 # the connection is there: poolers refuse it as options of one.
 _SETTINGS = """
@@ -164,7 +165,8 @@ class Session:
             LeaseLost: the connection has been ended, and with it the leases.
         """
         async with self._at_turn():
-            await self._write([])
+            if self._waiting:
+                await to_its_end(self._write([]))
             async with _cursor_of(self._connection, pipeline=pipeline) as cursor:
                 yield cursor
 
@@ -183,7 +185,7 @@ class Session:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(statement, fences, loop.create_future())
         self._waiting.append(waiting)
-        if sum(len(each.statement.rows) for each in self._waiting) > MOST_ROWS:
+        if len(self._waiting) > MOST_ROWS:
             self._begin_writing()
         elif self._later is None:
             self._later = loop.call_later(MOMENT_S, self._begin_writing)
@@ -192,7 +194,7 @@ class Session:
     async def write_waiting(self) -> None:
         """Write what waits to be written; whoever waits for it is told of errors."""
         with suppress(LeaseLost, Error):
-            await self.write([], [])
+            await to_its_end(self.write([], []))
 
     def _begin_writing(self) -> None:
         writing = asyncio.create_task(self.write_waiting())
@@ -205,7 +207,7 @@ class Session:
             return
         try:
             await _done(self._connection, [*_merged([each.statement for each in waiting]), *statements])
-        except Error as error:
+        except Exception as error:  # whatever it is, whoever waits is told
             if not waiting or self._connection.closed:
                 for each in waiting:
                     each.tell(self._explained(error))
@@ -217,7 +219,7 @@ class Session:
         for each in waiting:  # nobody fails for another's sake
             try:
                 await _done(self._connection, [each.statement])
-            except Error as error:
+            except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
                 each.tell(self._explained(error))
             else:
                 each.tell()
@@ -251,7 +253,7 @@ class Session:
                 raise
             raise self._explained(error) from error
 
-    def _explained(self, error: Error) -> Error | LeaseLost:
+    def _explained(self, error: Exception) -> Exception:
         """Who has lost the connection has lost the leases."""
         return self.fences[-1].error() if self._connection.closed and self.fences else error
 
@@ -456,9 +458,10 @@ class Server:
         return session
 
     async def end_session(self, session: Session) -> None:
-        """End a session, and with it its leases."""
-        self._sessions.remove(session)
-        await session.end()
+        """End a session, and with it its leases; it may have been ended with the database."""
+        if session in self._sessions:
+            self._sessions.remove(session)
+            await session.end()
 
     async def close(self) -> None:
         """End what is left of its sessions."""

@@ -311,6 +311,26 @@ async def test_what_the_server_refuses_of_writes_that_are_done_together_fails_al
     assert found.pending_writes == [("task 0", "answer", "one")]
 
 
+@pytest.mark.usefixtures("no_moment_passes")
+async def test_writes_that_were_put_off_are_kept_where_whoever_comes_next_is_cancelled(address: str) -> None:
+    async def reads(saver: AnySaver) -> None:
+        _ = [each async for each in saver.alist(at("a"))]
+
+    async with at_work(address) as saver:
+        for turns in range(12):
+            writing = await begun_writes(saver, "one")
+            reading = asyncio.create_task(reads(saver))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            reading.cancel()
+            await asyncio.wait({reading})
+            found = await saver.aget_tuple(at("a"))
+            async with asyncio.timeout(30):
+                await asyncio.gather(*writing)
+            assert found is not None
+            assert found.pending_writes == [("task 0", "answer", "one")]
+
+
 @pytest.mark.services
 @pytest.mark.usefixtures("no_moment_passes")
 async def test_writes_that_were_put_off_are_refused_with_the_lease(on_postgres: str) -> None:
