@@ -121,9 +121,10 @@ class _Puts(AsyncPostgresSaver):
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[Any]:  # noqa: ARG002 - LangGraph's
-        noted = _Noted()
-        yield noted
-        await self._server.write(*noted.statements)
+        async with self._server.writing() as write:  # LangGraph makes the rows in a thread: others write meanwhile
+            noted = _Noted()
+            yield noted
+            await write(noted.statements)
 
 
 class Saver(AsyncPostgresSaver):

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -93,6 +93,10 @@ class Statement:
         return [*chain.from_iterable(self.rows)]
 
 
+Write = Callable[[Sequence[Statement]], Awaitable[None]]
+"""Does all of these, or none; who holds a lease is looked at first."""
+
+
 @dataclass(frozen=True)
 class _Waiting:
     """What is written with what comes next, and what its owner waits for."""
@@ -170,15 +174,20 @@ class Session:
             async with _cursor_of(self._connection, pipeline=pipeline) as cursor:
                 yield cursor
 
-    async def write(self, statements: Sequence[Statement], fences: Sequence["SessionFence"]) -> None:
-        """Do all of them, or none, when their turn comes; what waited to be written goes with them.
+    @asynccontextmanager
+    async def writing(self, fences: Sequence["SessionFence"]) -> AsyncIterator[Write]:
+        """The turn of somebody who writes, where it may still have to be made ready; what waited goes with it.
 
         Raises:
             LeaseLost: the connection has been ended, or one of the leases was given back.
         """
-        async with self._at_turn():
+
+        async def write(statements: Sequence[Statement]) -> None:
             check(fences)
             await self._write(statements)
+
+        async with self._at_turn():
+            yield write
 
     async def write_with_next(self, statement: Statement, fences: Sequence["SessionFence"]) -> None:
         """The same, for what nobody goes on from: it is written with what comes next, or after a moment."""
@@ -194,7 +203,11 @@ class Session:
     async def write_waiting(self) -> None:
         """Write what waits to be written; whoever waits for it is told of errors."""
         with suppress(LeaseLost, Error):
-            await to_its_end(self.write([], []))
+            await to_its_end(self._write_in_turn())
+
+    async def _write_in_turn(self) -> None:
+        async with self._at_turn():
+            await self._write([])
 
     def _begin_writing(self) -> None:
         writing = asyncio.create_task(self.write_waiting())
@@ -376,14 +389,30 @@ class Server:
         await to_its_end(self._write(statements))
 
     async def _write(self, statements: Sequence[Statement]) -> None:
+        async with self.writing() as write:
+            await write(statements)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[Write]:
+        """The turn of somebody who writes, taken before what is written is ready: whatever comes later comes after it.
+
+        Raises:
+            LeaseLost: the work's lease is another's, or was given back.
+            DatabaseUnusable: the server is gone, or refuses.
+        """
         check(fences := self._fences())
         try:
             if session := self.session():
-                await session.write(statements, fences)
-            else:
-                async with self._pool.connection() as connection:
+                async with session.writing(fences) as write:
+                    yield write
+                return
+            async with self._pool.connection() as connection:
+
+                async def write_there(statements: Sequence[Statement]) -> None:
                     check(fences)  # a lease may have been given back meanwhile
                     await _done(connection, statements)
+
+                yield write_there
         except Error as error:
             raise explained(self.address, error) from error
 

@@ -291,6 +291,18 @@ async def test_of_writes_that_are_done_together_only_the_one_that_fails_fails(ad
     assert found.pending_writes == [("task 1", "answer", "two")]
 
 
+async def test_what_is_written_after_a_checkpoint_is_not_on_disk_before_it(address: str) -> None:
+    checkpoint: Any = {**empty_checkpoint(), "channel_values": {"rows": [*range(500_000)]}}
+    async with open_database(address_of(address)) as database:
+        async with database.leases(SystemClock()).hold("a"):
+            putting = asyncio.create_task(database.checkpointer.aput(at("a"), checkpoint, cast(Any, {}), {"rows": "1"}))
+            await asyncio.sleep(0)
+            await database.store.aput(("rows",), "later", {"a": 1})
+        async with open_database(address_of(address)) as other:
+            assert await other.checkpointer.aget_tuple(at("a")) is not None
+        await putting
+
+
 @pytest.mark.services
 @pytest.mark.usefixtures("no_moment_passes")
 async def test_what_the_server_refuses_of_writes_that_are_done_together_fails_alone(on_postgres: str) -> None:
