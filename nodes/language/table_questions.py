@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.language.subjects import capital, joined, without_errand
+from nodes.language.subjects import capital, joined
 from nodes.language.words import keywords, stem
 
 Row = dict[str, str]
@@ -350,7 +350,7 @@ class Asked:
 
 def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit."""
-    wanted = [word.lower() for word in keywords(without_errand(question)).values()]
+    wanted = [word.lower() for word in keywords(question).values()]
     text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
     own = "|".join(r"[\s_-]*".join(column.parts) for column in table.columns if len(column.parts) > 1)
     bare = re.sub(rf"\b(?:{own})\b", " ", text, flags=re.IGNORECASE) if own else text  # the `total bill` is no total
