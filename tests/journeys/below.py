@@ -79,12 +79,12 @@ class Levels:
 
 
 async def until_asked(sup: Supervisor, *ids: str) -> Run:
-    """The run, once it has these questions and no others."""
+    """The run, once it has these questions and no others, each asked: a task is parked a moment before it has asked."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             with suppress(ThreadUnknown):  # it has not begun
                 run = await sup.view(THREAD)
-                if {asked.id for asked in run.approvals} == set(ids):
+                if {asked.id for asked in run.approvals} == set(ids) and all(one.expires_at for one in run.approvals):
                     return run
             await asyncio.sleep(0.002)
 
