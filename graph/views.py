@@ -8,8 +8,8 @@ inside nested supervisors are not looked for in the checkpoints of these: the ou
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
@@ -118,6 +118,8 @@ def view_of(
 ) -> Run:
     """The run of a thread, for somebody who has `team`; `is_held` by a living process, or `was_held` a moment ago."""
     state = position.state
+    if position.has_ended and _is_asked_more(state) and rows.board.get("run", {}).get("phase", "complete") not in ENDS:
+        position = replace(position, is_begun=True)  # the first step of the next run is at work, or was cut off
     records = _records(state, rows.recruits)
     status, waits_for = _status(position, rows, is_held=is_held, was_held=was_held)
     missing = missing_agents(position, rows.recruits, team) if waits_for else []
@@ -209,6 +211,12 @@ def missing_agents(position: Position, recruits: Sequence[TaskRecord], team: Col
         return []
     names = needed(_records(state, recruits), Terms.model_validate(state["terms"]).team)
     return [name for name in names if name not in team]
+
+
+def _is_asked_more(state: RunState) -> bool:
+    """Whether a request has come in that is not taken in: that clears it."""
+    messages: list[Any] = cast(dict[str, Any], state).get("messages") or []
+    return bool(state.get("query") or (messages and messages[-1].type == "human"))
 
 
 def _status(position: Position, rows: Rows, *, is_held: bool, was_held: bool) -> tuple[RunStatus, WaitsFor]:
