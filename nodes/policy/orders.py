@@ -19,6 +19,8 @@ FAMILIES = {
     "book": "book reserve schedule",
 }
 """Verbs that change the outside world, by the action they come to."""
+GIVES_OUT = frozenset(["publish", "send"])
+"""Actions that need something to be done with; any other is done as it is asked for."""
 _NOUNS = "order transfer wire book schedule release remove"
 """Those of them that are orders only before what they are done to: `book a room`, `order 40 litres`."""
 
@@ -94,10 +96,13 @@ _GLAD = r"(?:great|good|nice|lovely|helpful|kind|grateful|glad|happy|delighted)"
 POLITE = re.compile(
     r"^(?:(?:please|kindly|then|and|also|next|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|lastly|afterwards|now|so|"
     r"just|only|ok(?:ay)?|hi|hello|dear \w+|in addition|additionally|anyway|anyhow|actually|besides|well|quick(?:ly)?|"
+    r"simply|(?:before|above) (?:anything|everything) else|after (?:that|this)|first of all|to (?:begin|start) with|"
+    r"(?:once|when) (?:that|this|it)(?: is|['’]s) done|(?:in|at) the end|"
     r"if (?:possible|you (?:can|could|have time|get a chance)))[,:\s]+|"
     r"(?:i|we) have \w+(?: \w+){0,2} questions?(?: (?:about|on|for) [^:.?!]{1,40})?:\s*|"
     rf"{_COULD} you (?:please |kindly |maybe |perhaps )?|(?:any chance|is there any chance)(?: that)? you {_COULD} |"
-    rf"(?:it would be|i['’]d be|i would be|we['’]d be|we would be) (?:really |very |so )?{_GLAD} if you (?:{_COULD} )?|"
+    rf"(?:it would be|i['’]d be|i would be|we['’]d be|we would be) (?:(?:really|very|so|ever so|most) )?{_GLAD} "
+    rf"if you(?: {_COULD}|['’]d)? |"
     rf"(?:i|we)(?:['’]d| would)(?: really)? appreciate it if you (?:{_COULD} )?|be so kind as to |"
     r"(?:i|we)(?: want| need| ask| expect|(?: would|['’]d)(?: also)? (?:like|love)| wish)(?: you)? to (?:know,? )?|"
     r"(?:i|we) (?:was )?wonder(?:ing)?,? |do you know |you (?:should|must) |(?:your|the) task(?: is)?:? (?:to )?|"
@@ -117,8 +122,8 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _ON_THE_WEB = re.compile(
-    r"\b(?:put|place)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
-    r"on (?:the|our|my|your) (?:web ?site|web ?page|homepage|intranet|blog))\b)",
+    r"\b(?:put|place|pop|stick)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
+    r"on(?:to)? (?:the|our|my|your) (?:[\w-]+ ){0,2}(?:web ?site|web ?page|homepage|intranet|blog))\b)",
     re.IGNORECASE,
 )
 _IN_A_CALENDAR = re.compile(
@@ -149,9 +154,10 @@ _OBJECT = re.compile(
 )
 _NOT_FORGET = re.compile(r"\b(?:do not|don['’]t|never) (?:forget|fail|neglect|omit|hesitate) to\b", re.IGNORECASE)
 _RESULT = r"it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+)?"
+_RESULT_OF = r"(?: (?:of|on|about) (?:the |our |my )?[\w-]+(?: [\w-]+)?)?"
 _DONE_TO = re.compile(
     r"\b(?:(?:i|we)(?:['’]d like| would like| want| need)|(?:please )?(?:make sure|see to it|ensure)(?: that)?|"
-    rf"(?:please )?(?:get|have)) (?P<what>{_RESULT}) (?:(?:is|are|gets?|to be|being) )?(?P<form>{_FORMS})"
+    rf"(?:please )?(?:get|have)) (?P<what>(?:{_RESULT}){_RESULT_OF}) (?:(?:is|are|gets?|to be|being) )?(?P<form>{_FORMS})"
     r"(?=\s+(?:to|by|on|at|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
     re.IGNORECASE,
 )
