@@ -6,7 +6,7 @@ publish until …": what may be done later is not done now.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodes.policy import errands
 
@@ -157,7 +157,8 @@ _RESULT = r"it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(
 _RESULT_OF = r"(?: (?:of|on|about) (?:the |our |my )?[\w-]+(?: [\w-]+)?)?"
 _DONE_TO = re.compile(
     r"\b(?:(?:i|we)(?:['’]d like| would like| want| need)|(?:please )?(?:make sure|see to it|ensure)(?: that)?|"
-    rf"(?:please )?(?:get|have)) (?P<what>(?:{_RESULT}){_RESULT_OF}) (?:(?:is|are|gets?|to be|being) )?(?P<form>{_FORMS})"
+    rf"(?:please )?(?:get|have)) (?P<what>(?:{_RESULT}){_RESULT_OF}) (?:(?:is|are|gets?|to be|being) )?"
+    rf"(?P<form>{_FORMS})"
     r"(?=\s+(?:to|by|on|at|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
     re.IGNORECASE,
 )
@@ -203,11 +204,24 @@ def forbidden(request: str) -> frozenset[str]:
     return frozenset(actions - set(ordered(request)))
 
 
+def objection(action: str, requests: Sequence[str], *, is_grave: bool) -> str:
+    """Why those who made these requests may not want an action of this name; empty where nothing is known against it.
+
+    What one forbids holds until a later one orders it. A grave action whose name says nothing may be what is forbidden.
+    """
+    standing: frozenset[str] = frozenset()
+    for request in requests:
+        standing = (standing | forbidden(request)) - set(ordered(request))
+    acts = actions_in(action)
+    against = sorted(standing.intersection(acts) if acts or not is_grave else standing)
+    return f"the request says not to {' or '.join(against)}" if against else ""
+
+
 def _denials(text: str) -> list[re.Match[str]]:
     """The places that forbid; a question may ask why something is not done."""
     found = []
     for match in _FORBIDDEN.finditer(text):
-        before = re.split(r"[.!?;:]\s|\n", text[: match.start()])[-1].strip()
+        before = re.split(r"[.!?;:](?:\s|$)|\n", text[: match.start()])[-1].strip()
         is_apart = match.group().lstrip()[:1] in (",", ";", "(") or re.match(r"\s*(?:but|and)\b", match.group())
         if is_apart or not _ASKS_WHY.match(POLITE.sub("", before)):
             found.append(match)
@@ -248,7 +262,8 @@ def action_of(word: str) -> str:
 
 def actions_in(named: str) -> list[str]:
     """The actions that a task's `action` comes to, however it is written: `send_email`, `publishing`."""
-    return list(dict.fromkeys(action for word in re.findall(r"[a-z]+", named.lower()) if (action := action_of(word))))
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", named).lower())
+    return list(dict.fromkeys(act for word in words if (act := action_of(word) or _ABROAD.get(word, ""))))
 
 
 def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:
