@@ -1,4 +1,4 @@
-"""What a request denies is not done unseen, whoever comes to do it and whatever it is called: a human is asked first."""
+"""What a request denies is not done unasked, whoever comes to do it and whatever it is called."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,8 +32,12 @@ def a_worker(*tools: BaseTool, calls: str, name: str = "gen") -> AgentSpec:
     return AgentSpec(name=name, role="generalist", model=model, tools=list(tools))
 
 
+def tell(to: str) -> None:
+    done.append(to)
+
+
 async def once(brief: Brief, desk: Any) -> str:
-    return str((await desk.once("release_notes", lambda to: done.append(to), {"to": "all"})).status)
+    return str((await desk.once("release_notes", tell, {"to": "all"})).status)
 
 
 async def recruits(brief: Brief, desk: Any) -> str:
