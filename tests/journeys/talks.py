@@ -69,7 +69,7 @@ TALKS: dict[str, tuple[Say, ...]] = {
     ),
     "what the answers name": (
         Say("Which plan is the cheapest?", ("Solo (9)",)),
-        Say("and the dearest?", ("Enterprise (499)",)),
+        Say("and the most expensive?", ("Enterprise (499)",)),
         Say("compare the two", ("Solo", "Enterprise"), "compare Solo and Enterprise", ("39",)),
     ),
     "a text about the answer, and nothing done with it": (
