@@ -1,15 +1,16 @@
 """Follow-ups: what words mean that refer to what was said before, in the request or on the thread.
 
 A request may ask on: of another subject ("what about Dapr?"), of the same one ("who makes it?", "which of these is the
-newest?"), why, or again. It becomes a question that can stand alone, made of the questions before it; answers are not
-looked into, what they say is no request. `and …?`, `why?` and `again` are known in several languages; other pronouns
-than English ones get their subject behind them, in brackets.
+newest?"), why, or again. It becomes a question that can stand alone, made of the questions before it and of the things
+that their answers name (`mentions`); what else an answer says is no request. `and …?`, `why?` and `again` are known in
+several languages; other pronouns than English ones get their subject behind them, in brackets.
 """
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
+from nodes.language.mentions import Mentions, mentions_in
 from nodes.language.shapes import shape_of
 from nodes.language.subjects import ASKS, PLACES, VERB, capital, joined, keywords, names, without_errand
 from nodes.language.words import STOP_WORDS, stem
@@ -33,14 +34,27 @@ _AGAIN = re.compile(
 _AND = re.compile(
     rf"^[¿\s]*(?:(?:(?:{_JOINT})\s+)?(?:what about|how about|(?:the )?same (?:question )?for|was ist mit|"
     r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour|qué (?:hay de|pasa con)|che ne dici di|"
-    rf"en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
+    rf"en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
+    rf"(?:only|just)\s+(?=(?:{PLACES})\s)|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
 _BARE = re.compile(
-    rf"(?:(?:{PLACES})\s+)?(?:{ASKS})(?:\s+(?:long|often|much|many|far|soon|late|early))?", re.IGNORECASE
+    rf"(?:(?:{PLACES})\s+)?(?:{ASKS})(?:\s+(?:long|often|much|many|far|soon|late|early))?|"
+    rf"(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
+    re.IGNORECASE,
 )
 _BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", re.IGNORECASE)
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
+_PLACES_IN = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
+_NTH = re.compile(
+    rf"\bthe (?P<place>{'|'.join(_PLACES_IN)})(?: (?P<count>two|three))?(?: of (?:them|these|those)|"
+    r" (?:ones?|options?|points?|items?|entry|entries|ways?)\b(?: of (?:them|these|those))?|"
+    rf"(?=\s*(?:[?.!,]|['’]s\b|$)|\s(?:and|or|to|does|do|has|have|can|may|must|did|will|{ASKS})\b))",
+    re.IGNORECASE,
+)
+"""A place in what was listed: `the second one`, `the last two`."""
+_PLURAL = frozenset(["they", "them", "these", "those", "their", "theirs"])
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|their|theirs|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|"
@@ -72,6 +86,9 @@ _COMPARES = re.compile(
     r"^(?:which|what|who)(?: ones?)? (?:.*\b(?:\w+est|most|least|best|worst)\b|"
     r"(?:is|are|was|were|has|have|costs?) (?:the |much )?(?:\w{2,}er|more|less|worse)\b)",
     re.IGNORECASE,
+)
+_MORE = re.compile(
+    r"^(?:and )?(?:which|who)(?: one)? (?:is|are|was|has|have|costs?) (?:the )?(?:\w{2,}er|more|less)\b", re.IGNORECASE
 )
 _THESE = re.compile(
     r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: of)?(?: (?:the|our|my|these))?"
@@ -107,17 +124,23 @@ _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def followed(request: str, earlier: Sequence[str]) -> str:
-    """The request in words that can stand alone, given those before it; as it is where it does so already."""
+def followed(request: str, earlier: Sequence[str], answers: Sequence[str] = ()) -> str:
+    """The request in words that can stand alone, given those before it; as it is where it does so already.
+
+    `answers`: what was answered to each of `earlier`, as far as that is known.
+    """
     asked: list[str] = []
-    for turn in earlier:
+    named: list[Mentions] = []
+    for turn, answer in zip_longest(earlier, answers[: len(earlier)], fillvalue=""):
         said = turn.strip()
         rest = _AND.sub("", said).strip(" ?!.")
         is_about_answer = asked and (
             shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not _names(_inside(said)))
         )
-        asked += [_meant(said, asked[-3:]).removeprefix(_REASON)] if said and not is_about_answer else []
-    return _meant(request, asked)
+        if said and not is_about_answer:
+            asked.append(_meant(said, asked[-3:], named).removeprefix(_REASON))
+            named.append(mentions_in(answer, asked[-1]))
+    return _meant(request, asked, named)
 
 
 def standing_alone(text: str, questions: Sequence[str]) -> str:
@@ -136,8 +159,11 @@ def standing_alone(text: str, questions: Sequence[str]) -> str:
         subject = several["what"]
     if not match or not subject or _names(_inside(text[: match.start()])):
         return text
-    of = ("'" if subject.endswith("s") else "'s") if match["whose"] else ""
-    return f"{text[: match.start()]}{subject}{of}{text[match.end() :]}"
+    return _put(_of(subject) if match["whose"] else subject, text, match)
+
+
+def _of(subject: str) -> str:
+    return f"{subject}'" if subject.endswith("s") else f"{subject}'s"
 
 
 def _thing_in(statement: str) -> str:
@@ -153,11 +179,38 @@ def _thing_in(statement: str) -> str:
     return f"the {' '.join(found)}" if found else ""
 
 
-def _meant(request: str, questions: Sequence[str]) -> str:
+def _pointed(text: str, questions: Sequence[str], named: Sequence[Mentions]) -> str:
+    """The text with the names of what the answers before named, where it points at those: `the last two`, `both`."""
+    listed = next((one.things for one in reversed(named) if len(one.things) > 1), ())
+
+    def nth(found: re.Match[str]) -> str:
+        place, count = _PLACES_IN[found["place"].lower()], _NUMBERS.get((found["count"] or "").lower(), 1)
+        things = listed[-count:] if place < 0 else listed[place : place + count]
+        return joined(list(things)) if len(things) == count else found.group()
+
+    text = _NTH.sub(nth, text)
+    if not named:
+        return text
+    ones = list(dict.fromkeys(one.one for one in reversed(named) if one.one))[::-1]
+    is_named = len({name for one in questions[-3:] for name in _names(_inside(one))}) > 1
+    if (several := _BOTH.search(text)) and not is_named:
+        count = _NUMBERS[several.group().lower().split()[-1]]
+        things = next((list(one) for one in (ones[-count:], listed) if len(one) == count), [])
+        return _put(joined(things), text, several) if things else text
+    if _MORE.search(text) and not is_named and len(ones) > 1:
+        return f"{text.rstrip(' ?.!')} of {joined(ones[-2:])}?"
+    one = named[-1].one
+    if one and (found := _ONE.search(text)) and found.group().lower() not in _PLURAL and not _names(_inside(text)):
+        return _put(_of(one) if found["whose"] else one, text, found)
+    return text
+
+
+def _meant(request: str, questions: Sequence[str], named: Sequence[Mentions] = ()) -> str:
     text = " ".join(request.split())
     bare = text.strip(" ?!.¿？。！،؟").casefold()
     if not questions or not text or len(text.split()) > LONGEST or _THANKS.fullmatch(bare):
         return request
+    text = _pointed(text, questions, named)
     if _AGAIN.fullmatch(bare):
         return questions[-1]
     if _WHY.fullmatch(bare):
@@ -178,6 +231,8 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     """The last question, asked of something else: `and Dapr?`, `and per year?`; or something else of its subject."""
     last = questions[-1]
     bare = last.rstrip(" ?.!")
+    if what.lower() in last.lower():  # it was asked of this and others
+        return f"{capital(what)}?"
     if _OF_THESE.search(what):
         return f"Which is {_OF_THESE.sub(f'of {_several(questions)}', what)}?"
     most, other = _SUPERLATIVE.fullmatch(what), _SUPERLATIVE.search(last)
@@ -249,7 +304,16 @@ def _several(questions: Sequence[str], *, named: bool = False) -> str:
         listed = list(dict.fromkeys(topic for one in questions[-2:] if _DETERMINED.match(topic := _subject([one]))))
     of_them = re.search(r"\bof (?:the |our |my )?(?P<what>[\w-]+)[\s?.!]*$", last)
     things = _noun(found["what"]) if (found := these or of_them) else _DETERMINED.sub("", _topic(last))
-    return joined(listed) if len(listed) > 1 else f"the {things}"
+    if len(listed) > 1:
+        return joined(listed)
+    rest = last[these.start("what") + len(_noun(these["what"])) :].strip(" ?.!") if these else ""
+    if not 0 < len(rest.split()) <= LONGEST // 2 or rest.lower().startswith(("and ", "are ", "is ", "with the", "by ")):
+        return f"the {things}"
+    return (
+        f"the {things} {rest}"
+        if re.match(rf"(?:{PLACES}|that)\b", rest, re.IGNORECASE)
+        else f"the {things} that {rest}"
+    )
 
 
 def _noun(what: str) -> str:

@@ -70,6 +70,12 @@ class Conversation:
         return self.body("request") or self.body("task")
 
     @property
+    def before(self) -> tuple[list[str], list[str]]:
+        """What was asked on the thread before, and what was answered to each, oldest first."""
+        turns = self.all("earlier")
+        return [turn.attrs.get("request", "") for turn in turns], [turn.body for turn in turns]
+
+    @property
     def task(self) -> str:
         """What this agent is to do."""
         return self.body("task") or self.request

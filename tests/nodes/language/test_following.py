@@ -25,7 +25,7 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
         (
             ["Which rooms have a projector?"],
             "how large is the largest of them?",
-            "how large is the largest of the rooms?",
+            "how large is the largest of the rooms that have a projector?",
         ),
         (["List the teas and their prices"], "which is the cheapest?", "which is the cheapest of the teas?"),
         (ALPHA, "which one is cheaper?", "which one is cheaper of Alpha and Beta?"),
@@ -74,7 +74,7 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
         (
             ["Which trails start at the centre?"],
             "how long is the longest of them?",
-            "how long is the longest of the trails?",
+            "how long is the longest of the trails that start at the centre?",
         ),
         (["What are the symptoms of gout?"], "how is it treated?", "how is gout treated?"),
         ([LIT], "What is the dress code for the dinner?", "What is the dress code for the dinner?"),
