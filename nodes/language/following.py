@@ -212,7 +212,9 @@ def _pointed(text: str, questions: Sequence[str], named: Sequence[Mentions]) -> 
         return _put(joined(things), text, several) if things else text
     if _MORE.search(text) and not is_named and len(ones) > 1:
         return f"{text.rstrip(' ?.!')} of {joined(ones[-2:])}?"
-    one = named[-1].one or (joined(list(named[-1].things)) if named[-1].are_rows and not _OF_THESE.search(text) else "")
+    one = named[-1].one or (
+        joined(list(named[-1].things)) if named[-1].are_computed and not _OF_THESE.search(text) else ""
+    )
     is_one = bool(named[-1].one)
     found = _ONE.search(text)
     if one and found and (found.group().lower() in _PLURAL) is not is_one and not _names(_inside(text)):
