@@ -113,9 +113,13 @@ class Jobs(JobManager):
 
     async def _end(self) -> None:
         """Tell the server which jobs are done."""
-        for job in [*self._ended]:
-            await self.connector.execute_query_async(_FINISH, job=job.id, worker=job.worker_id)
-            self._ended.remove(job)
+        while self._ended:
+            job = self._ended.pop()
+            try:
+                await self.connector.execute_query_async(_FINISH, job=job.id, worker=job.worker_id)
+            except BaseException:
+                self._ended.append(job)
+                raise
 
     async def in_spite_of_outages(self, ask: Callable[[], Awaitable[T]], otherwise: T) -> T:
         """What the server says; `otherwise` where it is gone, which is told once."""

@@ -25,6 +25,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
+from graph.postgres.pulse import Pulse
 from nodes.runtime.background import stop, to_its_end
 from state.errors import LeaseLost
 from state.text import as_unicode
@@ -335,6 +336,7 @@ class Server:
         """Which machine this process is on, where two have one name."""
         self._pool = pool
         self.is_read_only = read_only
+        self.pulse = Pulse(address, {**_CLIENT, "prepare_threshold": None})
         self._sessions: list[Session] = []
         self._left: list[Session] = []
         """Those that nobody works on."""
@@ -497,6 +499,7 @@ class Server:
         for session in [*self._sessions]:
             await session.write_waiting()
             await self.end_session(session)
+        await self.pulse.end()
 
 
 @dataclass(frozen=True)
