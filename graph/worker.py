@@ -96,12 +96,13 @@ class Worker:
         """
         asked = await queue.request(thread_id)
         runs = await self._with_model_of(asked or await queue.last(thread_id))
+        if asked is not None:
+            with suppress(ThreadBusy):  # it has been begun: what is to be done follows from how it stands
+                return await last(runs.drive(thread_id, asked.given, lambda: self._is_asked(queue, thread_id)), None)
         try:
             run = await view(runs, thread_id)
         except ThreadUnknown:
             return None
-        if asked is not None and run.status == "queued":
-            return await last(runs.drive(thread_id, asked.given, lambda: self._is_asked(queue, thread_id)), None)
         if run.status == "running":
             raise ThreadBusy(f"thread {thread_id} is being run")
         has_news = run.waits_for in ("answers", "release") and await runs.has_signals(thread_id)

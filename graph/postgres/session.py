@@ -451,18 +451,20 @@ class Server:
         One that other work has left is used again: a new one takes the server longer than a task takes.
         """
         session = await self._left_session(name) or await self.begun_session(name)
+        has_failed = True
         try:
             async with session.beating():
                 yield session
-            is_whole = not session.fences and await session.gives_back()
-        except BaseException:
-            is_whole = False
-            raise
+            has_failed = False
         finally:
-            if is_whole and len(self._left) < LEFT:
-                self._left.append(session)
-            else:
-                await self.end_session(session)
+            is_free = False
+            try:  # also after an error: leases outlast the connection by the moment that the server takes to end it
+                is_free = not session.fences and await to_its_end(session.gives_back())
+            finally:
+                if is_free and not has_failed and len(self._left) < LEFT:
+                    self._left.append(session)
+                else:
+                    await self.end_session(session)
 
     async def _left_session(self, name: str) -> Session | None:
         while self._left:
