@@ -292,3 +292,8 @@ class Brief(BaseModel):
     them before the answer counts."""
     then: dict[str, str] = {}
     """Tasks that build on this one alone, by id: whoever answers one of them too says so (`also_answers`)."""
+
+    @property
+    def requests(self) -> list[str]:
+        """What the user asked for on the thread, oldest first."""
+        return [*(turn.query for turn in self.earlier), self.query]

@@ -15,10 +15,11 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import JsonValue
 
 from nodes.agents.invocation import Invocation
+from nodes.policy.orders import objection
 from nodes.policy.oversight import effective_oversight, fired, is_sensitive, response
 from nodes.policy.takeover import FOR_PEOPLE
 from nodes.runtime.calling import contained
-from nodes.runtime.side_effects import SideEffect, idempotency_key, signs_of
+from nodes.runtime.side_effects import SideEffect, idempotency_key, is_grave, signs_of
 from state.agent import AgentSpec
 from state.approval import Risk, TriggerInput
 from state.errors import AgentFailed
@@ -42,7 +43,11 @@ def side_effect_by_marks(
     schema: dict[str, JsonValue] | None = None,
 ) -> SideEffect:
     """The same for a tool of which only the marks are known; None where there is no such tool."""
-    task = invocation.brief.task
+    task, policy = invocation.brief.task, invocation.execution.run.policy
+    signs = _signs_of(name, marks, policy) if marks is not None else None
+    must_ask = str((marks or {}).get("ask") or "")
+    if signs and not must_ask and changes_the_world(name, marks or {}, policy):
+        must_ask = objection(name, invocation.brief.requests, is_grave=is_grave(signs))
     return SideEffect(
         # Without the round: a task that review sends back does not publish the same thing twice, nor ask twice.
         id=f"{task.id}.{mark}",
@@ -50,11 +55,11 @@ def side_effect_by_marks(
         agent=invocation.spec.name,
         name=name,
         args=args,
-        signs=_signs_of(name, marks, invocation.execution.run.policy) if marks is not None else None,
+        signs=signs,
         args_schema=schema,
         path=tuple(invocation.path),
         undo=str((marks or {}).get("undo") or ""),
-        must_ask=str((marks or {}).get("ask") or ""),
+        must_ask=must_ask,
     )
 
 

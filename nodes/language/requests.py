@@ -11,7 +11,7 @@ from nodes.language.following import standing_alone
 from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, without_errand
 from nodes.language.words import STOP_WORDS
 from nodes.policy import errands
-from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
+from nodes.policy.orders import GIVES_OUT, POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
 MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
@@ -49,7 +49,7 @@ _FRAME = re.compile(
 )
 """How begins what says under which condition, or of what, the rest of a sentence asks."""
 _THEN = re.compile(
-    rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:then\s+|finally\s+|also\s+|dann\s+)?|"
+    rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:(?:then|finally|also|dann|just|only|simply|instead)\s+)?|"
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
     re.IGNORECASE,
 )
@@ -73,7 +73,11 @@ _LETTER = re.compile(
 )
 """How a letter begins and ends."""
 _TOLD = re.compile(r"^(?:i|we|you|he|she|they|it|there|nobody|no one|nothing|everybody|everyone)\b", re.IGNORECASE)
-_BACKGROUND = re.compile(r"^(?:not|no|never|do not|don['’]?t|without|for example|for instance|e\.g\.)\b", re.IGNORECASE)
+_BACKGROUND = re.compile(
+    r"^(?:(?:have|has|had|is|are|was|were) (?:not|never|been|had|already|still|now)|not|no|never|do not|don['’]?t|"
+    r"without|for example|for instance|e\.g\.)\b",
+    re.IGNORECASE,
+)
 _TEXTS = "press release|summary|overview|blog post|white ?paper|document|notice|invitation|announcement|text|draft|" + (
     "answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
     + "|".join(word for word, kind in errands.meanings(errands.KINDS).items() if kind in errands.DOCUMENTS | {"memo"})
@@ -91,6 +95,17 @@ _RESULT = re.compile(
     r".{0,40}$",
     re.IGNORECASE,
 )
+_BEFORE = re.compile(
+    r"\b(?:it|this|that|these|those|them|the above|(?:the|your|all) (?:results?|findings?|outcome|answers?))\b",
+    re.IGNORECASE,
+)
+_READERS = re.compile(r"\b(?:for|to) (?:(?:the|our|my|all) )?[\w-]+", re.IGNORECASE)
+_ONCE_DONE = re.compile(
+    r"(?<![^\s])(?:once|after|when|as soon as) you(?:['’]ve| have) (?P<form>[a-z]+) (?P<what>[^,.;\n]+), (?:then )?",
+    re.IGNORECASE,
+)
+_BASES = {"found": "find", "written": "write", "made": "make", "drawn": "draw", "got": "get", "identified": "identify"}
+_THAT_IS = re.compile(r"\b(?:that|saying|to say)\s+(?P<what>.+)$", re.IGNORECASE | re.DOTALL)
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
 _LEADING = r"(?:the|its|their|about|on|of|covering|including|include|cover|are|is)"
@@ -123,19 +138,28 @@ def understood(text: str) -> Request:
     request = Request(text.strip(), actions=ordered(text))
     before: list[str] = []
     for clause in wishes_in(text):
-        before = before or [_SENTENCE.split(text.partition(clause)[0].strip())[-1]]
+        said = [one for one in _SENTENCE.split(text.partition(clause)[0].strip()) if keywords(one)]
+        before = before or [f"{one.rstrip(' ,;')}." if not one.endswith((".", "?")) else one for one in said[-1:]]
         is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
-        before = [clause if is_of_result else standing_alone(clause, before)]
-        _take(before[0], request)
+        whole = clause if is_of_result else standing_alone(clause, before)
+        before = before if is_of_result and before else [whole]
+        _take(whole, request)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
     return request
+
+
+def is_of_answer(written: str) -> bool:
+    """Whether a text that is asked for is about nothing but what was said before: `write that up as a memo`."""
+    about = _TEXT.sub("", _READERS.sub("", written))
+    return KIND.get(_verb(written)) in ("writing", "vague") and bool(_BEFORE.search(written)) and not keywords(about)
 
 
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
     wishes, clauses, is_announced = list[str](), list[str](), False
     text = without_forbidden(_LETTER.sub("", straight(text))) or text
+    text = _ONCE_DONE.sub(_ordered_first, text)
     parts = [part for part in _ITEM.split(text) if part.strip()]
     for number, part in enumerate(parts):
         for place, sentence in enumerate(_SENTENCE.split(part.strip())):
@@ -155,6 +179,13 @@ def wishes_in(text: str) -> list[str]:
                 clauses.append(f"{frame}{clause}")
     told = [one for one in clauses if not _TOLD.match(one)]
     return wishes or [one for one in clauses if _NEEDS.search(one)] or told or clauses
+
+
+def _ordered_first(found: re.Match[str]) -> str:
+    """`find the tariff, then` for “once you have found the tariff,”."""
+    form = found["form"].lower()
+    verb = next((one for one in (_BASES.get(form), form[:-2], form[:-1], form) if one in KIND), "")
+    return f"{verb} {found['what']}, then " if verb else found.group()
 
 
 def _clauses_of(sentence: str) -> list[str]:
@@ -194,7 +225,7 @@ def _verb(clause: str) -> str:
 def _take(clause: str, request: Request) -> None:
     """Add what one wish asks for."""
     verb = _verb(clause)
-    kind = KIND.get(verb, "question")
+    kind = "question" if verb == "do" and clause.endswith("?") else KIND.get(verb, "question")
     rest = clause[len(verb) :].strip(" :,") if kind != "question" else clause
     rest = re.sub(r"\s+for (?:me|us)\b", "", rest)
     about = _ABOUT.search(rest)
@@ -202,7 +233,10 @@ def _take(clause: str, request: Request) -> None:
     if kind == "action" and request.actions:
         if about and is_text_about and not _RESULT.match(rest):
             _add_aspects(about["what"].strip(), request)
-        request.writing |= bool(request.aspects) and not request.made
+        is_message = request.actions == ["send"] and (message := _THAT_IS.search(rest))
+        if is_message and message and not (request.aspects or request.written):
+            request.written = f"Write: {message['what']}"
+        request.writing |= bool(request.aspects) and not request.made and not GIVES_OUT.isdisjoint(request.actions)
     elif _STRATEGY.search(clause) or kind == "strategy":
         request.strategy = request.strategy or clause
     elif kind == "implementation" or (kind in ("vague", "writing") and _MADE.search(rest)):

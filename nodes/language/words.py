@@ -69,20 +69,40 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CONTRACTION = re.compile(r"(?<=\w)['’](?=(?:s|t|re|ve|ll|d|m)\b)")
 _APART = str.maketrans({"+": "p", "#": "s", ".": "d", ",": "d"})
 
-_stemmer = snowballstemmer.stemmer("english")
-_stemming = threading.Lock()  # the stemmer keeps its word in itself
+_LANGUAGES = {
+    "CYRILLIC": "russian",
+    "GREEK": "greek",
+    "ARABIC": "arabic",
+    "DEVANAGARI": "hindi",
+    "TAMIL": "tamil",
+    "ARMENIAN": "armenian",
+    "HEBREW": "yiddish",
+}
+"""The language whose endings are taken off words of a script; those of Latin letters lose the English ones."""
+_stemmers = {name: snowballstemmer.stemmer(name) for name in ["english", *_LANGUAGES.values()]}
+_stemming = threading.Lock()  # a stemmer keeps its word in itself
 
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
     """A word as it is compared: lower case, without accents and endings; letters and digits only."""
-    word = "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
-    if word.isascii() and word.isalpha():
-        with _stemming:
-            word = str(_stemmer.stemWord(word))
+    lower, folded = word.lower(), _folded(word)
+    if folded.isascii() and folded.isalpha():
+        folded = _stemmed(folded, "english")
         for written, other in _SPELLINGS:
-            word = written.sub(other, word)
-    return word.translate(_APART)
+            folded = written.sub(other, folded)
+    elif language := _LANGUAGES.get(unicodedata.name(lower[:1], "").partition(" ")[0]):
+        folded = _folded(_stemmed(lower.replace("ё", "е"), language))
+    return folded.translate(_APART)
+
+
+def _folded(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", word.lower()) if not unicodedata.combining(c))
+
+
+def _stemmed(word: str, language: str) -> str:
+    with _stemming:
+        return str(_stemmers[language].stemWord(word))
 
 
 def _compared(word: str) -> tuple[str, str]:

@@ -192,15 +192,15 @@ DOCUMENTS = frozenset(
 """What is written where somebody is to make it."""
 
 ASKS = """
-what: what was quoi que qué cosa 什么 何
-which: which welche welcher welches quelle quel quelles quels cuál cuáles quale
-who: who whom wer qui quién chi 谁 誰
+what: what was quoi que qué cosa 什么 何 что
+which: which welche welcher welches quelle quel quelles quels cuál cuáles quale какой какая какое какие
+who: who whom wer qui quién chi 谁 誰 кто
 how: how wie wieviel wieviele comment combien cómo cuánto cuánta cuántos cuántas come quanto quanta quanti quante 如何
-  怎么
-why: why warum pourquoi perché 为什么 なぜ
-when: when wann quand cuándo quando 何时 いつ
-where: where wo où dónde dove 哪里 どこ
-whether: whether ob
+  怎么 как сколько
+why: why warum pourquoi perché 为什么 なぜ почему
+when: when wann quand cuándo quando 何时 いつ когда
+where: where wo où dónde dove 哪里 どこ где куда откуда
+whether: whether ob ли
 """
 """Words that ask."""
 

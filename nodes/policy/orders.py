@@ -6,7 +6,7 @@ publish until …": what may be done later is not done now.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodes.policy import errands
 
@@ -19,6 +19,8 @@ FAMILIES = {
     "book": "book reserve schedule",
 }
 """Verbs that change the outside world, by the action they come to."""
+GIVES_OUT = frozenset(["publish", "send"])
+"""Actions that need something to be done with; any other is done as it is asked for."""
 _NOUNS = "order transfer wire book schedule release remove"
 """Those of them that are orders only before what they are done to: `book a room`, `order 40 litres`."""
 
@@ -94,10 +96,13 @@ _GLAD = r"(?:great|good|nice|lovely|helpful|kind|grateful|glad|happy|delighted)"
 POLITE = re.compile(
     r"^(?:(?:please|kindly|then|and|also|next|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|lastly|afterwards|now|so|"
     r"just|only|ok(?:ay)?|hi|hello|dear \w+|in addition|additionally|anyway|anyhow|actually|besides|well|quick(?:ly)?|"
+    r"simply|(?:before|above) (?:anything|everything) else|after (?:that|this)|first of all|to (?:begin|start) with|"
+    r"(?:once|when) (?:that|this|it)(?: is|['’]s) done|(?:in|at) the end|"
     r"if (?:possible|you (?:can|could|have time|get a chance)))[,:\s]+|"
     r"(?:i|we) have \w+(?: \w+){0,2} questions?(?: (?:about|on|for) [^:.?!]{1,40})?:\s*|"
     rf"{_COULD} you (?:please |kindly |maybe |perhaps )?|(?:any chance|is there any chance)(?: that)? you {_COULD} |"
-    rf"(?:it would be|i['’]d be|i would be|we['’]d be|we would be) (?:really |very |so )?{_GLAD} if you (?:{_COULD} )?|"
+    rf"(?:it would be|i['’]d be|i would be|we['’]d be|we would be) (?:(?:really|very|so|ever so|most) )?{_GLAD} "
+    rf"if you(?: {_COULD}|['’]d)? |"
     rf"(?:i|we)(?:['’]d| would)(?: really)? appreciate it if you (?:{_COULD} )?|be so kind as to |"
     r"(?:i|we)(?: want| need| ask| expect|(?: would|['’]d)(?: also)? (?:like|love)| wish)(?: you)? to (?:know,? )?|"
     r"(?:i|we) (?:was )?wonder(?:ing)?,? |do you know |you (?:should|must) |(?:your|the) task(?: is)?:? (?:to )?|"
@@ -117,8 +122,8 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _ON_THE_WEB = re.compile(
-    r"\b(?:put|place)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
-    r"on (?:the|our|my|your) (?:web ?site|web ?page|homepage|intranet|blog))\b)",
+    r"\b(?:put|place|pop|stick)\b(?=[^.;:?!\n]{1,80}\b(?:online|"
+    r"on(?:to)? (?:the|our|my|your) (?:[\w-]+ ){0,2}(?:web ?site|web ?page|homepage|intranet|blog))\b)",
     re.IGNORECASE,
 )
 _IN_A_CALENDAR = re.compile(
@@ -149,9 +154,11 @@ _OBJECT = re.compile(
 )
 _NOT_FORGET = re.compile(r"\b(?:do not|don['’]t|never) (?:forget|fail|neglect|omit|hesitate) to\b", re.IGNORECASE)
 _RESULT = r"it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+)?"
+_RESULT_OF = r"(?: (?:of|on|about) (?:the |our |my )?[\w-]+(?: [\w-]+)?)?"
 _DONE_TO = re.compile(
     r"\b(?:(?:i|we)(?:['’]d like| would like| want| need)|(?:please )?(?:make sure|see to it|ensure)(?: that)?|"
-    rf"(?:please )?(?:get|have)) (?P<what>{_RESULT}) (?:(?:is|are|gets?|to be|being) )?(?P<form>{_FORMS})"
+    rf"(?:please )?(?:get|have)) (?P<what>(?:{_RESULT}){_RESULT_OF}) (?:(?:is|are|gets?|to be|being) )?"
+    rf"(?P<form>{_FORMS})"
     r"(?=\s+(?:to|by|on|at|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
     re.IGNORECASE,
 )
@@ -197,11 +204,24 @@ def forbidden(request: str) -> frozenset[str]:
     return frozenset(actions - set(ordered(request)))
 
 
+def objection(action: str, requests: Sequence[str], *, is_grave: bool) -> str:
+    """Why those who made these requests may not want an action of this name; empty where nothing is known against it.
+
+    What one forbids holds until a later one orders it. A grave action whose name says nothing may be what is forbidden.
+    """
+    standing: frozenset[str] = frozenset()
+    for request in requests:
+        standing = (standing | forbidden(request)) - set(ordered(request))
+    acts = actions_in(action)
+    against = sorted(standing.intersection(acts) if acts or not is_grave else standing)
+    return f"the request says not to {' or '.join(against)}" if against else ""
+
+
 def _denials(text: str) -> list[re.Match[str]]:
     """The places that forbid; a question may ask why something is not done."""
     found = []
     for match in _FORBIDDEN.finditer(text):
-        before = re.split(r"[.!?;:]\s|\n", text[: match.start()])[-1].strip()
+        before = re.split(r"[.!?;:](?:\s|$)|\n", text[: match.start()])[-1].strip()
         is_apart = match.group().lstrip()[:1] in (",", ";", "(") or re.match(r"\s*(?:but|and)\b", match.group())
         if is_apart or not _ASKS_WHY.match(POLITE.sub("", before)):
             found.append(match)
@@ -242,7 +262,8 @@ def action_of(word: str) -> str:
 
 def actions_in(named: str) -> list[str]:
     """The actions that a task's `action` comes to, however it is written: `send_email`, `publishing`."""
-    return list(dict.fromkeys(action for word in re.findall(r"[a-z]+", named.lower()) if (action := action_of(word))))
+    words = re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", named).lower())
+    return list(dict.fromkeys(act for word in words if (act := action_of(word) or _ABROAD.get(word, ""))))
 
 
 def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:

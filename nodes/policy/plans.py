@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import ValidationError
 from rapidfuzz import fuzz, process
 
-from nodes.policy.orders import actions_in, forbidden
+from nodes.policy.orders import actions_in, forbidden, ordered
 from state.agent import AgentSpec
 from state.errors import PlanInvalid
 from state.plan import ID_PATTERN, Plan, Task, in_cycles
@@ -79,7 +79,8 @@ def complaints(draft: PlanDraft, request: str = "") -> list[str]:
     if len(draft.tasks) > MAX_PROPOSED:
         return [f"the plan has {len(draft.tasks)} tasks; give at most {MAX_PROPOSED}"]
     against = forbidden(request)
-    acting = [(task, action) for task in draft.tasks for action in actions_in(task.action) if action in against]
+    planned = [(task, {*actions_in(task.action), *ordered(task.description)}) for task in draft.tasks]
+    acting = [(task, action) for task, actions in planned for action in sorted(actions & against)]
     return [
         f"task {task.id or task.description[:40]!r} would {action}, which the request says not to do; leave it out"
         for task, action in acting

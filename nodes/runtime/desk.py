@@ -61,7 +61,7 @@ class Desk:
         self._delegating = delegating
         self._plan_task = plan_task or brief.task.id
         self._asked = self._sent = self._read = self._delegated = 0
-        self._once = Once(execution, agent, brief.task)
+        self._once = Once(execution, agent, brief)
 
     async def ask(
         self,

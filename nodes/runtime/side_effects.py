@@ -21,11 +21,13 @@ from pydantic import JsonValue, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUndefinedAnnotation
 
 from nodes.policy.approvals import denial
+from nodes.policy.orders import objection
 from nodes.policy.oversight import ask_about, fired, is_sensitive, response
 from nodes.runtime.calling import HandOver, Parked, call
 from nodes.runtime.execution import ExecutionContext
 from nodes.runtime.nesting import Ledger
 from nodes.runtime.trust_store import mode_of
+from state.agent import Brief
 from state.approval import Answer, Approval, Decision, Risk, TriggerInput
 from state.errors import AgentFailed, ToolRefused
 from state.plan import Task
@@ -51,6 +53,11 @@ def signs_of(
     is_marked = is_marked or risk == "high"
     is_high = is_marked or is_sensitive(name, policy) or cost > policy.cost_limit
     return TriggerInput(action=name, is_marked=is_marked, risk=risk or ("high" if is_high else "low"), cost=cost)
+
+
+def is_grave(signs: TriggerInput) -> bool:
+    """Whether something is sensitive or a high risk."""
+    return signs.risk in ("high", "critical")
 
 
 @dataclass(frozen=True)
@@ -211,10 +218,11 @@ _ARGS: TypeAdapter[Json] = TypeAdapter(Json)
 class Once:
     """The side effects of one function in one try of its task."""
 
-    def __init__(self, execution: ExecutionContext, agent: str, task: Task) -> None:
+    def __init__(self, execution: ExecutionContext, agent: str, brief: Brief) -> None:
         self._execution = execution
         self._agent = agent
-        self._task = task
+        self._task = brief.task
+        self._requests = brief.requests
         self._counted: dict[str, set[int]] = {}
         """By mark, the numbers of those that were done or are under way; what failed gives its number back."""
 
@@ -225,15 +233,17 @@ class Once:
         counted = self._counted.setdefault(mark, set())
         number = next(n for n in count(1) if n not in counted)
         counted.add(number)
+        signs = signs_of(action, self._execution.run.policy, risk=risk)
         side_effect = SideEffect(
             id=f"{self._task.id}.{mark}" + (f".{number}" if number > 1 else ""),
             task=self._task,
             agent=self._agent,
             name=action,
             args=given,
-            signs=signs_of(action, self._execution.run.policy, risk=risk),
+            signs=signs,
             args_schema=form_of(do, given),
             undo=undo,
+            must_ask=objection(action, self._requests, is_grave=is_grave(signs)),
         )
         try:
             return await self._done(side_effect, do)

@@ -13,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from nodes.language.words import DEGREES, LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import WordVectors
@@ -32,6 +32,13 @@ SHORT = 90
 """Characters below which a passage hardly says anything by itself."""
 WHOLE = 600
 """Characters up to which what follows in the same section is shown with a passage."""
+TOGETHER = 900
+"""Characters up to which passages near each other in a file are shown as one, with what stands between them.
+
+With `NEAR`, the best of six of each, over 362 questions on 26 folders of texts.
+"""
+NEAR = 0.6
+"""Share of the best score from which on a passage counts as near the best."""
 CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='unicode61 remove_diacritics 0')"
 VOCABULARY = "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage, 'row')"
 SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passage MATCH ? ORDER BY rank, rowid LIMIT ?"
@@ -40,7 +47,9 @@ _EXACT = re.compile(r"`([^`\n]+)`|\"([^\"\n]{3,60})\"|“([^”\n]{3,60})”|(?<
 _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
 _LIGHT = frozenset(map(stem, LIGHT_WORDS))
-_DEFINED = re.compile(r"^\W*what (?:is|are) (?:an? |the )?(?P<what>[\w .-]{2,40}?)\W*$", re.IGNORECASE)
+_DEFINED = re.compile(
+    r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)(?: mean)?\W*$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,8 @@ class Hits:
     """Words of the query that stand in no passage, as written."""
     cover: float
     """Share of the query's weight that one of the best passages speaks of by itself, 0 to 1."""
+    near: int = 0
+    """How many of the first passages fit nearly as well as the best."""
 
 
 class Index:
@@ -86,27 +97,48 @@ class Index:
         if not rows:
             return Hits([], unknown, 0.0)
         ranked = self._ranked([(row - 1, -rank) for row, rank in rows], query, wanted, weights)
-        shown: set[int] = set()
-        found: list[Passage] = []
+        spans = self._spans(ranked, limit)
+        found = [replace(_joined(self._passages[span.start : span.stop]), score=score) for span, score in spans]
+        near = len(list(takewhile(lambda one: one.score >= NEAR * found[0].score, found)))
+        return Hits(found, unknown, self._cover([at for at, _ in ranked[:DEEP]], weights), near)
+
+    def _spans(self, ranked: Sequence[tuple[int, float]], limit: int) -> list[tuple[range, float]]:
+        """The best passages, at most `limit`, each with what belongs to it: what follows, and others near it."""
+        spans: list[tuple[range, float]] = []
+        taken = 0
         for at, score in ranked:
-            if at not in shown and len(found) < limit:
-                span = self._span(at)
-                shown |= set(span)
-                found.append(replace(_joined([self._passages[n] for n in span]), score=score))
-        return Hits(found, unknown, self._cover([at for at, _ in ranked[:DEEP]], weights))
+            if taken == limit + limit // 2:
+                break
+            if any(at in span for span, _ in spans):
+                continue
+            taken += 1
+            own = self._span(at)
+            wholes = [range(min(one.start, own.start), max(one.stop, own.stop)) for one, _ in spans]
+            place = next((n for n, whole in enumerate(wholes) if len(whole) <= limit and self._is_one(whole)), None)
+            if place is None:
+                spans.append((own, score))
+            else:
+                spans[place] = (wholes[place], spans[place][1])
+        within = [any(set(span) <= set(other) for other, _ in spans[:n]) for n, (span, _) in enumerate(spans)]
+        return [span for span, is_within in zip(spans, within, strict=True) if not is_within][:limit]
 
     def _span(self, at: int) -> range:
         """A passage and what follows in its section, as far as that can be read in one go."""
-        first, end, size = self._passages[at], at + 1, len(self._passages[at].text)
-        while end < len(self._passages) and first.place.startswith("L"):
-            then = self._passages[end]
-            size += len(then.text)
-            if size > WHOLE or (then.file, then.trail, first.trail != "") != (first.file, first.trail, True):
-                break
-            if _lines(then)[0] <= _lines(self._passages[end - 1])[1]:  # pieces of one long line
+        trail, end = self._passages[at].trail, at + 1
+        while trail and end < len(self._passages) and self._passages[end].trail == trail:
+            if not self._is_one(range(at, end + 1), WHOLE):
                 break
             end += 1
         return range(at, end)
+
+    def _is_one(self, span: range, most: int = TOGETHER) -> bool:
+        """Whether passages follow each other in a file of lines, and can be read in one go (`most` characters)."""
+        passages = self._passages[span.start : span.stop]
+        return (
+            all(one.file == passages[0].file and one.place.startswith("L") for one in passages)
+            and sum(len(one.text) for one in passages) <= most
+            and all(_lines(one)[1] < _lines(then)[0] for one, then in pairwise(passages))  # no pieces of one long line
+        )
 
     def _wanted(self, query: str) -> dict[str, str]:
         """The words to look for by stem, no “cheapest” that nothing has; a name that nothing has by its parts."""
@@ -222,5 +254,9 @@ def _defines(passage: Passage, what: str) -> bool:
     name = " ".join(stem(word) for word in words(what) if word.lower() not in STOP_WORDS)
     titled = " ".join(stems(passage.heading)) == name
     return titled or bool(
-        re.search(rf"(?:^|[.\n] *|\*\*|`){re.escape(what)}\W{{0,4}} (?:is|are|means)\b", passage.text, re.IGNORECASE)
+        re.search(
+            rf"(?:^|[.\n] *|\*\*|[`\"“]|\b(?:an?|the) ){re.escape(what)}\W{{0,4}} (?:is|are|means?)\b",
+            passage.text,
+            re.IGNORECASE,
+        )
     )

@@ -41,7 +41,8 @@ def make_search(sources: Sources | None) -> BaseTool:
 def coverage(hits: Hits) -> str:
     """The last line of a search: what it says about the query itself."""
     unknown = ", ".join(json.dumps(word, ensure_ascii=False) for word in hits.unknown[:10]) or "none"
-    return f"(Words in no passage: {unknown}. The best passages speak of {hits.cover:.0%} of the query, by weight.)"
+    best = f"The best passages speak of {hits.cover:.0%} of the query, by weight"
+    return f"(Words in no passage: {unknown}. {best}; the first {hits.near} fit nearly as well as the best.)"
 
 
 def shown(passage: Passage) -> str:

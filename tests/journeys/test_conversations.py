@@ -217,6 +217,21 @@ async def test_whoever_sends_the_whole_conversation_needs_no_thread() -> None:
     assert keeps.said == [(COSTS, "", "Both are free.")]
 
 
+async def test_a_follow_up_that_has_begun_is_at_no_moment_shown_as_the_run_before(tmp_path: Path) -> None:
+    shown: set[tuple[str, str, str]] = set()
+    db = tmp_path / "runs.db"
+    async with opened(agent(Turns(*"abcdef")), db=db) as sup, opened(agent(Turns()), db=db) as onlooker:
+        await sup.start("0", to="ada", thread_id="t")
+        for count in range(1, 6):
+            going_on = asyncio.create_task(sup.start(str(count), to="ada", thread_id="t"))
+            while not going_on.done():
+                run = await onlooker.view("t")
+                shown.add((run.query, run.status, run.phase))
+
+    assert {phase for _, status, phase in shown if status == "complete"} <= {"complete"}
+    assert {"running", "complete"} <= {status for _, status, _ in shown}
+
+
 async def test_text_typed_while_a_question_is_open_stays_a_note_and_is_no_follow_up() -> None:
     keeps = Keeps("Done.")
     async with opened(agent(stop, "cy", "asks"), agent(keeps)) as sup:

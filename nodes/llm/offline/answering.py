@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nodes.language.subjects import joined, keywords, names, subject_of, title_of, without_errand
 from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
 from nodes.language.words import stems
-from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, concluded
+from nodes.llm.offline.conversation import NOTHING, Call, Conversation, Done, Reply, concluded
 from state.citation import LABEL, SPAN
 
 POINTS = 3
@@ -37,14 +37,12 @@ TABLES = 6
 """Tables whose cells are looked through."""
 FILES_READ = 3
 """Files that are read where there is no word to search for."""
-NOTHING = "I found no passage that answers this"
-"""How a result begins its admission: searching again would find the same."""
-
 _MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?:[ \t]*\n|[ \t]?)", re.MULTILINE)
 _LINES = re.compile(r"L(\d+)(?:-L(\d+))?")
 _OWN_WORDS = re.compile(r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^\n]*\)\s*\Z")
 _ABOUT_QUERY = re.compile(
     r"\(Words in no passage: (?P<unknown>.*)\. The best passages speak of (?P<cover>\d+)% of the query"
+    r"(?:, by weight; the first (?P<near>\d+) fit)?"
 )
 _GAPS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
@@ -190,7 +188,7 @@ def passages_for(talk: Conversation) -> list[Passage]:
     """The passages in all tool results, each once, the best of each first; what others asked for before the task."""
     own = [_search(question).args for question in questions_in(talk.task)]
     searches = sorted(talk.results("search"), key=lambda done: done.args in own or _share(done) < COVERED)
-    results = [passages_in(done.text) for done in (*searches, *talk.results("read"))]
+    results = [passages_in(done.text)[: _near(done)] for done in (*searches, *talk.results("read"))]
     ranked = [one[rank] for rank in range(max(map(len, results), default=0)) for one in results if rank < len(one)]
     found: dict[str, Passage] = {}
     for passage in ranked:
@@ -242,6 +240,12 @@ def _share(done: Done) -> float:
     """How much of its query a search found, 0 to 1; 1 where it does not say."""
     said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
     return int(said["cover"]) / 100 if said else 1.0
+
+
+def _near(done: Done) -> int | None:
+    """How many of the first passages fit nearly as well as the best; None where it does not say."""
+    said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
+    return int(said["near"]) if said and said["near"] else None
 
 
 def _missed(talk: Conversation) -> str:

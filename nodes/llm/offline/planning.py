@@ -8,18 +8,16 @@ import re
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import followed
-from nodes.language.requests import Request, expression_in, heeded, understood
+from nodes.language.requests import Request, expression_in, heeded, is_of_answer, understood
 from nodes.language.shapes import Shape, shape_of
 from nodes.language.subjects import capital, keywords
 from nodes.language.table_questions import AGGREGATES, tables_in
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.reshaping import described
-from nodes.policy.orders import ordered
+from nodes.policy.orders import GIVES_OUT, ordered
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
-GIVES_OUT = {"publish", "send"}
-"""Actions that need something to be done with; any other is done as it is asked for."""
 PREFERRED = {
     "research": "researcher",
     "analysis": "analyst",
@@ -62,9 +60,7 @@ def plan(talk: Conversation) -> Arguments:
     said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
     draft = Drafting(talk)
     shape = shape_wanted(said) if earlier else None
-    text = (
-        "" if shape else followed(said, [turn.attrs.get("request", "") for turn in earlier]) or "Say what can be said"
-    )
+    text = "" if shape else followed(said, *talk.before) or "Say what can be said"
     # What was asked before is asked again where that is meant; what was to be done then is not done again.
     asked = replace(understood(text or said), actions=ordered(said))
     request = heeded(asked, [one.body for one in talk.all("objection")])
@@ -81,7 +77,8 @@ def plan(talk: Conversation) -> Arguments:
     else:
         _add_tasks(draft, request)
     for action in request.actions:
-        what = f"{action.capitalize()} the result: {request.text}" if draft.tasks else request.text
+        is_of_result = bool(draft.tasks) and action in GIVES_OUT
+        what = f"{action.capitalize()} the result: {request.text}" if is_of_result else request.text
         draft.add("action", what, draft.ids[-1:], action=action)
     complexity = min(1.0, 0.2 - 0.05 * (len(draft.tasks) == 1 and len(text) < 80) + 0.11 * (len(draft.tasks) - 1))
     return {"tasks": list(draft.tasks), "complexity": round(complexity, 2), "dynamic": False, "communicates": False}
@@ -173,7 +170,8 @@ def shape_wanted(said: str) -> Shape | None:
     if shape := shape_of(said):
         return shape
     request = understood(said)
-    if request.aspects or request.written or request.strategy or not (request.made or request.actions):
+    asked = [*request.aspects, *filter(None, [request.written, request.strategy])]
+    if not all(map(is_of_answer, asked)) or not (asked or request.made or request.actions):
         return None
     parts = re.split(r"[,;.]|\band\b|\bthen\b", said)
     return next((shape for part in parts if (shape := shape_of(part))), Shape("whole"))

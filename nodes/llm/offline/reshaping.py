@@ -11,7 +11,7 @@ from nodes.language.following import followed
 from nodes.language.shapes import Shape, ShapeName
 from nodes.language.subjects import keywords
 from nodes.language.words import stems
-from nodes.llm.offline.conversation import Conversation, Reply, concluded
+from nodes.llm.offline.conversation import NOTHING, Conversation, Reply, concluded
 from nodes.policy.synthesis import blocks
 from state.citation import LABEL
 
@@ -26,6 +26,11 @@ _BEFORE = "The answer before"
 _TITLES: dict[ShapeName, str] = {"whole": "", "shorter": ", shorter", "table": ", as a table", "list": ", as a list"}
 _ABOUT, _SAID, _WHERE = "About", "What is said", "Where"
 _TITLE = re.compile(r"\A\*\*(?P<title>[^*\n]+)\*\*[^\n]*\n")
+_ADMITTED = re.compile(rf"^{NOTHING}[^\n]*:[ \t]*\n+", re.MULTILINE)
+_FIGURES = re.compile(
+    r"(?P<what>[^:]+?)(?: by (?P<by>[^:]+?))? in (?P<table>[^:]+?)(?P<where> where [^:]+)?: (?P<series>.+?)\.?$"
+)
+_FIGURE = re.compile(r"(?P<name>.+?)(?: \((?P<ranked>-?[\d.,]+)\)|:? (?P<value>-?[\d.,]+)(?: \(\d+ rows?\))?)$")
 _ROW = re.compile(r"(?:[^:;]{1,60}: [^;]*)(?:; [^:;]{1,60}: [^;]*)+")
 
 
@@ -46,7 +51,8 @@ def reshape(talk: Conversation, shape: Shape) -> Reply:
     turns = [turn for turn in talk.all("earlier") if turn.body.strip()]
     if not turns:
         return concluded(talk, "There is no answer on this thread yet that could be put in another way.", 0.3)
-    answer = turns[-1].body
+    answer = turns[-1].body if shape.name == "whole" else _ADMITTED.sub("", turns[-1].body)
+    admitted = _ADMITTED.search(turns[-1].body)
     points = _points(answer)
     match shape.name:
         case "table":
@@ -56,12 +62,13 @@ def reshape(talk: Conversation, shape: Shape) -> Reply:
         case "list":
             text = "\n".join(f"- {_in_a_line(point)}" for point in points[: shape.points or len(points)])
         case _:
-            asked = keywords(
-                followed(turns[-1].attrs.get("request", ""), [one.attrs.get("request", "") for one in turns[:-1]])
-            )
+            questions, answers = talk.before
+            asked = keywords(followed(questions[-1], questions[:-1], answers))
             most = shape.points or max(1, len(points) // 3)
             text = "\n\n".join(_shortened(point, asked) for point in points[:most])
-    return concluded(talk, text, 0.8)
+    if admitted and shape.name != "whole":
+        text = f"{admitted.group().rstrip()}\n\n{text}"
+    return concluded(talk, text, 0.3 if admitted else 0.8)
 
 
 def _points(answer: str) -> list[str]:
@@ -98,12 +105,23 @@ def _as_table(answer: str, points: Sequence[str]) -> str:
     rows = [line.lstrip("> ") for line in answer.splitlines() if line.lstrip("> ").startswith("|")]
     if len(rows) > 2:
         return "\n".join(rows)
-    cells = [_cells(point) for point in points]
+    cells = [row for point in points for row in _figures(point) or [_cells(point)]]
     heads = list(dict.fromkeys(head for row in cells for head in row if head != _WHERE))
     titles = [head if head != _SAID or len(heads) > 1 else "What was found" for head in heads]
     lines = [[row.get(head, "") for head in (*heads, _WHERE)] for row in cells if row]
     ruled = [[*titles, _WHERE], ["---"] * (len(heads) + 1), *lines]
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in ruled)
+
+
+def _figures(point: str) -> list[dict[str, str]]:
+    """A row a figure of a list that was computed: `Lowest price in plans: Dash (40) and Volt (60)`."""
+    found = _FIGURES.fullmatch(_in_a_line(LABEL.sub("", point)).strip())
+    series = [_FIGURE.fullmatch(one) for one in re.split(r",\s+|\s+and\s+", found["series"])] if found else []
+    if not found or len(series) < 2 or not all(series):
+        return []
+    name, what = found["by"] or found["table"], f"{found['what']}{found['where'] or ''}"
+    where = " ".join(match.group() for match in LABEL.finditer(point))
+    return [{name: one["name"].strip(":"), what: one["ranked"] or one["value"], _WHERE: where} for one in series if one]
 
 
 def _cells(point: str) -> dict[str, str]:

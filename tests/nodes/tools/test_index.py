@@ -38,3 +38,41 @@ def test_a_word_that_says_little_may_be_missing() -> None:
 def test_days_are_met_by_their_short_names_and_by_spans(asked: str, speaks: bool) -> None:
     hours = Passage("hours.md", "L1", "| Wed–Fri | 06:30 |\n| Sat | 07:00 |\n| Sun | 08:00 |")
     assert (Index([hours]).search(f"open on {asked}", 1).unknown == ["open"]) is speaks
+
+
+def test_passages_near_each_other_are_shown_as_one_with_what_stands_between_them() -> None:
+    lines = [
+        Passage("bikes.md", "L1", "A bicycle may be taken on the ferry.", "Bicycles", "Bicycles"),
+        Passage("bikes.md", "L3", "It rides on the lower deck.", "Deck", "Bicycles > Deck"),
+        Passage("bikes.md", "L5", "The ferry asks four euros for a bicycle.", "Fares", "Bicycles > Fares"),
+        Passage("rent.md", "L1", "At the pier of the ferry somebody rents out every kind of bicycle."),
+    ]
+    found = Index([*PASSAGES, *lines]).search("a bicycle on the ferry", 3).passages
+
+    assert [passage.label for passage in found[:2]] == ["[bikes.md#L1-L5]", "[rent.md#L1]"]
+    assert found[0].text == "\n\n".join(line.text for line in lines[:3])
+
+
+def test_what_fits_far_worse_than_the_best_is_not_counted_as_near() -> None:
+    hits = Index(PASSAGES).search("Under which licence is the ferry timetable?", 5)
+
+    assert hits.near == 1 < len(hits.passages)
+
+
+@pytest.mark.parametrize("question", ["What is a day ticket?", "What does day ticket mean?"])
+def test_what_says_what_a_thing_is_comes_before_what_speaks_of_it(question: str) -> None:
+    spoken = Passage("fares.md", "L1", "On board of it, each one shows a day ticket or a pass.")
+    defined = Passage("terms.md", "L9", 'In these rules, which the harbour wrote, a "day ticket" is valid until four.')
+
+    assert Index([*PASSAGES, spoken, defined]).search(question, 1).passages[0].file == "terms.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("Словари обновляются каждый месяц.", "Когда обновляется словарь?"),
+        ("Τα σχολεία της πόλης.", "ένα σχολείο"),
+    ],
+)
+def test_words_of_other_scripts_are_met_whatever_their_endings(text: str, question: str) -> None:
+    assert Index([Passage("a.md", "L1", text)]).search(question, 1).passages
