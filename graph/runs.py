@@ -30,7 +30,7 @@ from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.channels import RunState, Terms, is_over, phase_of
+from state.channels import RunState, is_over, phase_of, terms_of
 from state.errors import AgentsMissing, BadInput, BatonError, LeaseLost, ModelFailed, ThreadBusy, ThreadUnknown
 from state.run import ENDS, Phase, Run
 from state.signal import Signal
@@ -249,7 +249,7 @@ class Runs(Reading):
             store=self.database.store,
             thread_id=thread_id,
             scope="",
-            policy=Terms.model_validate(state.get("terms") or {}).policy,
+            policy=terms_of(state).policy,
             phase=phase_of(state) or Phase.decomposing,
             paths=[],
             journal=Journal(self.database.store, thread_id, self.services.clock),
