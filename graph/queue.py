@@ -57,8 +57,11 @@ class Queue(Protocol):
     async def belongs(self, thread_id: str) -> bool:
         """Whether the thread's last run was begun by a worker, or waits for one: workers go on with it."""
 
-    async def put(self, thread_id: str, at: float | None = None) -> None:
-        """See that a worker looks at the thread, now or `at` that time; nothing where it is no worker's."""
+    async def put(self, thread_id: str, at: float | None = None, *, is_left: bool = False) -> None:
+        """See that a worker looks at the thread, now or `at` that time; nothing where it is no worker's.
+
+        `is_left`: whoever had it may be dead, so it goes on also where a worker has as many as it may begin.
+        """
 
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun; false where somebody has."""
@@ -67,7 +70,8 @@ class Queue(Protocol):
         """Hand threads of these queues to `take`, `runs` at once, until cancelled or told to stop (SIGTERM, Ctrl-C).
 
         What is at work then has `drain_s` seconds to come to its end; after that it is cancelled. What workers had that
-        are gone is handed out again; `complain` is told where looking for them fails.
+        are gone is handed out again, as many as `runs` beyond these. Where the database goes away, `complain` is told
+        so, and `take` goes on when it is back.
         """
 
 

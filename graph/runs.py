@@ -30,8 +30,8 @@ from nodes.runtime.signals import SignalState, send, waiting
 from nodes.tools.pages import GivenSources
 from nodes.tools.sources import open_sources
 from state.approval import Decision
-from state.channels import RunState, Terms, is_over, phase_of
-from state.errors import AgentsMissing, BadInput, ModelFailed, ThreadBusy, ThreadUnknown
+from state.channels import RunState, is_over, phase_of, terms_of
+from state.errors import AgentsMissing, BadInput, BatonError, LeaseLost, ModelFailed, ThreadBusy, ThreadUnknown
 from state.run import ENDS, Phase, Run
 from state.signal import Signal
 from state.supervisor import SupervisorState
@@ -43,6 +43,8 @@ MARKED_AS_RESOLVED = "marked as resolved"
 """The door of a no that somebody gave by ending the thread at the question."""
 PYTHON = "python"
 """The door of what a program does with the facade."""
+ASKING_S = 1.0
+"""Seconds for asking who has taken a thread over."""
 SERVER_LEASE = ""
 """Whose lease a server holds while it looks after its runs; no thread is called that."""
 
@@ -76,9 +78,12 @@ class Runs(Reading):
             LeaseLost: another process has taken the thread over while this one stood still.
         """
         with explained(self.database.address):
-            async with aclosing(self._driven(thread_id, given, check, chosen)) as events:
-                async for event in events:
-                    yield event
+            try:
+                async with aclosing(self._driven(thread_id, given, check, chosen)) as events:
+                    async for event in events:
+                        yield event
+            except LeaseLost as lost:
+                raise await self._by_whom(thread_id, lost) from lost
             with suppress(ThreadBusy):  # whoever took the thread up since looks at it
                 while await self.has_signals(thread_id):
                     if not (await self.position(thread_id)).asked:
@@ -90,6 +95,14 @@ class Runs(Reading):
             run = await self.view(thread_id)
             await self.note_end(run)
             yield run
+
+    async def _by_whom(self, thread_id: str, lost: LeaseLost) -> LeaseLost:
+        """The same, with who has the thread now, if anybody does."""
+        holder = None
+        with suppress(BatonError, TimeoutError):  # the database may be gone
+            async with asyncio.timeout(ASKING_S):
+                holder = await self.leases.holder(thread_id)
+        return LeaseLost(f"{lost}; process {holder.pid} on {holder.host} has it now") if holder else lost
 
     async def _driven(
         self,
@@ -236,7 +249,7 @@ class Runs(Reading):
             store=self.database.store,
             thread_id=thread_id,
             scope="",
-            policy=Terms.model_validate(state.get("terms") or {}).policy,
+            policy=terms_of(state).policy,
             phase=phase_of(state) or Phase.decomposing,
             paths=[],
             journal=Journal(self.database.store, thread_id, self.services.clock),

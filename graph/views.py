@@ -22,7 +22,7 @@ from nodes.runtime.journal import asked_below, asked_on
 from nodes.runtime.rows import RUN, used_by
 from state.answer import DataField
 from state.approval import Approval
-from state.channels import RunState, Terms, phase_of
+from state.channels import RunState, phase_of, terms_of
 from state.delegation import Delegation
 from state.episode import Advice
 from state.errors import ThreadUnknown
@@ -146,7 +146,7 @@ def view_of(
         used_by=used_by(rows.ledger),
         mode=_mode(state, records),
         advice=Advice.model_validate(state["advice"]) if state.get("advice") else None,
-        model=Terms.model_validate(state.get("terms") or {}).model,
+        model=terms_of(state).model,
         iteration=state.get("iteration", 0),
         error=error if position.has_ended or status == "failed" else None,
         doubts=doubts,
@@ -166,7 +166,7 @@ def report_so_far(state: RunState, records: Sequence[TaskRecord], error: str) ->
         joined(sinks(records)),
         records,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
-        models=[Terms.model_validate(state.get("terms") or {}).model],
+        models=[terms_of(state).model],
         warnings=state.get("warnings", []),
         error=error,
     )
@@ -176,7 +176,7 @@ def _mode(state: RunState, records: Sequence[TaskRecord]) -> Mode | None:
     """The mode as it is now: recruits count before a checkpoint has them."""
     if not state.get("mode"):
         return None
-    policy = Terms.model_validate(state.get("terms") or {}).policy
+    policy = terms_of(state).policy
     return followed(Mode.model_validate(state["mode"]), records, policy.max_iterations)
 
 
@@ -209,7 +209,7 @@ def missing_agents(position: Position, recruits: Sequence[TaskRecord], team: Col
     state = position.state
     if not state.get("terms") or state.get("phase") in ENDS:
         return []
-    names = needed(_records(state, recruits), Terms.model_validate(state["terms"]).team)
+    names = needed(_records(state, recruits), terms_of(state).team)
     return [name for name in names if name not in team]
 
 

@@ -15,7 +15,7 @@ from graph.runs import Runs
 from graph.settings import read_settings
 from graph.steering import last, take_up, view
 from nodes.runtime.background import stop
-from state.errors import BatonError, DatabaseUnusable, ThreadBusy, ThreadUnknown
+from state.errors import BatonError, DatabaseUnusable, LeaseLost, ThreadBusy, ThreadUnknown
 from state.run import Run
 
 DRAIN_S = 30.0
@@ -71,17 +71,22 @@ class Worker:
             await asyncio.shield(queue.put(thread_id))  # for somebody who has the time
             raise
         except ThreadBusy:
-            await queue.put(thread_id, self._runs.clock.now() + BUSY_S)
-        except DatabaseUnusable as error:  # it has no connection left, or went away
+            await self._left(queue, thread_id)
+        except (LeaseLost, DatabaseUnusable) as error:  # the database has ended a connection, has none, or went away
             self._complain(f"{thread_id}: {error}")
-            with suppress(DatabaseUnusable):  # then it is found by a look for such runs
-                await queue.put(thread_id, self._runs.clock.now() + BUSY_S)
+            await self._left(queue, thread_id)
         except BatonError as error:
             self._complain(f"{thread_id}: {error}")
         else:
             if run is not None:
-                await self._look_again(queue, run)
+                with suppress(DatabaseUnusable):
+                    await self._look_again(queue, run)
                 self._on_run(run)
+
+    async def _left(self, queue: Queue, thread_id: str) -> None:
+        """See that somebody goes on with a thread that this worker could not go on with."""
+        with suppress(DatabaseUnusable):  # then it is found by a look for such runs
+            await queue.put(thread_id, self._runs.clock.now() + BUSY_S, is_left=True)
 
     async def _carried_on(self, queue: Queue, thread_id: str) -> Run | None:
         """The run after what could be done; None where nothing was to be done.
@@ -91,12 +96,13 @@ class Worker:
         """
         asked = await queue.request(thread_id)
         runs = await self._with_model_of(asked or await queue.last(thread_id))
+        if asked is not None:
+            with suppress(ThreadBusy):  # it has been begun: what is to be done follows from how it stands
+                return await last(runs.drive(thread_id, asked.given, lambda: self._is_asked(queue, thread_id)), None)
         try:
             run = await view(runs, thread_id)
         except ThreadUnknown:
             return None
-        if asked is not None and run.status == "queued":
-            return await last(runs.drive(thread_id, asked.given, lambda: self._is_asked(queue, thread_id)), None)
         if run.status == "running":
             raise ThreadBusy(f"thread {thread_id} is being run")
         has_news = run.waits_for in ("answers", "release") and await runs.has_signals(thread_id)
@@ -133,15 +139,18 @@ class Worker:
 
     async def _sweep(self, queue: Queue) -> None:
         """See again and again that every run which could go on has a job; one worker at a time does that."""
+        told = ""
         while True:
             await asyncio.sleep(SWEEP_S)
             try:
                 async with self._runs.leases.hold(SWEEP_LEASE, patience_s=0):
                     await self._put_what_is_due(queue)
-            except ThreadBusy:
+                told = ""
+            except (ThreadBusy, LeaseLost):
                 continue
             except BatonError as error:
-                self._complain(str(error))
+                if told != str(error):  # an outage is told once
+                    self._complain(told := str(error))
 
     async def _put_what_is_due(self, queue: Queue) -> None:
         for row in await self._runs.open_rows():

@@ -34,7 +34,7 @@ from nodes.runtime.story import Writing
 from nodes.tools.files import put_artifact
 from nodes.tools.pictures import made, pictured
 from nodes.tools.sources import Sources
-from state.channels import Terms, records_of
+from state.channels import records_of, terms_of
 from state.episode import Advice
 from state.errors import ModelFailed, SourcesInvalid, ToolRefused
 from state.record import Artifact, Doubt, TaskRecord, Usage
@@ -121,7 +121,7 @@ class _Answer:
 def _doubts(state: SupervisorState, records: Sequence[TaskRecord]) -> list[Doubt]:
     return doubts_of(
         records,
-        Terms.model_validate(state["terms"]).policy,
+        terms_of(state).policy,
         refused=state.get("refused", {}),
         unreviewed=state.get("unreviewed", ""),
         failing=state.get("failing", {}),
@@ -152,7 +152,7 @@ def _report(
         records,
         claims=answer.claims,
         mode=Mode.model_validate(state["mode"]) if state.get("mode") else None,
-        models=list(dict.fromkeys([Terms.model_validate(state["terms"]).model, services.models.name])),
+        models=list(dict.fromkeys([terms_of(state).model, services.models.name])),
         warnings=state.get("warnings", []),
         doubts=[doubt.said for doubt in doubts],
         error=state.get("error"),
@@ -168,7 +168,7 @@ async def _filled(
     run: RunContext, state: SupervisorState, answer: Checked, records: Sequence[TaskRecord], budget: Budget
 ) -> tuple[Update, list[Artifact]]:
     """The answer as data, where that was asked for and something was delivered, and the file that holds it."""
-    schema = Terms.model_validate(state["terms"]).answer
+    schema = terms_of(state).answer
     if schema is None or not sinks(records):
         return {}, []
     filled = await fill(run, state["goal"], schema, answer.text, records, budget)

@@ -20,7 +20,7 @@ from nodes.runtime.services import Services
 from nodes.runtime.signals import waiting
 from nodes.runtime.story import said
 from nodes.runtime.trust_store import ended_rows
-from state.channels import Terms, control_of, records_of
+from state.channels import control_of, records_of, terms_of
 from state.record import Doubt, TaskRecord, Usage
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
@@ -32,7 +32,7 @@ def make_finish(services: Services) -> Node:
     async def finish(state: SupervisorState, runtime: Runtime[None]) -> Update:
         """Close the run."""
         records = records_of(state)
-        terms = Terms.model_validate(state["terms"])
+        terms = terms_of(state)
         reasons = {str(one["path"]): str(one["reason"]) for one in state.get("fields", [])}
         phase, error = ending(
             records,
@@ -95,7 +95,7 @@ async def _ended(
     return EndedRun(
         place=run.place(),
         query=state["goal"],
-        model=Terms.model_validate(state["terms"]).model,
+        model=terms_of(state).model,
         status=phase.value,
         error=error,
         finished_at=at,

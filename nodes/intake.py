@@ -32,7 +32,7 @@ from nodes.tools.readers.table import READABLE
 from nodes.tools.storage import Location, lies_in, location
 from nodes.tools.uploads import kept_uploads
 from state.approval import Answer
-from state.channels import Terms, is_over
+from state.channels import KeptTerms, Terms, is_over, terms_of
 from state.conversation import Turn
 from state.errors import BadInput, PolicyInvalid, SourcesInvalid, ToolRefused
 from state.policy import merged_policy
@@ -76,7 +76,8 @@ def make_intake(base: Services) -> Node:
             "sources": state.get("sources") or wanted.sources,
         }
         update, left_out = await asyncio.to_thread(opened, asked, services, folder)
-        update["terms"].update(chosen_model=choice.model, chosen_team=choice.team)
+        chosen = {"chosen_model": choice.model, "chosen_team": choice.team}
+        update["terms"] = KeptTerms(update["terms"].terms.model_copy(update=chosen))
         run = open_context(services, {**state, **update}, runtime, Phase.decomposing)  # type: ignore[typeddict-item]
         update["started_at"], update["story"] = run.services.clock.now(), f"{NAME}-{run.scope}"
         audited, gone, listed, _ = await asyncio.gather(
@@ -85,7 +86,7 @@ def make_intake(base: Services) -> Node:
             _listing(run, update["goal"], update["started_at"]),
             run.journal.load(),
         )
-        update["terms"]["audited"] = {run.thread_id: audited}
+        update["terms"] = KeptTerms(update["terms"].terms.model_copy(update={"audited": {run.thread_id: audited}}))
         left_out += await _gathered(run, asked["sources"])
         sources = await run.sources()
         skipped = [f"{item.file}: {item.reason}" for item in sources.skipped] if sources else []
@@ -104,7 +105,7 @@ async def _listing(run: RunContext, goal: str, started_at: float) -> list[PutOp]
 
 
 def _choice_of(state: SupervisorState) -> Choice:
-    terms = Terms.model_validate(state.get("terms") or {})
+    terms = terms_of(state)
     return Choice(terms.chosen_model, terms.chosen_team)
 
 
@@ -119,7 +120,7 @@ def _turned_away(state: SupervisorState, why: str) -> Update:
     messages, query = state.get("messages") or [], str(state.get("query") or "").strip()
     said = [HumanMessage(query)] if query else []
     told = AIMessage(f"This could not be started: {why}", id=f"{NAME}-refused-{len(messages)}", name=NAME)
-    before = Terms.model_validate(state.get("terms") or {}).sources
+    before = terms_of(state).sources
     left: Update = {"query": "", "plan": None, "policy": None, "schema": None, "sources": before}
     return {**left, "turned_away": why, "messages": [*said, told]}
 
@@ -182,7 +183,7 @@ def opened(state: SupervisorState, services: Services, folder: Location) -> tupl
         "messages": said,
         "earlier": [turn.model_dump(mode="json") for turn in earlier],
         "goal": goal,
-        "terms": terms.model_dump(mode="json"),
+        "terms": KeptTerms(terms),
         "phase": Phase.decomposing.value,
         "started_at": services.clock.now(),
     }
@@ -289,7 +290,7 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
     starting; one that was given just now does.
     """
     given = GivenSources.of(state.get("sources") or []).paths
-    before = Terms.model_validate(state.get("terms") or {}).sources
+    before = terms_of(state).sources
     gone = [path for path in given if path in before and not location(path).exists()]
     return [path for path in given if path not in gone], gone
 

@@ -135,6 +135,20 @@ class Dumped(list[Json]):
         self.records = tuple(records)
 
 
+class KeptTerms(Json):
+    """Terms as their channel keeps them, and what they were made of: no step of one process reads them again."""
+
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(terms.model_dump(mode="json"))
+        self.terms = terms
+
+
+def terms_of(state: RunState) -> Terms:
+    """What the run works under; the usual terms before anything was taken in."""
+    kept = state.get("terms") or {}
+    return kept.terms if isinstance(kept, KeptTerms) else Terms.model_validate(kept)
+
+
 def records_of(state: RunState) -> list[TaskRecord]:
     """The tasks, in plan order; none before there is a plan."""
     tasks = state.get("tasks") or []
@@ -175,6 +189,11 @@ def is_over(state: RunState) -> bool:
     return state.get("phase") in ENDS and state.get("finished_at") is not None
 
 
+ITSELF = Control()
+"""It drives itself."""
+
+
 def control_of(state: RunState) -> Control:
     """Who drives the run, as last seen."""
-    return Control.model_validate(state.get("control") or {})
+    given = state.get("control")
+    return Control.model_validate(given) if given else ITSELF

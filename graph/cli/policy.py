@@ -13,7 +13,7 @@ from graph.composition import policy_of
 from graph.policy_text import fields
 from graph.reading import Reading
 from graph.settings import read_settings
-from state.channels import Terms
+from state.channels import terms_of
 from state.policy import Policy
 
 
@@ -44,7 +44,7 @@ def policy(thread: MaybeThread = None, db: Db = None, as_json: AsJson = False) -
 async def _of(reading: Reading, thread: str) -> Policy:
     """The policy that was frozen when the thread's run began."""
     position = await reading.position(thread)
-    return Terms.model_validate(position.state.get("terms") or {}).policy
+    return terms_of(position.state).policy
 
 
 def _shown(value: JsonValue) -> str:

@@ -192,11 +192,13 @@ async def migrate(database: PostgresDatabase) -> int:
     return before
 
 
-async def missing_in(address: PostgresAddress) -> list[str]:
+async def missing_in(address: PostgresAddress) -> list[str] | None:
     """Tables, columns (`table.column`), indexes, triggers and functions that are to be there and are not.
 
+    None where there are no tables yet.
+
     Raises:
-        DatabaseUnusable: it cannot be reached, or has no tables yet.
+        DatabaseUnusable: it cannot be reached.
     """
     try:
         connection = await connected(address)
@@ -208,7 +210,7 @@ async def missing_in(address: PostgresAddress) -> list[str]:
         raise explained(address, error) from error
     there = {row["name"] for row in rows}
     if not there & COLUMNS.keys():
-        raise DatabaseUnusable(f"database {address} has no tables of Baton's yet; `baton migrate` makes them")
+        return None
     made = _MADE.findall(f"{INDEXES}{TRIGGER}{SchemaManager.get_schema()}")
     wanted = [
         *((table, "") for table in COLUMNS),

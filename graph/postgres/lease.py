@@ -2,7 +2,8 @@
 
 What holds is an advisory lock, so a lease ends with its connection: that of a process that died is free at once, that
 of a machine that vanished when the server misses it (11 s). A process that stands still keeps its connection; whoever
-wants its thread ends that session, once it was silent for as long as a lease holds, by the server's clock alone.
+wants its thread ends that session, once the process was silent (`graph.postgres.pulse`) by the server's clock. That is
+so on one machine and on several: who has lost the session can write nothing, so nobody has to be known to be dead.
 
 Where somebody else drives a run, one step at a time, its session stays between two of them, and is called otherwise
 then: that of a run whose next step is awaited is another's to end sooner, that of one which waits or has ended at once.
@@ -19,14 +20,16 @@ from dataclasses import dataclass
 from math import inf
 
 from psycopg import Error
+from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import DictRow
 
 from graph.fence import Fence, forget_left
-from graph.lease import FREE, LATEST_S, LEASE_S, PATIENCE_S, RETRY_S, STEP_S, Holder, born, busy, is_gone
+from graph.lease import FREE, LEASE_S, PATIENCE_S, RETRY_S, STEP_S, Holder, born, busy, is_gone
+from graph.postgres.pulse import MISSED_S
 from graph.postgres.session import Server, Session, SessionFence
 from graph.postgres.together import Together
 from nodes.runtime.clock import Clock
-from state.errors import LeaseLost
+from state.errors import DatabaseUnusable, LeaseLost
 
 ENDING_MS = 5_000
 """How long to wait for a session that is told to end."""
@@ -42,10 +45,18 @@ _HELD = """
     AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND (l.classid::bigint, l.objid::bigint) IN (SELECT * FROM unnest(%s::bigint[], %s::bigint[]))
 """
+PULSE = "baton~"
+"""And of the one by which a process shows that it lives."""
 _WHO = f"""
-SELECT l.classid::bigint AS high, l.objid::bigint AS low, a.pid, a.application_name,
-    extract(epoch FROM clock_timestamp() - a.state_change)::float8 AS quiet_s
-FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE {_HELD}
+WITH seen AS MATERIALIZED (
+    SELECT pid, split_part(application_name, ' ', 1) AS kind, application_name,
+        substr(application_name, strpos(application_name, ' ')) AS process,
+        extract(epoch FROM clock_timestamp() - state_change)::float8 AS quiet_s
+    FROM pg_stat_activity
+)
+SELECT l.classid::bigint AS high, l.objid::bigint AS low, a.pid, a.application_name, a.quiet_s,
+    (SELECT min(p.quiet_s) FROM seen p WHERE p.kind = '{PULSE}' AND p.process = a.process) AS pulse_s
+FROM pg_locks l JOIN seen a USING (pid) WHERE {_HELD}
 """
 # Whoever has given the lease back meanwhile may hold another's.
 _END = f"SELECT pg_terminate_backend(l.pid, %s) FROM pg_locks l WHERE {_HELD} AND l.pid = %s"
@@ -63,6 +74,8 @@ class _Found:
     """Whether it is a process of this machine, and not only of one of the same name."""
     quiet_s: float
     """Seconds since the server heard of it."""
+    pulse_s: float | None
+    """Seconds since the server heard that its process lives; None where nothing shows that."""
 
     @property
     def is_over(self) -> bool:
@@ -70,10 +83,12 @@ class _Found:
         return self.name in (LEFT, CUT) or (self.name == BETWEEN and self.quiet_s > STEP_S)
 
     def is_dead(self) -> bool:
-        """Whether whoever holds it is dead, or has stood still for longer than it may."""
-        if self.is_here:
-            return is_gone(self.holder) or self.quiet_s > LATEST_S
-        return self.quiet_s > LEASE_S
+        """Whether whoever holds it is dead, or stands still."""
+        if self.is_here and is_gone(self.holder):
+            return True
+        if self.pulse_s is None:
+            return self.quiet_s > LEASE_S
+        return min(self.quiet_s, self.pulse_s) > MISSED_S
 
 
 @dataclass
@@ -175,6 +190,8 @@ class Leases:
         found = await self._found.ask(thread_id)
         if found is None or found.name == CUT or (found.is_over and found.quiet_s > STEP_S):
             return None
+        if await asyncio.to_thread(found.is_dead):
+            return None
         return found.holder
 
     async def _taken_up(self, thread_id: str, owner: str) -> _Kept:
@@ -222,6 +239,7 @@ class Leases:
 
     async def _take(self, session: Session, thread_id: str, patience_s: float) -> None:
         """Take the lease, when nobody living has it."""
+        self._server.pulse.begin(self._name(PULSE))
         start = self._clock.now()
         while True:
             async with session.cursor() as cursor:
@@ -231,8 +249,13 @@ class Leases:
                 return
             found = await self._found.ask(thread_id)
             if found is not None and (found.is_over or await asyncio.to_thread(found.is_dead)):
-                async with self._server.cursor() as cursor:
-                    await cursor.execute(_END, [ENDING_MS, *_halves([thread_id]), found.backend])
+                try:
+                    async with self._server.cursor() as cursor:
+                        await cursor.execute(_END, [ENDING_MS, *_halves([thread_id]), found.backend])
+                except DatabaseUnusable as error:  # another user's session, which this one may not end
+                    if isinstance(error.__cause__, InsufficientPrivilege):
+                        raise busy(thread_id, found.holder) from error
+                    raise
             elif self._clock.now() >= start + patience_s:
                 raise busy(thread_id, found.holder if found else None)
             else:
@@ -258,7 +281,7 @@ class Leases:
         owner = FREE if words[0] == LEFT else str(row["pid"])
         holder = Holder(owner=owner, host=host, pid=pid, born=birth)
         is_here = holder.is_here and words[3] == self._server.machine
-        return _Found(row["pid"], holder, words[0], is_here, row["quiet_s"] or 0.0)
+        return _Found(row["pid"], holder, words[0], is_here, row["quiet_s"] or 0.0, row["pulse_s"])
 
 
 def number(thread_id: str) -> int:

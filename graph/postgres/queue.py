@@ -13,17 +13,18 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from langgraph.store.base import PutOp
 from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, ProcrastinateException, UniqueViolation
-from procrastinate.jobs import DeleteJobCondition, Job, Status
-from procrastinate.manager import JobManager, get_channel_for_queues
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
+from procrastinate.jobs import DeleteJobCondition
+from procrastinate.manager import get_channel_for_queues
 from psycopg import Error
 
+from graph.postgres.jobs import POOL_S, RESCUED, Jobs, cause_of
 from graph.postgres.problems import explained
 from graph.postgres.session import Connection, Server, Transaction
 from graph.postgres.store import Store
@@ -31,7 +32,6 @@ from graph.queue import Complain, Request, Take
 from nodes.runtime.background import stop
 from nodes.runtime.rows import REQUEST, list_run, places_of_request, space
 from state.errors import BatonError
-from state.text import in_words
 
 TASK = "baton.run"
 HEARTBEAT_S = 1.0
@@ -71,36 +71,16 @@ WITH gone AS (
     DELETE FROM procrastinate_jobs job USING gone WHERE job.id = gone.id AND is_waiting RETURNING queue_name
 ), given AS (
     UPDATE procrastinate_jobs job
-    SET status = 'todo', attempts = attempts + 1, scheduled_at = NULL, priority = priority | %(rescued)s
+    SET status = 'todo', attempts = attempts + 1, scheduled_at = NULL, priority = priority | %(rescued)s,
+        queue_name = replace(queue_name, %(beside)s, '') || %(beside)s
     FROM gone WHERE job.id = gone.id AND NOT is_waiting RETURNING queue_name
 )
 SELECT queue_name FROM ended UNION SELECT queue_name FROM given
-"""
-_FINISH = """
-DELETE FROM procrastinate_jobs WHERE id = %(job)s AND status = 'doing' AND worker_id = %(worker)s
 """
 _TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
 )
-
-
-class _Jobs(JobManager):
-    """Procrastinate's jobs; those of a worker that stood still may be another's when it goes on."""
-
-    def __init__(self, connector: PsycopgConnector, begin: Callable[[int], Awaitable[None]]) -> None:
-        super().__init__(connector)
-        self._begin = begin
-
-    async def register_worker(self) -> int:
-        """A new worker's number; it takes nothing before it is begun."""
-        worker = await super().register_worker()
-        await self._begin(worker)
-        return worker
-
-    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: ARG002 - all are deleted
-        """Delete a job that has come to its end, unless it is another worker's."""
-        await self.connector.execute_query_async(_FINISH, job=job.id, worker=job.worker_id)
 
 
 class Queue:
@@ -109,9 +89,12 @@ class Queue:
     def __init__(self, server: Server, store: Store) -> None:
         self._server = server
         self._store = store
-        connector = PsycopgConnector(conninfo=server.address.uri, min_size=1, max_size=4)
+        # A pool that fails for long tries ever more seldom: it begins anew with each that asks.
+        connector = PsycopgConnector(
+            conninfo=server.address.uri, min_size=1, max_size=4, timeout=POOL_S, reconnect_timeout=POLL_S
+        )
         self._app = App(connector=connector)
-        self._app.job_manager = _Jobs(connector, self._begin)
+        self._jobs = self._app.job_manager = Jobs(connector, self._begin)
         self._showing: asyncio.Task[None] | None = None
         self._take: Take | None = None
         self._job = self._app.task(name=TASK)(self._run)
@@ -125,7 +108,7 @@ class Queue:
                 [PutOp(place, REQUEST, kept) for place in (space("requests", thread_id), space("queued", thread_id))]
             )
             await list_run(store, thread_id, str(request.given["query"]), request.queued_at)
-            await self._defer(transaction, thread_id, request, at, is_begun=False)
+            await self._defer(transaction, thread_id, request.queue, _LEVELS * request.priority, at)
 
     async def request(self, thread_id: str) -> Request | None:
         """What waits to be begun on a thread."""
@@ -141,11 +124,13 @@ class Queue:
         """Whether workers go on with the thread's last run."""
         return await self.last(thread_id) is not None
 
-    async def put(self, thread_id: str, at: float | None = None) -> None:
+    async def put(self, thread_id: str, at: float | None = None, *, is_left: bool = False) -> None:
         """See that a worker looks at the thread."""
         if asked := await self.last(thread_id):
+            queue = f"{asked.queue}{RESCUED}" if is_left else asked.queue
+            priority = _LEVELS * asked.priority | _BEGUN | (_RESCUED if is_left else 0)
             async with self._server.transaction() as transaction:
-                await self._defer(transaction, thread_id, asked, at, is_begun=True)
+                await self._defer(transaction, thread_id, queue, priority, at)
 
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun."""
@@ -162,7 +147,7 @@ class Queue:
         return is_there
 
     async def _defer(
-        self, transaction: Transaction, thread_id: str, request: Request, at: float | None, *, is_begun: bool
+        self, transaction: Transaction, thread_id: str, queue: str, priority: int, at: float | None
     ) -> None:
         """Put a job in, unless one waits already."""
         connection: Connection = transaction.connection
@@ -173,8 +158,8 @@ class Queue:
             connection=connection,
             lock=lock,
             queueing_lock=lock,
-            queue=request.queue,
-            priority=_LEVELS * request.priority | (_BEGUN if is_begun else 0),
+            queue=queue,
+            priority=priority,
             schedule_at=due,
         )
         with suppress(AlreadyEnqueued):
@@ -182,7 +167,7 @@ class Queue:
                 async with connection.transaction():
                     await job.defer_async(thread_id=thread_id)
             except ConnectorException as error:
-                raise _cause(error) from error
+                raise cause_of(error) from error
 
     async def _run(self, thread_id: str) -> None:
         if self._take:
@@ -191,12 +176,13 @@ class Queue:
     async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
         """Hand threads of these queues to `take`, until cancelled or told to stop."""
         self._take = take
+        self._jobs.take(runs, complain)
         async with self._in_words(), self._app.open_async():
-            rescuing = asyncio.create_task(self._rescue_always(complain))
+            rescuing = asyncio.create_task(self._rescue_always())
             try:
                 await self._app.run_worker_async(
-                    queues=list(queues),
-                    concurrency=runs,
+                    queues=[*queues, *(f"{name}{RESCUED}" for name in queues)],
+                    concurrency=2 * runs,
                     shutdown_graceful_timeout=drain_s,
                     fetch_job_polling_interval=POLL_S,
                     update_heartbeat_interval=HEARTBEAT_S,
@@ -232,14 +218,11 @@ class Queue:
                     await self._server.end_session(session)
             await asyncio.sleep(RESCUE_S)
 
-    async def _rescue_always(self, complain: Complain) -> None:
+    async def _rescue_always(self) -> None:
         """Give the jobs of workers that are gone to others, again and again."""
         while True:
             await asyncio.sleep(RESCUE_S)
-            try:
-                await self._rescue()
-            except (ProcrastinateException, Error, OSError) as error:  # the next look may fare better
-                complain(f"looking for workers that are gone: {in_words(_cause(error))}")
+            await self._jobs.in_spite_of_outages(self._rescue, None)
 
     async def _rescue(self) -> None:
         """Give the jobs of workers that are gone to others."""
@@ -252,6 +235,7 @@ class Queue:
                 alive=ALIVE,
                 number=_NUMBER,
                 rescued=_RESCUED | _BEGUN,
+                beside=RESCUED,
             )
         except UniqueViolation:  # a job for one of their threads has come in at this moment
             return
@@ -266,14 +250,8 @@ class Queue:
         try:
             yield
         except ConnectorException as error:
-            cause = _cause(error)
+            cause = cause_of(error)
             raise explained(self._server.address, cause) if isinstance(cause, Error) else error from error
-
-
-def _cause(error: Exception) -> Exception:
-    """What Procrastinate says no more of than that it was an error of the database."""
-    cause = error.__cause__
-    return cause if isinstance(error, ConnectorException) and isinstance(cause, Error) else error
 
 
 async def _by_the_server(connection: Connection, at: float) -> datetime:

@@ -25,6 +25,7 @@ from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
 from graph.postgres.problems import explained
+from graph.postgres.pulse import Pulse
 from nodes.runtime.background import stop, to_its_end
 from state.errors import LeaseLost
 from state.text import as_unicode
@@ -335,6 +336,7 @@ class Server:
         """Which machine this process is on, where two have one name."""
         self._pool = pool
         self.is_read_only = read_only
+        self.pulse = Pulse(address, {**_CLIENT, "prepare_threshold": None})
         self._sessions: list[Session] = []
         self._left: list[Session] = []
         """Those that nobody works on."""
@@ -449,18 +451,20 @@ class Server:
         One that other work has left is used again: a new one takes the server longer than a task takes.
         """
         session = await self._left_session(name) or await self.begun_session(name)
+        has_failed = True
         try:
             async with session.beating():
                 yield session
-            is_whole = not session.fences and await session.gives_back()
-        except BaseException:
-            is_whole = False
-            raise
+            has_failed = False
         finally:
-            if is_whole and len(self._left) < LEFT:
-                self._left.append(session)
-            else:
-                await self.end_session(session)
+            is_free = False
+            try:  # also after an error: leases outlast the connection by the moment that the server takes to end it
+                is_free = not session.fences and await to_its_end(session.gives_back())
+            finally:
+                if is_free and not has_failed and len(self._left) < LEFT:
+                    self._left.append(session)
+                else:
+                    await self.end_session(session)
 
     async def _left_session(self, name: str) -> Session | None:
         while self._left:
@@ -497,6 +501,7 @@ class Server:
         for session in [*self._sessions]:
             await session.write_waiting()
             await self.end_session(session)
+        await self.pulse.end()
 
 
 @dataclass(frozen=True)

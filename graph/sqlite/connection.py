@@ -10,18 +10,17 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 from graph.address import Address
 from graph.sqlite.fence import check_fences
-from nodes.runtime.background import to_its_end
 from state.errors import DatabaseUnusable
 
 BUSY_TIMEOUT_MS = 10_000
@@ -124,33 +123,100 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
 class _Visit:
-    """Work for the thread, and what its owner waits for."""
+    """Work for the thread, done in its caller's context, and what its owner waits for on an event loop."""
 
-    work: Callable[[], Any]
-    told: asyncio.Future[Any]
+    __slots__ = ("_context", "_error", "_said", "_work", "is_done", "loop", "told")
 
-    def made(self) -> Callable[[], None]:
-        """Do the work, whatever comes of it; returns what lets its owner go on."""
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._context = copy_context()
+        self._work = work
+        self._said: Any = None
+        self._error: BaseException | None = None
+        self.is_done = False
+        self.loop = asyncio.get_running_loop()
+        self.told: asyncio.Future[Any] = self.loop.create_future()
+
+    def make(self) -> None:
+        """Do the work, whatever comes of it. In the thread."""
         try:
-            return partial(self._tell, self.told.set_result, self.work())
+            self._said = self._context.run(self._work)
         except BaseException as error:  # noqa: BLE001 - it is raised where the work is waited for
-            return partial(self._tell, self.told.set_exception, error)
+            self._error = error
 
-    def _tell(self, tell: Callable[[Any], None], said: object) -> None:
-        if not self.told.done():
-            tell(said)
+    def tell(self) -> None:
+        """Let its owner go on."""
+        self.is_done = True
+        if self.told.done():
+            return
+        if self._error:
+            self.told.set_exception(self._error)
+        else:
+            self.told.set_result(self._said)
+
+    async def over(self) -> Any:
+        """What comes of it. Where whoever waits is cancelled, however often, that is raised when the work is over."""
+        try:
+            return await self.told
+        except asyncio.CancelledError:
+            while not self.is_done:
+                self.told = self.loop.create_future()
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait({self.told})
+            if not self.told.cancelled():
+                self.told.exception()  # read: whoever is cancelled has no use for it
+            raise
 
 
-def _in_context(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    return partial(copy_context().run, partial(work, *args, **kwargs))
+class _Thread:
+    """A thread that does one visit after the other, and wakes a loop once for all that is done when it looks.
+
+    Not an executor: that makes three futures, two locks and a wake-up for each visit, which is most of what a small
+    one costs.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._asked: SimpleQueue[Sequence[_Visit] | None] = SimpleQueue()
+        self._done: dict[asyncio.AbstractEventLoop, deque[_Visit]] = {}
+        self._is_closed = False
+        threading.Thread(target=self._work, name=name, daemon=True).start()
+
+    def ask(self, *visits: _Visit) -> None:
+        """Have them done, one after the other.
+
+        Raises:
+            RuntimeError: it was closed.
+        """
+        if self._is_closed:
+            raise RuntimeError("the database was closed")
+        self._asked.put(visits)
+
+    def close(self) -> None:
+        """Let it end when everything is done that was asked for."""
+        self._is_closed = True
+        self._asked.put(None)
+
+    def _work(self) -> None:
+        while visits := self._asked.get():
+            for visit in visits:
+                visit.make()
+            loop = visits[0].loop
+            done = self._done.setdefault(loop, deque())
+            done.extend(visits)
+            if len(done) <= len(visits):  # else it was woken for those before, and finds these as well
+                with suppress(RuntimeError):  # the loop is closed: nobody waits
+                    loop.call_soon_threadsafe(self._tell, done)
+
+    @staticmethod
+    def _tell(done: deque[_Visit]) -> None:
+        while done:
+            done.popleft().tell()
 
 
 class Connection:
     """A connection in autocommit mode, and its thread."""
 
-    def __init__(self, sqlite: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
+    def __init__(self, sqlite: sqlite3.Connection, thread: _Thread) -> None:
         self.sqlite = sqlite
         self.lock = threading.Lock()
         """Held for a transaction: code that is not async may use the connection from a thread of its own."""
@@ -167,47 +233,46 @@ class Connection:
 
         Where whoever waits is cancelled, that is raised when the work is over: it is never left half done.
         """
-        return await to_its_end(self.begin(work, *args, **kwargs))
+        said: T = await self._asked(partial(work, *args, **kwargs)).over()
+        return said
 
     async def do_with_next(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The same, for what nobody goes on from: it is done with what comes next, or after a moment."""
-        loop = asyncio.get_running_loop()
-        told: asyncio.Future[T] = loop.create_future()
-        visit = _Visit(_in_context(work, *args, **kwargs), told)
-        if loop in self._waiting:
-            self._waiting[loop].append(visit)
-        else:
-            self._waiting[loop] = [visit]
-            self._later[loop] = loop.call_later(MOMENT_S, self.do_waiting)
-        return await to_its_end(told)
+        visit = _Visit(partial(work, *args, **kwargs))
+        if visit.loop not in self._waiting:
+            self._waiting[visit.loop] = []
+            self._later[visit.loop] = visit.loop.call_later(MOMENT_S, self.do_waiting)
+        self._waiting[visit.loop].append(visit)
+        said: T = await visit.over()
+        return said
 
     def begin(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
         """The same as `do`, for somebody who does not wait for it here."""
-        loop, call = asyncio.get_running_loop(), _in_context(work, *args, **kwargs)
-        if loop not in self._waiting:
-            return loop.run_in_executor(self._thread, call)
-        told: asyncio.Future[T] = loop.create_future()
-        self._waiting[loop].append(_Visit(call, told))
-        self.do_waiting()
-        return told
+        return self._asked(partial(work, *args, **kwargs)).told
+
+    def _asked(self, work: Callable[[], Any]) -> _Visit:
+        """The work as it is begun, with what was to be done with what comes next."""
+        visit = _Visit(work)
+        self._thread.ask(*self._put_off(), visit)
+        return visit
 
     def do_waiting(self) -> None:
         """Do now what was to be done with what comes next."""
-        loop = asyncio.get_running_loop()
-        visits = self._waiting.pop(loop, [])
+        visits = self._put_off()
         if not visits:
             return
-        self._later.pop(loop).cancel()
-
-        def tell(done: asyncio.Future[list[Callable[[], None]]]) -> None:
-            for go_on in done.result():
-                go_on()
-
         try:
-            loop.run_in_executor(self._thread, lambda: [visit.made() for visit in visits]).add_done_callback(tell)
+            self._thread.ask(*visits)
         except RuntimeError as error:  # it was closed
             for visit in visits:
                 visit.told.set_exception(error)
+
+    def _put_off(self) -> list[_Visit]:
+        """What was put off until now, and is not any more."""
+        loop = asyncio.get_running_loop()
+        if later := self._later.pop(loop, None):
+            later.cancel()
+        return self._waiting.pop(loop, [])
 
     async def one(self, sql: str, values: Mapping[str, object]) -> tuple[tuple[Any, ...] | None, int]:
         """What one statement does: its first row, if it has one, and the number of rows it changed."""
@@ -242,17 +307,22 @@ class Connection:
 @asynccontextmanager
 async def open_connection(connect: Callable[[], sqlite3.Connection]) -> AsyncIterator[Connection]:
     """The connection that `connect` makes, which may be used from any thread."""
-    loop = asyncio.get_running_loop()
-    thread = ThreadPoolExecutor(1, thread_name_prefix="baton-database")
+    thread = _Thread("baton-database")
+
+    async def done(work: Callable[[], T]) -> T:
+        thread.ask(visit := _Visit(work))
+        said: T = await visit.over()
+        return said
+
     try:
-        connection = await loop.run_in_executor(thread, connect)
+        connection = await done(connect)
         try:
-            own = await loop.run_in_executor(thread, Connection, connection, thread)
+            own = await done(partial(Connection, connection, thread))
             try:
                 yield own
             finally:
                 own.do_waiting()
         finally:
-            await loop.run_in_executor(thread, connection.close)
+            await done(connection.close)
     finally:
-        thread.shutdown(wait=False)
+        thread.close()

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from graph.reading import Reading
 from nodes.tools.sources import FILE_BYTES, open_sources
-from state.channels import Terms
+from state.channels import terms_of
 from state.citation import LABEL, SPAN, UNITS
 from state.errors import BadInput, ToolRefused
 from state.run import Run
@@ -62,7 +62,7 @@ async def passage(reading: Reading, thread_id: str, file: str, place: str, max_f
         ThreadUnknown: no such thread.
         PassageMissing: there is nothing to show, and why.
     """
-    terms = Terms.model_validate((await reading.position(thread_id)).state.get("terms") or {})
+    terms = terms_of((await reading.position(thread_id)).state)
     try:
         return await asyncio.to_thread(_read, terms.sources, file, place, max_file_bytes)
     except (BadInput, ToolRefused) as error:

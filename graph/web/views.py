@@ -11,7 +11,7 @@ from nodes.policy.takeover import is_left_behind
 from nodes.policy.timeline import fold
 from nodes.runtime.ledger import SideEffectLedger
 from nodes.runtime.rows import read_all, space
-from state.channels import Terms
+from state.channels import Terms, terms_of
 from state.errors import ThreadUnknown
 from state.event import Event
 from state.run import Run
@@ -54,7 +54,7 @@ async def in_full(reading: Reading, run: Run, after: int | None = None) -> Json:
     events = await reading.events(run.thread_id, after or 0)
     try:
         entries, broken = await reading.audit(run.thread_id)
-        terms = Terms.model_validate((await reading.position(run.thread_id)).state.get("terms") or {})
+        terms = terms_of((await reading.position(run.thread_id)).state)
     except ThreadUnknown:  # it waits for a worker
         entries, broken, terms = [], "", Terms()
     effects = await SideEffectLedger(reading.database.store, run.thread_id, reading.clock).newest_first()

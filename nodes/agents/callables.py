@@ -143,7 +143,7 @@ async def answering(
         known = _answers(asked, invocation, guard)
         answers = Answers(known)
         try:
-            told = merge_configs(get_config(), {"callbacks": list(handlers)}) if handlers else get_config()
+            told = _heard_by(handlers, get_config())
             with guard.governing(), within(answers.config(told)):
                 return await first_of_group(work())
         except Parked as parked:
@@ -157,6 +157,17 @@ async def answering(
         if is_control(value):  # a supervisor that it runs is paused
             raise Parked(conversation=_kept(invocation, asked, guard))
         asked = [*asked, value]
+
+
+def _heard_by(handlers: Sequence[BaseCallbackHandler], config: RunnableConfig) -> RunnableConfig:
+    """`config` with handlers added; LangChain's merging copies all that it has besides."""
+    around = config.get("callbacks")
+    if not handlers or not isinstance(around, BaseCallbackManager):
+        return merge_configs(config, {"callbacks": list(handlers)}) if handlers else config
+    manager = around.copy()
+    for handler in handlers:
+        manager.add_handler(handler)
+    return {**config, "callbacks": manager}
 
 
 def _asked_before(invocation: Invocation) -> list[JsonValue]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any, Literal
 
 from langchain_core.runnables import Runnable
@@ -82,6 +83,8 @@ def kind_of(run: Any) -> AgentKind:
     """The kind of agent that a spec's `run` makes."""
     if run is None:
         return "model"
+    if isinstance(run, FunctionType | MethodType):  # most are, and each check against an abstract class costs more
+        return "function"
     if isinstance(run, RemoteGraph):
         return "remote"
     if isinstance(run, CompiledStateGraph) and isinstance(run.builder, SupervisorGraph):

@@ -40,16 +40,16 @@ _AND = re.compile(
 )
 _ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
 _BARE = re.compile(
-    rf"(?:(?:{PLACES})\s+)?(?:{ASKS})(?:\s+(?:long|often|much|many|far|soon|late|early))?|"
-    rf"(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
+    rf"(?:(?:{PLACES})\s+)?(?:{ASKS})(?:\s+(?:long|often|much|many|far|soon|late|early|not))?|"
+    rf"(?:up )?(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
     re.IGNORECASE,
 )
 _BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
 _PLACES_IN = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
-    rf"\bthe (?P<place>{'|'.join(_PLACES_IN)})(?: (?P<count>two|three))?(?: of (?:them|these|those)|"
-    r" (?:ones?|options?|points?|items?|entry|entries|ways?)\b(?: of (?:them|these|those))?|"
+    rf"\bthe (?P<place>{'|'.join(_PLACES_IN)})(?: (?P<count>two|three))?(?:(?<=er)\b| of (?:them|these|those)|"
+    r" (?:ones?|options?|points?|items?|entry|entries|ways?|kinds?|types?)\b(?: of (?:them|these|those))?|"
     rf"(?=\s*(?:[?.!,]|['’]s\b|$)|\s(?:and|or|to|does|do|has|have|can|may|must|did|will|{ASKS})\b))",
     re.IGNORECASE,
 )
@@ -77,8 +77,11 @@ _LAST_OBJECT = re.compile(
 )
 _MOST = re.compile(r"\b(?:most|least|more|less|fewest|fewer)$", re.IGNORECASE)
 _SUPERLATIVE = re.compile(r"(?:the )?(?:\w{2,}est|most|least|best|worst)\b(?P<what> [\w-]+)?", re.IGNORECASE)
+_HAS = re.compile(r"^(?P<which>(?:which|what|who)\b.*?) (?:has|have|had) (?:the )?\w+(?:est)?\b", re.IGNORECASE)
+_AMOUNTS = re.compile(r"\b(?:most|least|fewest)\b", re.IGNORECASE)
 _NAMES_A_PART = re.compile(r"^(?:what|which)\b", re.IGNORECASE)
 _AMOUNT_OF = re.compile(r"\bhow (?:much|many) (?P<what>[\w-]+)\b", re.IGNORECASE)
+_WHAT_IS = re.compile(r"^(?:what|who) (?:is|are|was|were) (?!the\b|an?\b)[\w-]+[?.!]*$", re.IGNORECASE)
 _THOSE = re.compile(r"^(?:(?:show|list|give me|and|but) )?(?:just |only )?(?:those|the ones)\b", re.IGNORECASE)
 _IS = frozenset(["is", "are", "was", "were"])
 _DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
@@ -114,10 +117,11 @@ _AMOUNT = frozenset(["many", "much", "long", "often", "far", "old", "soon", "big
 _PLACE = frozenset(PLACES.split("|"))
 _LAST_THING = re.compile(rf"(?<= )(?:the|our|my|your) (?:(?!(?:{PLACES})\b)[\w-]+ ?){{1,3}}$", re.IGNORECASE)
 _DONE = re.compile(
-    r"\w{2,}ed|lit|made|built|held|kept|lost|found|sold|bought|sent|paid|written|shown|given|taken|set|put|cut|won|born|"
-    r"done|told|taught|caught|brought|fed|led|laid|drawn|grown|known|broken|chosen|driven|stolen|worn|hung|run|open"
+    r"\w{2,}ed|\w+(?:dd|tt|k|v|l)en|lit|made|built|held|kept|lost|found|sold|bought|sent|paid|written|shown|given|taken|set|put|cut|won|born|"
+    r"done|told|taught|caught|brought|fed|led|laid|drawn|grown|known|worn|hung|run|open|chosen"
 )
 """Words that are said of a thing behind `is` or `was`: participles in their forms."""
+_OWN = frozenset(["the", "a", "an", "its", "their", "his", "her", "our", "my", "your"])
 _DETERMINERS = frozenset(["the", "a", "an", "our", "my", "this"])
 _SAYS = frozenset(["says", "reads", "states", "asks", "wants", "keeps", "needs", "leaks", "makes", "wrote", "came"])
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
@@ -183,24 +187,29 @@ def _pointed(text: str, questions: Sequence[str], named: Sequence[Mentions]) -> 
     """The text with the names of what the answers before named, where it points at those: `the last two`, `both`."""
     listed = next((one.things for one in reversed(named) if len(one.things) > 1), ())
 
+    spoken = list(dict.fromkeys(name for one in questions[-3:] for name in _names(_inside(one))))
+
     def nth(found: re.Match[str]) -> str:
         place, count = _PLACES_IN[found["place"].lower()], _NUMBERS.get((found["count"] or "").lower(), 1)
-        things = listed[-count:] if place < 0 else listed[place : place + count]
+        among = spoken if found["place"].lower() in ("former", "latter") and len(spoken) == 2 else listed
+        things = among[-count:] if place < 0 else among[place : place + count]
         return joined(list(things)) if len(things) == count else found.group()
 
     text = _NTH.sub(nth, text)
     if not named:
         return text
     ones = list(dict.fromkeys(one.one for one in reversed(named) if one.one))[::-1]
-    is_named = len({name for one in questions[-3:] for name in _names(_inside(one))}) > 1
+    is_named = len(spoken) > 1
     if (several := _BOTH.search(text)) and not is_named:
         count = _NUMBERS[several.group().lower().split()[-1]]
         things = next((list(one) for one in (ones[-count:], listed) if len(one) == count), [])
         return _put(joined(things), text, several) if things else text
     if _MORE.search(text) and not is_named and len(ones) > 1:
         return f"{text.rstrip(' ?.!')} of {joined(ones[-2:])}?"
-    one = named[-1].one
-    if one and (found := _ONE.search(text)) and found.group().lower() not in _PLURAL and not _names(_inside(text)):
+    one = named[-1].one or (joined(list(named[-1].things)) if named[-1].are_rows and not _OF_THESE.search(text) else "")
+    is_one = bool(named[-1].one)
+    found = _ONE.search(text)
+    if one and found and (found.group().lower() in _PLURAL) is not is_one and not _names(_inside(text)):
         return _put(_of(one) if found["whose"] else one, text, found)
     return text
 
@@ -235,10 +244,16 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
         return f"{capital(what)}?"
     if _OF_THESE.search(what):
         return f"Which is {_OF_THESE.sub(f'of {_several(questions)}', what)}?"
-    most, other = _SUPERLATIVE.fullmatch(what), _SUPERLATIVE.search(last)
-    if most and other:  # and the most sugar? and the oldest?
-        kept = "" if most["what"] else other["what"] or ""
-        return f"{last[: other.start()]}{what}{kept}{last[other.end() :]}"
+    most = _SUPERLATIVE.fullmatch(re.sub(r" ones?$", "", what))
+    ranked = next((one for one in reversed(questions) if _SUPERLATIVE.search(one)), "")
+    if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
+        if other["what"] and not most["what"] and most.group().lower().endswith("est") and (has := _HAS.match(ranked)):
+            return (
+                f"{has['which']} is {most.group()}?"
+                if not _AMOUNTS.search(most.group())
+                else _put(f"{most.group()}{other['what']}", ranked, other)
+            )
+        return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
         subject = re.sub(r"(?:呢|は)$", "", what).strip()
         return _LATIN.sub(subject, last, count=1) if _LATIN.search(last) else f"{subject} {last}"
@@ -255,7 +270,8 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
         return _put(what, last, places[-1]) if places else f"{bare}: {what if known else ' '.join(own)}"
     aspect, topic = _DETERMINED.sub("", what), _subject([last])
     is_of_whole = aspect != what and topic in last and _DETERMINED.match(topic) and not _AMOUNT_OF.search(last)
-    if is_of_whole and not _NAMES_A_PART.match(last) and not _ONE.match(what):
+    acts = re.match(rf"^(?:what|which)\b.*\b(?:{'|'.join(sorted(_DOES))}) {re.escape(topic)} ", last, re.IGNORECASE)
+    if is_of_whole and (acts or not _NAMES_A_PART.match(last)) and not _ONE.match(what):
         return last.replace(topic, what)
     if _ONE.match(what) and aspect != what:
         return f"{capital(aspect)} of {_owner(questions)}"
@@ -266,6 +282,8 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     object_ = _LAST_OBJECT.search(last)
     if aspect == what and object_ and not known:
         said = object_.lastgroup or "what"
+        if said == "what" and _DONE.fullmatch(object_["what"]) and re.search(r"\b(?:is|are) \S+$", bare):
+            return f"{capital(what)} {' '.join(bare.split()[-2:])}?"  # and cats? after “Which animals are forbidden?”
         return f"{last[: object_.start(said)]}{what}{last[object_.end(said) :]}"
     return f"{capital(aspect)} of {_owner(questions)}"
 
@@ -288,7 +306,7 @@ def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
         return f"{text.rstrip(' ?.!')} of {_several(questions, named=True)}?"
     if (whole := standing_alone(text, questions)) != text:
         return whole
-    is_open = is_joined or len(keywords(text)) < 2 or bool(_ELSEWHERE.search(text))
+    is_open = is_joined or bool(_ELSEWHERE.search(text)) or (len(keywords(text)) < 2 and not _WHAT_IS.match(text))
     if own or not is_open or not is_short or keywords(text).keys() >= keywords(subject).keys():
         return text
     return f"{text.rstrip(' ?.!？')} ({subject.replace(' and ', ', ')})?"
@@ -380,13 +398,15 @@ def _topic(question: str) -> str:
         and not (said[1] in _AMOUNT or _DETERMINED.match(" ".join(rest)))
     ):
         return " ".join(words[1:helps])  # how bees are fed
+    if helps > 1 and said[helps] in _IS and asks in ("what", "which") and not _DETERMINED.match(" ".join(rest)):
+        return " ".join(words[1:helps] if said[-1] == "there" else [*words[1:helps], *rest[:8]])
     if helps >= 0 and said[helps] in _IS and asks in ("what", "which", "who"):
         return " ".join(rest[:10])
     if asks in ("what", "which") and helps < 0 and rest and (noun := _noun(" ".join(rest[:2]))) == rest[0]:
         return noun
     is_of_whoever = bool(rest) and rest[0].lower() in _WHOEVER
     rest = rest[2:] if is_of_whoever else rest
-    thing = rest[: next((n for n, word in enumerate(rest) if n and word.lower() in _PLACE), len(rest))]
+    thing = rest[: next((n for n, word in enumerate(rest) if n and word.lower() in _PLACE | _OWN), len(rest))]
     ends_in_verb = not is_of_whoever and (
         helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
     )

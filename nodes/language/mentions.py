@@ -34,6 +34,8 @@ class Mentions:
 
     things: tuple[str, ...] = ()
     """In their order; none where it lists nothing."""
+    are_rows: bool = False
+    """Whether they are what rows of a table are of, or figures."""
     one: str = ""
     """The thing that is the answer: the only one, or the first where the question asks for a superlative."""
 
@@ -42,10 +44,11 @@ def mentions_in(answer: str, question: str) -> Mentions:
     """What the answer to a question names."""
     lines = [line.strip() for line in LABEL.sub("", answer).splitlines() if line.strip()]
     asked = set(stems(question))
-    found = _computed(lines, asked) or _rows(lines) or _items(lines) or _series(lines, asked)
+    rows = _computed(lines, asked) or _rows(lines)
+    found = rows or _items(lines) or _series(lines, asked)
     things = tuple(dict.fromkeys(thing for one in found if (thing := one.strip(" .*`“”"))))[:MOST_THINGS]
     is_one = len(things) == 1 or (bool(things) and bool(_SUPERLATIVE.search(question)))
-    return Mentions(things, things[0] if is_one else "")
+    return Mentions(things, bool(rows), things[0] if is_one else "")
 
 
 def _computed(lines: Sequence[str], asked: set[str]) -> list[str]:
@@ -79,6 +82,12 @@ def _series(lines: Sequence[str], asked: set[str]) -> list[str]:
         first = _FIRST.sub("", parts[0]).split()
         known = max((n for n, word in enumerate(first[:-1], start=1) if set(stems(word)) & asked), default=0)
         series = [_DETERMINED.sub("", one) for one in [" ".join(first[known:]), *parts[1:]]]
+        *qualities, head = [one.rpartition(" ") for one in series]
+        if set(stems(head[2])) & asked and head[0] and not any(one[0] for one in qualities):
+            series = [
+                *(f"{one[2]} {head[2]}" for one in qualities),
+                series[-1],
+            ]  # active, supporting and junior members
         share = len(set(stems(sentence)) & asked)
         if share > most and all(0 < len(one.split()) <= LONGEST_THING and _is_name(one) for one in series):
             best, most = series, share

@@ -99,7 +99,7 @@ _BEFORE = re.compile(
     r"\b(?:it|this|that|these|those|them|the above|(?:the|your|all) (?:results?|findings?|outcome|answers?))\b",
     re.IGNORECASE,
 )
-_READERS = re.compile(r"\bfor (?:the |our |my )?[\w-]+(?: [\w-]+)?[.!]?$", re.IGNORECASE)
+_READERS = re.compile(r"\b(?:for|to) (?:(?:the|our|my|all) )?[\w-]+", re.IGNORECASE)
 _ONCE_DONE = re.compile(
     r"(?<![^\s])(?:once|after|when|as soon as) you(?:['’]ve| have) (?P<form>[a-z]+) (?P<what>[^,.;\n]+), (?:then )?",
     re.IGNORECASE,
@@ -225,7 +225,7 @@ def _verb(clause: str) -> str:
 def _take(clause: str, request: Request) -> None:
     """Add what one wish asks for."""
     verb = _verb(clause)
-    kind = KIND.get(verb, "question")
+    kind = "question" if verb == "do" and clause.endswith("?") else KIND.get(verb, "question")
     rest = clause[len(verb) :].strip(" :,") if kind != "question" else clause
     rest = re.sub(r"\s+for (?:me|us)\b", "", rest)
     about = _ABOUT.search(rest)

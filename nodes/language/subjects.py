@@ -70,7 +70,7 @@ MOST_WORDS = 12
 
 _ERRAND = re.compile(
     rf"^(?:please\s+)?(?:{PHRASES['research']}|{PHRASES['analysis']}|{'|'.join(VERBS['research'].split())}|"
-    rf"summari[sz]e|write)\b(?!\s+(?:of|and|is|are)\b)"
+    rf"summari[sz]e|write|draft)\b(?!\s+(?:of|and|is|are)\b)"
     r"(?:\s+(?:me|us|out|up|into))?(?:\s+about)?\s*:?\s+",
     re.IGNORECASE,
 )

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from nodes.policy.audit_chain import Sealer, answers_on_record, break_in, unknown_to, unrecorded
 from nodes.runtime.rows import Namespace, read_all, read_each, space
 from state.approval import Approval, Decision, Entry, EntryKind
-from state.channels import RunState, Terms
+from state.channels import RunState, terms_of
 from state.signal import Decide, Signal
 from state.text import Json
 
@@ -146,7 +146,7 @@ async def decided(store: BaseStore, thread_id: str, state: RunState, seals: Seal
     if not found:
         return {}
     logged = [_entry(value) for _, value in await _rows(store, space("audit", thread_id))]
-    since = Terms.model_validate(state.get("terms") or {}).audited.get(thread_id, 0)
+    since = terms_of(state).audited.get(thread_id, 0)
     on_record = answers_on_record([entry for entry in logged if entry], since, seals.of(thread_id))
     return {key: value for key, value in found.items() if key in on_record and _is_record_of(on_record[key], value)}
 

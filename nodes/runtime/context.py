@@ -25,7 +25,7 @@ from nodes.tools.snapshots import FOLDER as PAGES
 from nodes.tools.sources import Sources, open_sources
 from nodes.tools.storage import Location
 from nodes.tools.web import Outside
-from state.channels import RunState, Terms
+from state.channels import RunState, terms_of
 from state.event import EventKind
 from state.policy import Policy
 from state.record import TaskRecord
@@ -132,7 +132,7 @@ def open_context(services: Services, state: SupervisorState, runtime: Runtime[No
     A graph that code of an agent runs gets the thread and the context of that agent's run from LangGraph, and is to
     touch neither.
     """
-    terms = Terms.model_validate(state.get("terms") or {})
+    terms = terms_of(state)
     config: RunnableConfig = get_config()
     configurable = config.get("configurable", {})
     above, _, step = str(configurable.get("checkpoint_ns", "")).rpartition("|")

@@ -24,7 +24,7 @@ from nodes.runtime.recorded import Recorded
 from nodes.runtime.records import Records
 from nodes.runtime.signals import SignalState
 from state.approval import POLICY, Decision
-from state.channels import Terms, control_of, dumped, records_of
+from state.channels import control_of, dumped, records_of, terms_of
 from state.record import FINAL, Outcome, TaskRecord, Usage
 from state.run import Phase
 from state.supervisor import SupervisorState, Update
@@ -236,7 +236,7 @@ def planned(state: SupervisorState, decision: Decision) -> Update:
     update["phase"] = Phase.routing.value
     if decision.type == "edit":
         plan = parse_plan(decision.args)
-        policy = Terms.model_validate(state["terms"]).policy
+        policy = terms_of(state).policy
         records = handed_back(records_of(state), {}, plan, at=0.0, iteration=state.get("iteration", 0))
         update["mode"] = choose_mode(plan, policy).model_dump(mode="json")
         update["draft"] = plan.model_dump(mode="json")

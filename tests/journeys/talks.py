@@ -65,6 +65,16 @@ TALKS: dict[str, tuple[Say, ...]] = {
         PLANS,
         Say("and which of these is the cheapest?", ("Solo (9)", "computed from the table")),
         Say("kürzer", ("Solo (9)", "computed from the table"), "The answer before, shorter"),
+        Say("as a table", ("| Solo | 9 | [1] |", "computed from the table"), "The answer before, as a table"),
+    ),
+    "what the answers name": (
+        Say("Which plan is the cheapest?", ("Solo (9)",)),
+        Say("and the most expensive?", ("Enterprise (499)",)),
+        Say("compare the two", ("Solo", "Enterprise"), "compare Solo and Enterprise", ("39",)),
+    ),
+    "a text about the answer, and nothing done with it": (
+        LICENCE,
+        Say("Write that up as a memo, but send it to nobody", ("Apache 2.0", "eino.md"), "The answer before"),
     ),
     "rows as a table": (
         PLANS,

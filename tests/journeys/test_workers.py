@@ -3,7 +3,7 @@
 How many is set from outside. The whole of it, in which a worker lives for longer than it takes to begin:
 
     WORKERS=4 WORKER_RUNS=100 WORKER_KILLS=50 WORKER_AT_ONCE=8 WORKER_TASK_S=5 WORKER_LATEST_S=10 \
-        python -m pytest -s -m services tests/journeys/test_workers.py
+        python -m pytest -s -n 0 -o faulthandler_timeout=3600 -m services tests/journeys/test_workers.py
 """
 
 import asyncio

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nodes.language.subjects import joined, keywords, names, subject_of, title_of, without_errand
 from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
 from nodes.language.words import stems
-from nodes.llm.offline.conversation import Call, Conversation, Done, Reply, concluded
+from nodes.llm.offline.conversation import NOTHING, Call, Conversation, Done, Reply, concluded
 from state.citation import LABEL, SPAN
 
 POINTS = 3
@@ -37,9 +37,6 @@ TABLES = 6
 """Tables whose cells are looked through."""
 FILES_READ = 3
 """Files that are read where there is no word to search for."""
-NOTHING = "I found no passage that answers this"
-"""How a result begins its admission: searching again would find the same."""
-
 _MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?:[ \t]*\n|[ \t]?)", re.MULTILINE)
 _LINES = re.compile(r"L(\d+)(?:-L(\d+))?")
 _OWN_WORDS = re.compile(r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^\n]*\)\s*\Z")

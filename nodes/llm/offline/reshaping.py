@@ -11,8 +11,7 @@ from nodes.language.following import followed
 from nodes.language.shapes import Shape, ShapeName
 from nodes.language.subjects import keywords
 from nodes.language.words import stems
-from nodes.llm.offline.answering import NOTHING
-from nodes.llm.offline.conversation import Conversation, Reply, concluded
+from nodes.llm.offline.conversation import NOTHING, Conversation, Reply, concluded
 from nodes.policy.synthesis import blocks
 from state.citation import LABEL
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from nodes.language.subjects import joined, subject_of
-from nodes.llm.offline.answering import NOTHING
-from nodes.llm.offline.conversation import CONFIDENCE, Arguments, Conversation
+from nodes.llm.offline.conversation import CONFIDENCE, NOTHING, Arguments, Conversation
 from nodes.llm.sections import Section
 from state.citation import labels_in
 

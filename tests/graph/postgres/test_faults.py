@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import re
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -177,6 +180,79 @@ async def test_whatever_connection_is_ended_the_runs_of_a_worker_come_to_their_e
         finished = [[e.task_id for e in await clerk.events(name) if e.kind == "task_finished"] for name in names]
 
     assert finished == [["a", "b", "c"]] * 3
+
+
+STOPS = """
+import asyncio, os, signal, sys
+from graph.supervisor import open_supervisor
+from nodes.llm.scripted import ScriptedModel
+from state.agent import AgentSpec
+from state.errors import LeaseLost
+
+async def act(brief, desk):
+    print("stops", flush=True)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    await desk.once("tell", print, "told")
+
+async def main():
+    team = [AgentSpec(name="ada", role="generalist", run=act)]
+    async with open_supervisor(sys.argv[1], team, {}, ScriptedModel([])) as sup:
+        try:
+            await sup.start("Q", thread_id="t", plan={"tasks": [{"id": "gate", "description": "Do it."}]})
+        except LeaseLost as lost:
+            print(lost)
+
+asyncio.run(main())
+"""
+
+
+def stops(db: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", STOPS, db], stdout=subprocess.PIPE, text=True)
+
+
+async def test_a_process_that_stands_still_loses_its_run_and_when_it_goes_on_it_writes_nothing_and_says_who_has_it(
+    on_postgres: str,
+) -> None:
+    work = Gate()
+    first = await asyncio.to_thread(stops, on_postgres)
+    assert first.stdout
+    assert await asyncio.to_thread(first.stdout.readline) == "stops\n"
+    async with opened(agent(work), db=on_postgres) as sup:
+        while (run := await sup.view("t")).status == "running":  # noqa: ASYNC110 - until the server misses it
+            await asyncio.sleep(0.1)
+        assert run.waits_for == "process"
+        going_on = asyncio.create_task(sup.resume("t"))
+        while not work.began:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        first.send_signal(signal.SIGCONT)
+        said, _ = await asyncio.to_thread(first.communicate)
+        work.is_open.set()
+        ended = await going_on
+        events = [event.kind for event in await sup.events("t")]
+
+    assert (first.returncode, ended.status, work.began) == (0, "complete", ["gate"])
+    assert re.fullmatch(rf"thread t was taken over .*; process {os.getpid()} on \S+ has it now\n", said)
+    assert events.count("task_finished") == 1
+
+
+async def test_a_process_whose_event_loop_is_kept_for_long_keeps_its_run(
+    on_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graph.postgres.pulse.PULSE_S", 0.1)
+    monkeypatch.setattr("graph.postgres.lease.MISSED_S", 1.0)
+    holders: list[str] = []
+
+    def looks() -> None:
+        time.sleep(1.5)  # as long as nobody hears of the event loop
+        with psycopg.connect(on_postgres) as connection, connection.cursor(row_factory=psycopg.rows.dict_row) as cursor:
+            cursor.execute(lease._WHO, lease._halves(["t"]))
+            [row] = cursor.fetchall()
+            holders.append("dead" if sup._runs.leases._as_found(row).is_dead() else "alive")  # type: ignore[attr-defined]
+
+    async with opened(db=on_postgres) as sup, sup._runs.leases.hold("t"):
+        await asyncio.sleep(0.5)
+        looks()
+    assert holders == ["alive"]
 
 
 class Skewed(SystemClock):

@@ -77,9 +77,54 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
             "how long is the longest of the trails that start at the centre?",
         ),
         (["What are the symptoms of gout?"], "how is it treated?", "how is gout treated?"),
+        (["Which animals are forbidden?"], "and cats?", "Cats are forbidden?"),
+        (["When can I resign?"], "in which form?", "When can I resign in which form?"),
+        (["What does the landlord repair?"], "and the tenant?", "What does the tenant repair?"),
+        (["Average price of tea?"], "only for 2024", "Average price of tea for 2024?"),
+        (["Which bike has the longest range?"], "and the lightest one?", "Which bike is the lightest?"),
+        (["How long is the notice for tenants?"], "no, I meant landlords", "How long is the notice for landlords?"),
         ([LIT], "What is the dress code for the dinner?", "What is the dress code for the dinner?"),
         ([], "How many steps has it?", "How many steps has it?"),
     ],
 )
 def test_what_stands_for_something_before_is_said_in_full(before: list[str], request_: str, meant: str) -> None:
     assert followed(request_, before).rstrip("?") == meant.rstrip("?")
+
+
+RANKED = "- Lowest weight (kg) in bikes: Fjord Race (15.8), Dune Mini (17.2) and Alba City (22.5). [bikes.csv#table]"
+CHEAP = "- Lowest price (eur) in bikes: Dune Mini (1490) and Alba City (1890). [bikes.csv#table]"
+ROWS = "- In bikes: year 2024; model Brisa Cargo. [b.csv#table]\n- In bikes: year 2024; model Corso Trek. [b.csv#table]"
+WAYS = "> Tarn knows three ways to log in: API keys, OAuth and mutual TLS. API keys expire after 90 days.\n[t.md#L1]"
+ITEMS = "> - `TERM` waits for requests.\n> - `HUP` reads the settings anew.\n[signals.md#L3-L4]"
+MEMBERS = "> There are active, supporting and junior members. Juniors are under 18.\n[club.md#L1]"
+LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapest?"
+
+
+@pytest.mark.parametrize(
+    ("before", "request_", "meant"),
+    [
+        ([(LIGHTEST, RANKED)], "what does it cost?", "what does Fjord Race cost?"),
+        ([(LIGHTEST, RANKED), ("and the cheapest?", CHEAP)], "compare the two", "compare Fjord Race and Dune Mini"),
+        (
+            [(LIGHTEST, RANKED), (CHEAPEST, CHEAP)],
+            "which has the longer range?",
+            "which has the longer range of Fjord Race and Dune Mini?",
+        ),
+        ([("Which models are of 2024?", ROWS)], "compare both", "compare Brisa Cargo and Corso Trek"),
+        ([("Which models are of 2024?", ROWS)], "what do they cost?", "what do Brisa Cargo and Corso Trek cost?"),
+        ([("Which ways are there to log in?", WAYS)], "compare the last two", "compare OAuth and mutual TLS"),
+        (
+            [("Which ways are there to log in?", WAYS)],
+            "how long is the first one valid?",
+            "how long is API keys valid?",
+        ),
+        ([("Which signals are there?", ITEMS)], "what does the second one do?", "what does HUP do?"),
+        ([("Which kinds of members are there?", MEMBERS)], "who are the second ones?", "who are supporting members?"),
+        ([("Which signals are there?", ITEMS)], "what does the third one do?", "what does the third one do (signals)?"),
+        ([("What does Plus cost?", ""), ("and Care?", "")], "when did the latter begin?", "when did Care begin?"),
+    ],
+)
+def test_what_points_at_an_answer_is_said_by_the_names_in_it(
+    before: list[tuple[str, str]], request_: str, meant: str
+) -> None:
+    assert followed(request_, *zip(*before, strict=True)).rstrip("?") == meant.rstrip("?")
