@@ -381,7 +381,16 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     if found.is_list:
         group = table.label({name: count for name, count in counts.items() if not target or name != target.name})
         is_told = group and target and target.is_text and group != target and counts.get(group.name, LISTED) <= LISTED
-        if not is_told or _QUESTION.search(text):
+        of_rows = (table.named.match(wanted) | group.match(wanted)) if group else set()
+        rest = [word for word in free if word not in of_rows]
+        is_of_column = (
+            target
+            and of_rows
+            and rest
+            and set(rest) == target.match(rest) | {word for word in rest if target.match(_SENSE.get(stem(word), []))}
+        )
+        is_named = is_told or (is_of_column and group and counts.get(group.name, LISTED + 1) <= LISTED)
+        if not is_named or (_QUESTION.search(text) and not is_of_column):
             return None  # it asks for something else, of which a column happens to have a word
     elif aggregate in ("share", "") and not bounds and not (filters and (target or aggregate)):
         return None
