@@ -15,6 +15,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from psycopg import Error
+from psycopg_pool import PoolTimeout
 
 from graph.queue import Complain
 from state.text import in_words
@@ -69,7 +70,8 @@ class Jobs(JobManager):
     async def update_heartbeat(self, worker_id: int) -> None:
         """Show that the worker lives, and tell what could not be told before."""
         await self.in_spite_of_outages(partial(super().update_heartbeat, worker_id), None)
-        await self.in_spite_of_outages(self._end, None)
+        if self._ended:
+            await self.in_spite_of_outages(self._end, None)
 
     async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:  # noqa: ARG002 - of none
         """Nobody aborts jobs: runs are cancelled by signals."""
@@ -132,7 +134,9 @@ class Jobs(JobManager):
         except ConnectorException as error:
             if not self._is_out:
                 self._is_out = True
-                self._complain(f"the database cannot be used: {in_words(cause_of(error))}; going on when it can")
+                cause = cause_of(error)
+                why = "no connection can be had" if isinstance(cause, PoolTimeout) else in_words(cause)
+                self._complain(f"the database cannot be used: {why}; this worker goes on when it can")
             return otherwise
         if self._is_out:
             self._is_out = False

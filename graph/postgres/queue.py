@@ -78,6 +78,10 @@ WITH gone AS (
 SELECT queue_name FROM ended UNION SELECT queue_name FROM given
 """
 _TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
+_TO_BE_BEGUN = """
+SELECT FROM procrastinate_jobs WHERE queueing_lock = ANY(%s) AND status = 'todo'
+    AND EXISTS (SELECT FROM store WHERE prefix = %s AND key = %s)
+"""
 _WITHDRAW = (
     "DELETE FROM procrastinate_jobs WHERE task_name = %s AND args ->> 'thread_id' = %s AND status = 'todo' RETURNING id"
 )
@@ -125,12 +129,19 @@ class Queue:
         return await self.last(thread_id) is not None
 
     async def put(self, thread_id: str, at: float | None = None, *, is_left: bool = False) -> None:
-        """See that a worker looks at the thread."""
+        """See that a worker looks at the thread; nothing where it is to be begun, and has a job for that."""
         if asked := await self.last(thread_id):
+            if await self._is_to_be_begun(thread_id):
+                return
             queue = f"{asked.queue}{RESCUED}" if is_left else asked.queue
             priority = _LEVELS * asked.priority | _BEGUN | (_RESCUED if is_left else 0)
             async with self._server.transaction() as transaction:
                 await self._defer(transaction, thread_id, queue, priority, at)
+
+    async def _is_to_be_begun(self, thread_id: str) -> bool:
+        async with self._server.cursor() as cursor:
+            await cursor.execute(_TO_BE_BEGUN, [_locks(thread_id), ".".join(space("requests", thread_id)), REQUEST])
+            return await cursor.fetchone() is not None
 
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun."""
@@ -152,7 +163,8 @@ class Queue:
         """Put a job in, unless one waits already."""
         connection: Connection = transaction.connection
         # A job waits for the older ones of its lock, also for one that is not due yet.
-        lock = f"{thread_id} {'later' if at else 'now'}"
+        now, later = _locks(thread_id)
+        lock = later if at else now
         due = await _by_the_server(connection, at) if at else None
         job = self._job.configure(
             connection=connection,
@@ -252,6 +264,11 @@ class Queue:
         except ConnectorException as error:
             cause = cause_of(error)
             raise explained(self._server.address, cause) if isinstance(cause, Error) else error from error
+
+
+def _locks(thread_id: str) -> list[str]:
+    """Of a thread's job that is due, and of one that is not yet."""
+    return [f"{thread_id} now", f"{thread_id} later"]
 
 
 async def _by_the_server(connection: Connection, at: float) -> datetime:

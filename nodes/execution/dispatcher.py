@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
+from nodes.agents.internals import pass_over_call
 from nodes.execution.task import TaskRunner
 from nodes.policy.approvals import to_replan
 from nodes.policy.failures import abort_reason
@@ -47,6 +48,8 @@ class Dispatcher:
         self._due = 0
         """How many are to be launched."""
         self._open_tasks = 0
+        self._has_called = False
+        """Whether a task was called by LangGraph in this superstep."""
         self._wake = asyncio.Event()
 
     async def work(self) -> None:
@@ -122,7 +125,15 @@ class Dispatcher:
             self.execution.signals.changed.set()
 
     async def _settle(self, record: TaskRecord) -> None:
-        """Have one task done, or learn how it ended before a crash."""
+        """Have one task done, or learn how it ended before a crash.
+
+        Those that come before any other are not called again; behind one that is, their numbers would not be sure.
+        """
+        if not self._has_called and (known := self.execution.recorded.outcome(record.id)):
+            pass_over_call()
+            self._note(known)
+            return
+        self._has_called = True
         made: list[Outcome] = []
 
         async def work() -> Json:

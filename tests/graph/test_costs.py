@@ -3,6 +3,7 @@
 Counted are the statements that reach the database file, what pydantic validates, and the calls of the interpreter.
 """
 
+import asyncio
 import cProfile
 from collections import Counter
 from collections.abc import Callable
@@ -137,3 +138,29 @@ async def test_a_task_among_many_costs_no_more_than_one_among_few(
     few, many = await calls_per_task(shape(100), tmp_path), await calls_per_task(shape(count), tmp_path)
 
     assert many <= 1.15 * few
+
+
+async def test_a_finished_task_costs_little_where_its_run_is_taken_up_again(tmp_path: Path) -> None:
+    is_there = asyncio.Event()
+
+    async def stops(brief: Brief, desk: Any) -> str:
+        if brief.task.id == "last" and not is_there.is_set():
+            is_there.set()
+            await asyncio.Event().wait()
+        return await works(brief, desk)
+
+    tasks = plan(*(f"t{n}" for n in range(100)), "last <- " + " ".join(f"t{n}" for n in range(100)))
+    async with opened(agent(stops), db=tmp_path / "runs.db", max_parallel=200) as sup:
+        running = asyncio.create_task(sup.start("Q", thread_id="t", plan=tasks))
+        await is_there.wait()
+        running.cancel()
+        await asyncio.wait({running})
+        with cProfile.Profile() as profile:
+            run = await sup.resume("t")
+
+    assert run.status == "complete"
+    assert sum(entry.callcount for entry in profile.getstats()) / 101 < MOST_OF_A_RESUME
+
+
+MOST_OF_A_RESUME = 900
+"""Calls of the interpreter for each finished task; a @task called for it would add 400."""

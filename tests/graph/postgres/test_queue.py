@@ -152,12 +152,16 @@ async def test_a_job_that_was_given_to_another_while_its_worker_stood_still_is_t
 
 
 @pytest.mark.services
-async def test_a_run_that_is_for_later_is_left_alone_until_then(on_postgres: str) -> None:
+async def test_a_run_that_is_for_later_is_left_alone_until_then(
+    on_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graph.worker.SWEEP_S", 0.05)
     async with opened(agent(says_its_task), db=on_postgres) as sup:
         await sup.enqueue("Q", thread_id="later", plan=PLAN, at=time.time() + 3600)
         await sup.enqueue("Q", thread_id="now", plan=PLAN)
         async with at_work(sup):
             await until(sup, "now", "complete")
+            await asyncio.sleep(0.5)
         assert (await sup.view("later")).status == "queued"
 
 

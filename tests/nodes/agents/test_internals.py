@@ -26,6 +26,8 @@ from typing_extensions import TypedDict
 from nodes.agents import internals
 from nodes.agents.internals import Answers, guarded, is_awaited, within
 from nodes.runtime.calling import Parked
+from nodes.runtime.durable import recorded_step
+from state.text import Json
 
 
 class Said(TypedDict, total=False):
@@ -36,7 +38,9 @@ def test_the_keys_are_those_of_langgraph() -> None:
     assert internals.SCRATCHPAD == _constants.CONFIG_KEY_SCRATCHPAD
     assert internals.STREAM == _constants.CONFIG_KEY_STREAM
     assert internals.SEND == _constants.CONFIG_KEY_SEND
-    assert {"resume", "interrupt_counter", "get_null_resume"} <= {field.name for field in fields(PregelScratchpad)}
+    assert {"resume", "interrupt_counter", "get_null_resume", "call_counter"} <= {
+        field.name for field in fields(PregelScratchpad)
+    }
 
 
 async def said_by(answers: Answers, count: int) -> list[object]:
@@ -212,3 +216,35 @@ async def test_nodes_that_block_have_threads_of_their_own_and_all_others_the_eve
     made = await guarded(builder.compile(), guard).ainvoke({}, {"configurable": {"thread_id": "t"}})
 
     assert made == {"blocking": "baton-agent", "waiting": threading.current_thread().name}
+
+
+async def test_a_call_that_is_passed_over_leaves_what_comes_after_it_to_be_found() -> None:
+    did: list[str] = []
+
+    async def does(name: str) -> None:
+        async def thunk() -> Json:
+            did.append(name)
+            return {}
+
+        await recorded_step(name, thunk)
+
+    async def node(state: MessagesState) -> None:
+        if did:
+            internals.pass_over_call()
+        else:
+            await does("a")
+        await does("b")
+        if len(did) == 2:
+            did.append("breaks")
+            raise RuntimeError("no more")
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("node", node)
+    builder.add_edge(START, "node")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    config: RunnableConfig = {"configurable": {"thread_id": "t"}}
+    with pytest.raises(RuntimeError, match="no more"):
+        await graph.ainvoke({"messages": []}, config)
+    await graph.ainvoke(None, config)
+
+    assert did == ["a", "b", "breaks"]
