@@ -54,16 +54,16 @@ def reshape(talk: Conversation, shape: Shape) -> Reply:
     answer = turns[-1].body if shape.name == "whole" else _ADMITTED.sub("", turns[-1].body)
     admitted = _ADMITTED.search(turns[-1].body)
     points = _points(answer)
+    questions, answers = talk.before
+    asked = keywords(followed(questions[-1], questions[:-1], answers))
     match shape.name:
         case "table":
-            text = _as_table(answer, points)
+            text = _as_table(answer, points, asked)
         case "whole":
             text = answer
         case "list":
             text = "\n".join(f"- {_in_a_line(point)}" for point in points[: shape.points or len(points)])
         case _:
-            questions, answers = talk.before
-            asked = keywords(followed(questions[-1], questions[:-1], answers))
             most = shape.points or max(1, len(points) // 3)
             chars = SHORT if len(points) > 1 else min(SHORT, len(answer) // 2)
             text = "\n\n".join(_shortened(point, asked, chars) for point in points[:most])
@@ -103,12 +103,12 @@ def _in_a_line(point: str) -> str:
     return " ".join(re.sub(r"(?m)^\s*(?:>|[-*•]\s|\d+[.)]\s)\s?", "", point).split())
 
 
-def _as_table(answer: str, points: Sequence[str]) -> str:
+def _as_table(answer: str, points: Sequence[str], asked: Collection[str]) -> str:
     """A row a point: what it is about, what it says, where; a table that is there already stays as it is."""
     rows = [line.lstrip("> ") for line in answer.splitlines() if line.lstrip("> ").startswith("|")]
     if len(rows) > 2:
         return "\n".join(rows)
-    cells = [row for point in points for row in _figures(point) or [_cells(point)]]
+    cells = [row for point in points for row in _figures(point) or [_cells(point, asked)]]
     heads = list(dict.fromkeys(head for row in cells for head in row if head != _WHERE))
     titles = [head if head != _SAID or len(heads) > 1 else "What was found" for head in heads]
     lines = [[row.get(head, "") for head in (*heads, _WHERE)] for row in cells if row]
@@ -127,8 +127,11 @@ def _figures(point: str) -> list[dict[str, str]]:
     return [{name: one["name"].strip(":"), what: one["ranked"] or one["value"], _WHERE: where} for one in series if one]
 
 
-def _cells(point: str) -> dict[str, str]:
-    """What goes into the row of a point, by column: of a row of a table its own columns."""
+def _cells(point: str, asked: Collection[str]) -> dict[str, str]:
+    """What goes into the row of a point, by column: of a row of a table its own columns.
+
+    Of a long one the sentence that says most of what was `asked` (stems).
+    """
     where = " ".join(dict.fromkeys(match.group() for match in LABEL.finditer(point)))
     title = _TITLE.match(point)
     said = _in_a_line(LABEL.sub("", point[title.end() :] if title else point)).strip()
@@ -136,5 +139,6 @@ def _cells(point: str) -> dict[str, str]:
         return {}
     if _ROW.fullmatch(said):
         return {**dict(cell.split(": ", 1) for cell in said.split("; ")), _WHERE: where}
-    short = said if len(said) <= SHORT else _SENTENCE.split(said)[0][:SHORT]
+    best = max(_SENTENCE.split(said), key=lambda one: len(set(stems(one)) & set(asked)))
+    short = said if len(said) <= SHORT else best[:SHORT]
     return {**({_ABOUT: title["title"]} if title else {}), _SAID: short, _WHERE: where}
