@@ -44,7 +44,10 @@ _BARE = re.compile(
     rf"(?:up )?(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
     re.IGNORECASE,
 )
-_BOTH = re.compile(r"(?<=\w )(?:the (?:two|three|four|five)|both)(?=[?.!]*$)", re.IGNORECASE)
+_BOTH = re.compile(
+    r"(?<=\w )(?:the (?P<count>two|three|four|five)|both)(?: (?P<what>[a-z]+s|ones))?(?=[?.!]*$)", re.IGNORECASE
+)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
 _PLACES_IN = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
@@ -201,12 +204,17 @@ def _pointed(text: str, questions: Sequence[str], named: Sequence[Mentions]) -> 
     ones = list(dict.fromkeys(one.one for one in reversed(named) if one.one))[::-1]
     is_named = len(spoken) > 1
     if (several := _BOTH.search(text)) and not is_named:
-        count = _NUMBERS[several.group().lower().split()[-1]]
+        count = _NUMBERS[(several["count"] or "both").lower()]
+        years = sorted({year for one in questions[-count:] for year in _YEAR.findall(one)})
+        if several["what"] == "years" and len(years) == count:
+            return f"{questions[-1].rstrip(' ?.!').replace(years[-1], joined(years))}?"
         things = next((list(one) for one in (ones[-count:], listed) if len(one) == count), [])
         return _put(joined(things), text, several) if things else text
     if _MORE.search(text) and not is_named and len(ones) > 1:
         return f"{text.rstrip(' ?.!')} of {joined(ones[-2:])}?"
-    one = named[-1].one or (joined(list(named[-1].things)) if named[-1].are_rows and not _OF_THESE.search(text) else "")
+    one = named[-1].one or (
+        joined(list(named[-1].things)) if named[-1].are_computed and not _OF_THESE.search(text) else ""
+    )
     is_one = bool(named[-1].one)
     found = _ONE.search(text)
     if one and found and (found.group().lower() in _PLURAL) is not is_one and not _names(_inside(text)):

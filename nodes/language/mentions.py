@@ -34,8 +34,8 @@ class Mentions:
 
     things: tuple[str, ...] = ()
     """In their order; none where it lists nothing."""
-    are_rows: bool = False
-    """Whether they are what rows of a table are of, or figures."""
+    are_computed: bool = False
+    """Whether they are what figures are of, or rows that were asked for: then they are the answer, all of them."""
     one: str = ""
     """The thing that is the answer: the only one, or the first where the question asks for a superlative."""
 
@@ -44,11 +44,11 @@ def mentions_in(answer: str, question: str) -> Mentions:
     """What the answer to a question names."""
     lines = [line.strip() for line in LABEL.sub("", answer).splitlines() if line.strip()]
     asked = set(stems(question))
-    rows = _computed(lines, asked) or _rows(lines)
-    found = rows or _items(lines) or _series(lines, asked)
+    computed = _computed(lines, asked)
+    found = computed or _rows(lines) or _items(lines) or _series(lines, asked)
     things = tuple(dict.fromkeys(thing for one in found if (thing := one.strip(" .*`“”"))))[:MOST_THINGS]
-    is_one = len(things) == 1 or (bool(things) and bool(_SUPERLATIVE.search(question)))
-    return Mentions(things, bool(rows), things[0] if is_one else "")
+    is_one = len(things) == 1 or (bool(computed) and bool(_SUPERLATIVE.search(question)))
+    return Mentions(things, bool(computed), things[0] if is_one else "")
 
 
 def _computed(lines: Sequence[str], asked: set[str]) -> list[str]:

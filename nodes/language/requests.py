@@ -53,8 +53,13 @@ _THEN = re.compile(
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
     re.IGNORECASE,
 )
+_OWNS = (
+    r"ha(?:s|ve|d)\s+(?!(?:the|it|he|she|they|we|i|you|any\w*|some\w*|every\w*|our|my|your|this|these|there)\b|"
+    r"(?-i:[A-Z]))"
+)
+"""`has 60 members`, which asks nothing."""
 _ASKS_ON = re.compile(
-    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)|,\s+(?=(?:what|how|why|who|which|whether)\s+\w|"
+    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)(?!{_OWNS})|,\s+(?=(?:what|how|why|who|which|whether)\s+\w|"
     r"(?:when|where)\s+(?:is|are|was|were|do|does|did|can|will|has|have|should)\b)",
     re.IGNORECASE,
 )
@@ -66,21 +71,29 @@ _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
 )
 _LETTER = re.compile(
-    r"\A\s*(?:hi|hello|hey|dear|good (?:morning|afternoon|evening))\b[^\n,.!?:]{0,40}[,.!:]\s*|"
+    r"\A\s*(?:to whom it may concern|hi|hello|hey|dear|good (?:morning|afternoon|evening))\b[^\n,.!?:]{0,40}[,.!:]\s*|"
     r"(?:\n\s*|(?<=[.!?])\s+)(?:(?:best|kind|warm)(?: \w+)?|regards|cheers|(?:many )?thanks|thank you|yours(?: \w+)?|"
     r"sincerely)[,.!]?\s*(?:\n\s*)*[^\n?]{0,40}\Z",
     re.IGNORECASE,
 )
 """How a letter begins and ends."""
 _TOLD = re.compile(r"^(?:i|we|you|he|she|they|it|there|nobody|no one|nothing|everybody|everyone)\b", re.IGNORECASE)
+_WANTS_TO = re.compile(r"(?:i|we)\b[\w '’]{1,20}\bto\b(?! know)", re.IGNORECASE)
+"""What somebody wants to do themselves, unless that is work for others: `we want to visit the castle`."""
 _BACKGROUND = re.compile(
     r"^(?:(?:have|has|had|is|are|was|were) (?:not|never|been|had|already|still|now)|not|no|never|do not|don['’]?t|"
     r"without|for example|for instance|e\.g\.)\b",
     re.IGNORECASE,
 )
-_TEXTS = "press release|summary|overview|blog post|white ?paper|document|notice|invitation|announcement|text|draft|" + (
-    "answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
-    + "|".join(word for word, kind in errands.meanings(errands.KINDS).items() if kind in errands.DOCUMENTS | {"memo"})
+_TEXTS = (
+    "press release|how-?to|guide|checklist|paragraph|advert|summary|overview|blog post|white ?paper|document|notice|"
+    "invitation|announcement|text|draft|"
+    + (
+        "answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
+        + "|".join(
+            word for word, kind in errands.meanings(errands.KINDS).items() if kind in errands.DOCUMENTS | {"memo"}
+        )
+    )
 )
 _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
 _A_TEXT = re.compile(rf"\b(?:an?|the|my|our|one)\s+(?:[\w-]+\s+)?(?:{_TEXTS})\b", re.IGNORECASE)
@@ -165,13 +178,14 @@ def wishes_in(text: str) -> list[str]:
         for place, sentence in enumerate(_SENTENCE.split(part.strip())):
             frame = ""
             for wish in _clauses_of(sentence):
-                clause = POLITE.sub("", wish.strip()).strip(" ,;.\n")
+                clause = re.sub(r",?\s+(?:and|or)$", "", POLITE.sub("", wish.strip()).strip(" ,;.\n"))
                 announces = clause.endswith(":") and number + 1 < len(parts)
                 is_announced |= announces
                 if announces or not re.search(r"\w", clause) or _BACKGROUND.match(clause):
                     continue
                 is_item = number > 0 and place == 0 and (is_announced or len(parts) > 2)
-                if is_item or _is_wish(clause):
+                is_told = _WANTS_TO.match(wish.strip()) and _verb(clause) not in KIND
+                if is_item or (_is_wish(clause) and not is_told):
                     wishes.append(f"{frame}{clause}")
                 elif _FRAME.match(clause):
                     frame = f"{clause.rstrip(':')}, "
@@ -191,7 +205,12 @@ def _ordered_first(found: re.Match[str]) -> str:
 def _clauses_of(sentence: str) -> list[str]:
     """The clauses of a sentence that are not ruled by one another."""
     clauses = [sentence.strip(" ,;")] if plain(sentence) != straight(sentence) else _CLAUSE.split(sentence.strip(" ,;"))
-    return [piece for clause in clauses for one in _chained(clause) for piece in _ASKS_ON.split(one)]
+    return [piece for clause in clauses for one in _chained(clause) for piece in _asked_in(one)]
+
+
+def _asked_in(clause: str) -> list[str]:
+    """A clause at the questions that are joined in it; quoted words hold none."""
+    return _ASKS_ON.split(clause) if _ASKS_ON.search(plain(clause)) else [clause]
 
 
 def _chained(sentence: str) -> list[str]:

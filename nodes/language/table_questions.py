@@ -26,7 +26,7 @@ FEW = 40
 """Different cells of a column, at most, for a part of one to name it."""
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
-MEASURES = ("avg", "sum", "median", "max", "min", "change", "summary")
+MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
 AGGREGATES = {
     "avg": r"average|mean|on average|typical(?:ly)?",
@@ -40,7 +40,6 @@ AGGREGATES = {
     r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper)(?! than)",
     "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
     "count": r"how many|number of|count",
-    "change": r"gr[eo]wn?|growth|ris(?:e|en|ing)|rose|f[ae]ll(?:en)?|change[ds]?|develop(?:ed|ment)?|trend|over time",
     "summary": r"analy[sz]e|figures?|statistics|range|overview",
 }
 """Words that ask for an aggregate, by its name in SQL."""
@@ -72,7 +71,6 @@ TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest"
 
 _NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
 _TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
-_NAMING = re.compile(r"name|vendor|company|product|framework|title|model|symbol|country|city", re.IGNORECASE)
 _LINE = re.compile(r"^(?P<file>.+?): ")
 _TABLE = re.compile(r"\btable (?P<name>\"[^\"]+\"|\S+) \((?P<columns>(?:\"(?:[^\"]|\"\")*\"|\([^()]*\)|[^\"()])*)\)")
 _COLUMN = re.compile(
@@ -188,16 +186,13 @@ class Table:
         return Column(f"{self.file.rpartition('.')[0]} {self.name}", "")
 
     def match(self, wanted: Sequence[str]) -> set[str]:
-        """Which of these words its file, its name or its columns speak of; `car seats` speak of `Carseats`."""
-        pairs = {stem(one + two): {one, two} for one, two in pairwise(wanted)}
-        met = [column.match(wanted) for column in (self.named, *self.columns)]
-        met += [pairs.get(stem(part), set()) for column in (self.named, *self.columns) for part in column.parts]
-        return set().union(*met)
+        """Which of these words its file, its name or its columns speak of."""
+        return set().union(*(column.match(wanted) for column in (self.named, *self.columns)))
 
     def label(self, different: dict[str, int]) -> Column | None:
         """The column that says what a row is about, given the number of different cells in each."""
         texts = [c for c in self.columns if c.is_text and different.get(c.name, 2) > 1]
-        return max(texts, key=lambda c: (bool(_NAMING.search(c.name)), different.get(c.name, 0)), default=None)
+        return max(texts, key=lambda c: different.get(c.name, 0), default=None)
 
     def probe(self, question: str) -> str:
         """SQL for the cells that the question names, and the number of different cells in each column.
@@ -252,8 +247,6 @@ class Asked:
     """Share of the question's words that this accounts for."""
     is_lowest_first: bool = False
     """Whether groups are ranked from the lowest: `the lowest average`."""
-    sharp: int = 0
-    """Words of the name of the column that is asked for which the question has."""
 
     @property
     def is_list(self) -> bool:
@@ -261,25 +254,17 @@ class Asked:
         return not (self.aggregate or self.filters or self.bounds)
 
     @property
-    def time(self) -> Column | None:
-        """The column that says when."""
-        return next((column for column in self.table.columns if column.is_time), None)
-
-    @property
     def sql(self) -> str:
         """The question: a `name` and `value` a row, and `n` for the rows behind it, or columns by their names."""
-        target, time = (column.sql if column else "" for column in (self.target, self.time))
+        target = self.target.sql if self.target else ""
         name = self.group or self.label
         conditions = [column.equals(value) for column, value in self.filters]
         conditions += [f"{column.sql} {bound}" for column, bound in self.bounds]
         rows = f"count(*) FILTER (WHERE {' AND '.join(conditions)})"
-        first, last = f"arg_min({target}, {time})", f"arg_max({target}, {time})"
         values = {
             "share": f"round(100.0 * {rows} / count(*), 2) AS value, {rows} AS n, count(*) AS whole",
             "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
             "count(*) AS n",
-            "change": f"min({time}) AS since, {first} AS first, max({time}) AS until, {last} AS last, "
-            f"round(100.0 * ({last} / nullif({first}, 0) - 1), 1) AS percent",
             "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
             "": f"{target} AS value" if self.is_list else "",
         }
@@ -295,9 +280,7 @@ class Asked:
         parts = [f"SELECT {named}{shown} FROM {quoted(self.table.name)}"]
         parts += [f"WHERE {' AND '.join(where)}"] if where else []
         parts += ["GROUP BY 1"] if named and self.aggregate else []
-        if self.aggregate == "change":  # a series has one value a time
-            parts.append(f"HAVING count(*) = count(DISTINCT {time}) AND min({time}) < max({time})")
-        is_ranked = named and self.aggregate not in ("", "change")
+        is_ranked = named and self.aggregate
         order = (
             f"2 {'ASC' if self.aggregate == 'min' or self.is_lowest_first else 'DESC'} NULLS LAST, 1"
             if is_ranked
@@ -320,14 +303,6 @@ class Asked:
         what = self.target.said if self.target else "rows"
         if self.aggregate == "share":
             return [f"Share of rows{scope}: {row['value']} % ({row['n']} of {shown(row['whole'])})." for row in rows]
-        if self.aggregate == "change":
-            changes = [
-                f" of {row['name']}" * ("name" in row)
-                + f"{scope}: from {shown(row['first'])} in {row['since']} to {shown(row['last'])} in {row['until']}"
-                + (f" ({'+' * (row['percent'][0] != '-')}{shown(row['percent'])} %)" if row["percent"] else "")
-                for row in rows
-            ]
-            return [f"{capital(what)}{change}." for change in changes]
         if not self.aggregate and (self.filters or self.bounds):
             return [f"In {self.table.name}: {_columns_of(row)}." for row in rows]
         counted = "different values of " if self.aggregate == "count" and self.target else ""
@@ -358,9 +333,8 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     is_ranking = "rank" in forms
     aggregate = ("min" if "min" in forms else "max") if is_ranking else forms[0] if forms else ""
     counts = {row["col"]: different(row) for row in cells if row.get("col")}
-    by = _named(_GROUP, text, table.columns, least=1.0)
     bounds = _bounds(question, table)
-    filters = [one for one in _filters(question, table, cells) if one[0] != by or not is_flag(one[1])]
+    filters = _filters(question, table, cells)
     filters = [one for one in filters if one[0] not in [column for column, _ in bounds]]
     filtered = {column.name for column, _ in filters}
     spoken = {word for _, cell in filters for word in wanted if word in _in(cell) or alike(cell.lower(), word)}
@@ -379,9 +353,6 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
         )
         which, target = (which or target, amount) if amount else (which, target)
     target = target or (which if filters and not aggregate else None)
-    amounts = [column for column in table.columns if column.is_measure]
-    if is_ranking and not target and len(amounts) == 1 and _named(_GROUP, text, [table.named]):
-        target = amounts[0]  # `by price`, of a table of prices
     is_amount = target is not None and target.is_measure
     if aggregate == "share" and target and is_amount and not target.match(list(table.named.match(free))):
         # the share is what the column holds, not one of rows
@@ -398,14 +369,14 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
         aggregate, group = "count", which
     if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min", "rank"} & set(forms):
         group = which
-    label = (which or table.label(counts)) if aggregate in ("max", "min", "change") and not group else None
-    most = LISTED if group or is_ranking or aggregate in ("", "change") else RANKED
+    label = (which or table.label(counts)) if aggregate in ("max", "min") and not group else None
+    most = LISTED if group or is_ranking or not aggregate else RANKED
     if bounds and not aggregate:
         label, target = None, which or table.label(counts)
     is_lowest = aggregate in ("avg", "sum", "median") and "min" in forms
     found = Asked(table, aggregate, target, group, label, tuple(filters), most, bounds, is_lowest_first=is_lowest)
     is_measured = is_amount or (target is not None and target.is_time and aggregate in ("max", "min"))
-    if (aggregate in MEASURES and not is_measured) or (aggregate == "change" and not found.time):
+    if aggregate in MEASURES and not is_measured:
         return None
     if found.is_list:
         group = table.label({name: count for name, count in counts.items() if not target or name != target.name})
@@ -442,7 +413,6 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
             found,
             group=group,
             fit=round(fit, 2),
-            sharp=sum(stem(part) in map(stem, free) for part in target.parts) if target else 0,
         )
     )
 
@@ -450,9 +420,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
 def best(found: Sequence[Asked | None]) -> Asked | None:
     """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
     fitting = [one for one in found if one]
-    return max(
-        fitting, key=lambda one: (one.fit, one.target is not None, one.sharp, -len(one.table.columns)), default=None
-    )
+    return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
 
 
 def tables_in(lines: Sequence[str]) -> list[Table]:

@@ -254,6 +254,8 @@ def _made(
 
 def _title(text: str, most: int = 200) -> str:
     line = " ".join(text.split())
+    if len(line) > most and (ends := list(re.finditer(r"(?<=\w)[:;.?!](?= )", line[:most]))):
+        return line[: ends[-1].start()]
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 

@@ -28,6 +28,8 @@ DEEP = 3
 """The best passages that a question's cover is measured in."""
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
+AKIN = 0.3
+"""Weight of a word that means nearly the same, beside the word itself; above it more is lost than found."""
 SHORT = 90
 """Characters below which a passage hardly says anything by itself."""
 WHOLE = 600
@@ -208,7 +210,9 @@ class Index:
         """The share of the question's weight that a text speaks of."""
         said = {word.lower() for word in words(text)} - STOP_WORDS if self._vectors else set()
         alike = {
-            key: self._vectors.likeness(wanted[key].lower(), said) if self._vectors and key not in have else key in have
+            key: AKIN * self._vectors.likeness(wanted[key].lower(), said)
+            if self._vectors and key not in have
+            else float(key in have)
             for key in weights
         }
         return sum(weight * alike[key] for key, weight in weights.items()) / sum(weights.values())

@@ -70,7 +70,7 @@ TALKS: dict[str, tuple[Say, ...]] = {
     "what the answers name": (
         Say("Which plan is the cheapest?", ("Solo (9)",)),
         Say("and the most expensive?", ("Enterprise (499)",)),
-        Say("compare the two", ("Solo", "Enterprise"), "compare Solo and Enterprise", ("39",)),
+        Say("compare the two", ("Solo", "Enterprise"), "Compare Solo and Enterprise", ("39",)),
     ),
     "a text about the answer, and nothing done with it": (
         LICENCE,

@@ -73,9 +73,9 @@ class Conversation:
 
     @property
     def before(self) -> tuple[list[str], list[str]]:
-        """What was asked on the thread before, and what was found of each, oldest first."""
+        """What was asked on the thread before, and what was answered to each, oldest first."""
         turns = self.all("earlier")
-        return [turn.attrs.get("request", "") for turn in turns], [turn.body.partition(NOTHING)[0] for turn in turns]
+        return [turn.attrs.get("request", "") for turn in turns], [turn.body for turn in turns]
 
     @property
     def task(self) -> str:

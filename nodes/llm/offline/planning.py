@@ -14,7 +14,7 @@ from nodes.language.subjects import capital, keywords
 from nodes.language.table_questions import AGGREGATES, tables_in
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.reshaping import described
-from nodes.policy.orders import GIVES_OUT, ordered
+from nodes.policy.orders import GIVES_OUT, ordered, without_forbidden
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
@@ -60,7 +60,7 @@ def plan(talk: Conversation) -> Arguments:
     said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
     draft = Drafting(talk)
     shape = shape_wanted(said) if earlier else None
-    text = "" if shape else followed(said, *talk.before) or "Say what can be said"
+    text = "" if shape else followed(without_forbidden(said) or said, *talk.before) or "Say what can be said"
     # What was asked before is asked again where that is meant; what was to be done then is not done again.
     asked = replace(understood(text or said), actions=ordered(said))
     request = heeded(asked, [one.body for one in talk.all("objection")])

@@ -65,7 +65,8 @@ def reshape(talk: Conversation, shape: Shape) -> Reply:
             questions, answers = talk.before
             asked = keywords(followed(questions[-1], questions[:-1], answers))
             most = shape.points or max(1, len(points) // 3)
-            text = "\n\n".join(_shortened(point, asked) for point in points[:most])
+            chars = SHORT if len(points) > 1 else min(SHORT, len(answer) // 2)
+            text = "\n\n".join(_shortened(point, asked, chars) for point in points[:most])
     if admitted and shape.name != "whole":
         text = f"{admitted.group().rstrip()}\n\n{text}"
     return concluded(talk, text, 0.3 if admitted else 0.8)
@@ -77,13 +78,15 @@ def _points(answer: str) -> list[str]:
     return [block for block in found if block and not block.startswith("#")] or [answer.strip()]
 
 
-def _shortened(point: str, asked: Collection[str]) -> str:
+def _shortened(point: str, asked: Collection[str], chars: int) -> str:
     """The sentences or lines of a point from the one on that says most of what was `asked` (stems), and its label.
+
+    As many as `chars` characters have room for, at least one.
 
     Quoted text stays as it is quoted.
     """
     label, text = LABEL.search(point), LABEL.sub("", point).strip()
-    if len(point) <= SHORT:
+    if len(point) <= chars:
         return point
     is_quoted = text.startswith((">", "**"))
     starts = [0, *(match.end() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text))]
@@ -92,7 +95,7 @@ def _shortened(point: str, asked: Collection[str]) -> str:
     text = text[starts[best] :]
     text = f"> {text}" if best and is_quoted and not text.startswith(">") else text
     ends = [match.start() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text)] + [len(text)]
-    kept = text[: max([end for end in ends if end <= SHORT], default=ends[0])].rstrip("> \n")
+    kept = text[: max([end for end in ends if end <= chars], default=ends[0])].rstrip("> \n")
     return f"{kept}{chr(10) if is_quoted else ' '}{label.group()}" if label else kept
 
 

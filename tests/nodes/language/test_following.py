@@ -83,6 +83,11 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
         (["Average price of tea?"], "only for 2024", "Average price of tea for 2024?"),
         (["Which bike has the longest range?"], "and the lightest one?", "Which bike is the lightest?"),
         (["How long is the notice for tenants?"], "no, I meant landlords", "How long is the notice for landlords?"),
+        (
+            ["How large is the budget for 2024?", "and for 2025?"],
+            "compare the two years",
+            "How large is the budget for 2024 and 2025?",
+        ),
         ([LIT], "What is the dress code for the dinner?", "What is the dress code for the dinner?"),
         ([], "How many steps has it?", "How many steps has it?"),
     ],

@@ -165,6 +165,11 @@ def test_a_long_request_makes_a_short_title() -> None:
     assert len(title) <= 202
 
 
+def test_a_title_of_a_long_request_ends_where_a_part_of_it_does() -> None:
+    report = write("Yes.", query=f"Analyse the market for tea: its size, its growth, {'its makers, ' * 20}and so on.")
+    assert report.startswith("# Analyse the market for tea\n")
+
+
 def test_the_answer_is_in_the_tasks_that_nothing_delivered_builds_on() -> None:
     failed = unfinished("c", "failed", "broke").model_copy(update={"task": make_task("c", "b")})
     records = [done("a"), done("b", after="a"), failed, done("d")]
