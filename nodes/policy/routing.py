@@ -110,7 +110,8 @@ def keyword_match(task: Task, agent: AgentSpec) -> float:
     small words say nothing; a keyword says what it is, even `R`.
     """
     said = {word for word in _stems(f"{agent.role} {agent.specialty}") if len(word) > 1}
-    hits = len((said - _SMALL | _stems(" ".join(agent.skills.keywords))) & _stems(task.description))
+    words = _stems(task.description).union(re.findall(f"[{_UNSPACED}]", task.description))
+    hits = len((said - _SMALL | _stems(" ".join(agent.skills.keywords))) & words)
     return 1.0 - 0.5**hits
 
 

@@ -90,6 +90,7 @@ def test_a_role_that_nobody_has_is_said_to_be_missing() -> None:
         ("ИИ", "Где ИИ уже помогает?", 0.5),
         ("市场分析", "做一份市场报告", 0.5),
         ("AI", "调查AI市场", 0.5),
+        ("法", "合同法的问题", 0.5),
         ("시장", "시장 조사", 0.5),
         ("سوق", "تحليل السوق", 0.5),
         ("Übersetzung", "Eine ÜBERSETZUNG bitte.", 0.5),
