@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from graph.address import Address
 from graph.sqlite.fence import check_fences
@@ -177,7 +178,7 @@ class _Thread:
 
     def __init__(self, name: str) -> None:
         self._asked: SimpleQueue[Sequence[_Visit] | None] = SimpleQueue()
-        self._done: dict[asyncio.AbstractEventLoop, deque[_Visit]] = {}
+        self._done: WeakKeyDictionary[asyncio.AbstractEventLoop, deque[_Visit]] = WeakKeyDictionary()
         self._is_closed = False
         threading.Thread(target=self._work, name=name, daemon=True).start()
 

@@ -37,7 +37,7 @@ WHOLE = 600
 TOGETHER = 900
 """Characters up to which passages near each other in a file are shown as one, with what stands between them.
 
-With `NEAR`, the best of six of each, over 362 questions on 26 folders of texts.
+Chosen with `NEAR` among some 40 settings, over 362 questions on 26 folders of texts; they differ by 1 to 5 questions.
 """
 NEAR = 0.6
 """Share of the best score from which on a passage counts as near the best."""
