@@ -1,6 +1,6 @@
 """The wiring: conditional edges by the one table of `nodes.policy.phases`. `baton graph` prints it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, TypeVar, cast
 
@@ -65,9 +65,8 @@ def build_graph(
     """The supervisor graph (design section 2); `guard` where no door of ours drives it."""
     graph, worker = SupervisorGraph(services), build_worker()
     chosen = _Chosen(services, worker)
-    nodes = {name: chosen.instead_of(name, node) for name, node in _nodes(services, worker).items()}
-    for name in nodes:
-        work = _standing(told(_going_on(nodes, name)))
+    for name, node in _nodes(services, worker).items():
+        work = _standing(told(chosen.instead_of(name, node)))
         graph.add_node(name, guard.guarded(work, is_last=name == "finish") if guard else work)
     graph.add_edge(START, "intake")
     for name, exits in EXITS.items():
@@ -112,28 +111,6 @@ class _Chosen:
             return await self._made[choice][name](state, runtime)
 
         return fitting
-
-
-GOES_ON: Mapping[NodeName, NodeName] = {"intake": "decompose", "decompose": "route"}
-"""By node, the one that is gone on to in the same superstep where it neither asks nor waits; it saves a checkpoint."""
-
-
-def _going_on(nodes: Mapping[NodeName, Node], name: NodeName) -> Node:
-    """The node, and what follows from it at once: a plan that was given is checked, and its tasks are assigned."""
-    node = nodes[name]
-    if name not in GOES_ON:
-        return node
-
-    @wraps(node)
-    async def going_on(state: SupervisorState, runtime: Runtime[None]) -> Any:
-        update = await node(state, runtime)
-        after = cast(SupervisorState, {**state, **update})
-        place = next_node(facts_of(after))
-        if place != GOES_ON[name] or (place == "decompose" and not after.get("plan")):
-            return update
-        return {**update, **await _going_on(nodes, place)(after, runtime)}
-
-    return going_on
 
 
 def _standing(node: Node) -> Node:

@@ -48,7 +48,7 @@ _AT_WORK: Mapping[Phase, NodeName] = {
 
 EXITS: Mapping[NodeName, tuple[Place, ...]] = {
     "intake": (*_AT_WORK.values(), "approve", "control", "finish", "intake", END),
-    "decompose": ("route", "execute", "approve", "intake"),
+    "decompose": ("route", "approve", "intake"),
     "route": ("execute", "intake"),
     "execute": ("execute", "approve", "control", "decompose", "review", "assemble", "intake"),
     "approve": ("approve", "decompose", "route", "execute", "intake"),

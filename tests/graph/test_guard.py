@@ -43,7 +43,7 @@ async def test_no_other_process_gets_between_the_nodes_of_a_run() -> None:
             with pytest.raises(ThreadBusy, match="is being run by process"):
                 await both.other.resume(THREAD)
 
-    nodes = ["intake", "decompose", "execute", "assemble"]
+    nodes = ["intake", "decompose", "route", "execute", "assemble"]
     assert seen == [(node, "running", []) for node in nodes]
 
 

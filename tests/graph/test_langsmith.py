@@ -104,7 +104,7 @@ def test_a_run_is_one_root_between_two_waits_and_everything_in_it_is_below_and_n
     assert [root["extra"]["metadata"]["thread_id"] for root in roots] == ["market", "market"]
     assert len({run["trace_id"] for run in langsmith.runs.values()}) == 2
     nodes = [[run["name"] for run in langsmith.below(root["id"])] for root in roots]
-    assert nodes[0] == ["intake", "execute", "approve"]
+    assert nodes[0] == ["intake", "decompose", "route", "execute", "approve"]
     assert nodes[1] == ["approve", "execute", "review", "assemble", "finish"]
     [execute] = [run for run in langsmith.below(roots[0]["id"]) if run["name"] == "execute"]
     tasks = langsmith.below(execute["id"])
