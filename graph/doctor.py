@@ -65,16 +65,15 @@ async def check_database(address: Address, clock: Clock, seals: Seals) -> AsyncI
 
 
 async def _check_server(address: PostgresAddress, clock: Clock, seals: Seals) -> AsyncIterator[Finding]:
-    missing: list[str] = []
+    missing: list[str] | None = []
     try:
-        found = await import_module("graph.postgres.database").missing_in(address)
-        if found is None:
+        missing = await import_module("graph.postgres.database").missing_in(address)
+        if missing is None:
             says = (
                 f"{address} is empty, with no tables of Baton's yet; `baton migrate` makes them, or the first run does"
             )
             yield Finding("database", True, says)
             return
-        missing = found
         if missing:
             lost = ", ".join(missing)
             yield Finding("database", False, f"{address} has lost {lost}; restore the database from a backup")

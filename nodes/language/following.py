@@ -255,12 +255,9 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
     most = _SUPERLATIVE.fullmatch(re.sub(r" ones?$", "", what))
     ranked = next((one for one in reversed(questions) if _SUPERLATIVE.search(one)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
-        if other["what"] and not most["what"] and most.group().lower().endswith("est") and (has := _HAS.match(ranked)):
-            return (
-                f"{has['which']} is {most.group()}?"
-                if not _AMOUNTS.search(most.group())
-                else _put(f"{most.group()}{other['what']}", ranked, other)
-            )
+        is_of_kind = most.group().lower().endswith("est") and not _AMOUNTS.search(most.group())
+        if is_of_kind and other["what"] and not most["what"] and (has := _HAS.match(ranked)):
+            return f"{has['which']} is {most.group()}?"
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
         subject = re.sub(r"(?:呢|は)$", "", what).strip()

@@ -84,10 +84,8 @@ def _series(lines: Sequence[str], asked: set[str]) -> list[str]:
         series = [_DETERMINED.sub("", one) for one in [" ".join(first[known:]), *parts[1:]]]
         *qualities, head = [one.rpartition(" ") for one in series]
         if set(stems(head[2])) & asked and head[0] and not any(one[0] for one in qualities):
-            series = [
-                *(f"{one[2]} {head[2]}" for one in qualities),
-                series[-1],
-            ]  # active, supporting and junior members
+            # active, supporting and junior members
+            series[:-1] = [f"{quality} {head[2]}" for _, _, quality in qualities]
         share = len(set(stems(sentence)) & asked)
         if share > most and all(0 < len(one.split()) <= LONGEST_THING and _is_name(one) for one in series):
             best, most = series, share
