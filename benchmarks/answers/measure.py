@@ -103,9 +103,9 @@ def plain_search(sources: Sources, question: str, connection: sqlite3.Connection
 
 
 def points_in(report: str) -> list[str]:
-    """The points of a report before its own sections: items of a list and quotations."""
+    """The points of a report before its own sections: items of a list, and quotations with the heading above them."""
     body = re.split(r"\n## (?:Sources|How this was made|Further findings)\n", report)[0]
-    return [match.group() for match in re.finditer(r"(?m)^- .*$|(?:^>.*\n?)+", body)]
+    return [match.group() for match in re.finditer(r"(?m)^- .*$|(?:^\*\*.*\*\*.*\n\n)?(?:^>.*\n?)+", body)]
 
 
 def holds(point: str, key: list[str]) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from nodes.tools.index import Hits
+from nodes.tools.index import TOGETHER, Hits
 from nodes.tools.passages import Passage
 from nodes.tools.sources import Excerpt, Sources
 from nodes.tools.tables import SECONDS, QueryResult, too_slow
@@ -25,11 +25,14 @@ NO_SOURCES = "no sources were given to this run; answer from the request and the
 def make_search(sources: Sources | None) -> BaseTool:
     """The tool over `sources`; without any it refuses."""
 
-    async def search(query: str, limit: int = 8) -> str:
-        """Search the sources for a few words; gives the best passages, each after its label, as [guide.md#L3-L9]."""
+    async def search(query: str, limit: int = 8, chars: int = TOGETHER) -> str:
+        """Search the sources for a few words; gives the best passages, each after its label, as [guide.md#L3-L9].
+
+        chars: characters that a passage may have with what stands around it.
+        """
         if sources is None:
             raise ToolRefused(NO_SOURCES)
-        hits = await asyncio.to_thread(sources.search, query, max(1, min(limit, MOST)))
+        hits = await asyncio.to_thread(sources.search, query, max(1, min(limit, MOST)), min(chars, CHARS))
         if not hits.passages:
             files = ", ".join(sources.files[:20])
             return f"No passage matches {query[:200]!r}. Try other words; the files are: {files}"
@@ -41,7 +44,7 @@ def make_search(sources: Sources | None) -> BaseTool:
 def coverage(hits: Hits) -> str:
     """The last line of a search: what it says about the query itself."""
     unknown = ", ".join(json.dumps(word, ensure_ascii=False) for word in hits.unknown[:10]) or "none"
-    best = f"The best passages speak of {hits.cover:.0%} of the query, by weight"
+    best = f"The best passages answer the query with a likelihood of {hits.likely:.0%}"
     return f"(Words in no passage: {unknown}. {best}; the first {hits.near} fit nearly as well as the best.)"
 
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import Document, Found, Listing, Located, Skipped, TableDocument
-from nodes.tools.index import Hits, Index
+from nodes.tools.index import TOGETHER, Hits, Index
 from nodes.tools.likeness import word_vectors
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
@@ -91,9 +91,12 @@ class Sources:
         """One line a file: `prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows`."""
         return [self._line(document) for document in self._documents.values()]
 
-    def search(self, query: str, limit: int = 8) -> Hits:
-        """The passages that match any word of `query`, best first, and how well. Any punctuation is harmless."""
-        return self._index.search(query, limit)
+    def search(self, query: str, limit: int = 8, chars: int = TOGETHER) -> Hits:
+        """The passages that match any word of `query`, best first, and how well. Any punctuation is harmless.
+
+        Those near each other are one, with what stands between them, as far as it has no more than `chars` characters.
+        """
+        return self._index.search(query, limit, chars)
 
     def passages(self, file: str) -> list[Passage]:
         """What of a file can be found by a search, in order."""

@@ -9,30 +9,30 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from nodes.language.requests import wishes_in
 from nodes.language.subjects import joined, keywords, names, subject_of, title_of, without_errand
 from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
 from nodes.language.words import stems
 from nodes.llm.offline.conversation import NOTHING, Call, Conversation, Done, Reply, concluded
+from nodes.policy.orders import without_forbidden
 from state.citation import LABEL, SPAN
 
 POINTS = 3
 """Points of an answer, at most."""
 CHARS = 1400
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
+WIDE = 1500
+"""Characters that a passage may have with what stands around it, where no passage answers best by far."""
+WHOLE = 300
+"""Characters of a request up to which what it says beside its question is searched for with it."""
 SHORT = 100
 """Characters below which a passage that ends without an end is a title."""
 NEAREST = 2
 """Passages shown where none answers."""
 FOUND = 8
 """Passages asked for in a search."""
-COVERED = 0.52
-"""Share of the question, by weight of its words, from which on a passage is taken to answer it.
-
-Where one in twenty of the questions that texts answer is declined, and nine in ten of those that nothing answers: the
-questions of `benchmarks/answers` and of seven folders that are not in it, 228 together.
-"""
-ROW_COVERED = 0.75
-"""The same where the best passage is a row of a table: it speaks of what its cells name, and of nothing else."""
+LIKELY = 0.5
+"""How likely the best passages have to answer for them to be shown as an answer."""
 TABLES = 6
 """Tables whose cells are looked through."""
 FILES_READ = 3
@@ -41,8 +41,7 @@ _MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?:[ \
 _LINES = re.compile(r"L(\d+)(?:-L(\d+))?")
 _OWN_WORDS = re.compile(r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^\n]*\)\s*\Z")
 _ABOUT_QUERY = re.compile(
-    r"\(Words in no passage: (?P<unknown>.*)\. The best passages speak of (?P<cover>\d+)% of the query"
-    r"(?:, by weight; the first (?P<near>\d+) fit)?"
+    r"\(Words in no passage: (?P<unknown>.*)\. .* with a likelihood of (?P<likely>\d+)%; the first (?P<near>\d+) fit"
 )
 _GAPS = re.compile(r"\n(?:[ \t]*\n){2,}")
 _FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
@@ -84,7 +83,7 @@ class Passage:
 
 
 def answer(talk: Conversation) -> Reply:
-    """Search and compute, then say what was found, and how sure it is: by how much of the question it covers."""
+    """Search and compute, then say what was found, and how sure it is: by how likely that answers."""
     if calls := lookups(talk):
         return calls
     heading = f"## {title_of(talk.task)}\n\n" if talk.request.strip() != talk.task.strip() else ""
@@ -99,12 +98,27 @@ def questions_in(task: str) -> list[str]:
     return [*several, subject] if len(several) > 1 and subject_of(subject) else [task]
 
 
+def searched(talk: Conversation) -> list[str]:
+    """What is searched for: what the task asks; all of a short request, where nothing but the task is asked in it.
+
+    “The file is too large for the parser. How do I lift the limit?”
+    """
+    questions = questions_in(talk.task)
+    is_all = keywords(talk.task).keys() <= keywords(talk.request).keys() and len(talk.request) <= WHOLE
+    return [without_forbidden(talk.request)] if is_all and _asks_one(talk, questions) else questions
+
+
+def _asks_one(talk: Conversation, questions: Sequence[str]) -> bool:
+    return questions == [talk.task] and len(wishes_in(talk.request)) == 1
+
+
 def lookups(talk: Conversation) -> list[Call]:
     """What is worth asking the sources now and was not asked yet; nothing when all was."""
     calls: list[Call] = []
     if "search" in talk.tools:
-        wanted = [*questions_in(talk.task), _missed(talk), *(mail.body for mail in talk.all("mail"))]
+        wanted = [*searched(talk), _missed(talk), *(mail.body for mail in talk.all("mail"))]
         calls = [_search(text) for text in wanted if keywords(text)]
+        calls += [_wide_search(*searched(talk))] if _is_unclear(talk) else []
     if "read" in talk.tools and not calls:
         files = [match["file"] for line in talk.source_lines if (match := _FILE.match(line))]
         calls = [Call("read", {"file": file, "start": 1, "count": 40}) for file in files[:FILES_READ]]
@@ -124,12 +138,11 @@ def points(talk: Conversation) -> tuple[str, float]:
     if reading and not reading.is_list:
         return counted, 0.85
     found = passages_for(talk)
-    covers = [covered(question, talk) for question in questions]
-    cover = max(share for _, share in covers)
-    unknown = covers[0][0] if len(covers) == 1 else []
+    said_of = [about(question, talk) for question in searched(talk)]
+    likely = max(share for _, share in said_of)
+    unknown = said_of[0][0] if len(said_of) == 1 else []
     is_beside = len(questions) == 1 and _speaks_of_something_else(talk.task, unknown)
-    needed = ROW_COVERED if found and found[0].place.startswith("r") else COVERED
-    if not counted and (not found or is_beside or (cover < needed and keywords(talk.task))):
+    if not counted and (not found or is_beside or (likely < LIKELY and keywords(talk.task))):
         words = unknown if found else unknown or list(subject_of(talk.task).values())
         said = NOTHING + (f" (nothing speaks of {_listed(words)})" if words else "")
         nearest = [str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST]]
@@ -137,10 +150,14 @@ def points(talk: Conversation) -> tuple[str, float]:
     tables = {table.file for table in tables_in(talk.source_lines)}
     is_told = reading is not None and reading.fit == 1
     said = f"No passage speaks of {_listed(unknown)}." if unknown and not is_told else ""
-    found = [passage for passage in found if not counted or passage.file not in tables]
-    firsts = [passages_in(done.text)[:1] for one in questions if (done := talk.answer_to(_search(one)))]
-    parts = [said, counted, *map(str, chosen(found, tables, best=[one for first in firsts for one in first]))]
-    return "\n\n".join(filter(None, parts)), round(min(0.9, 0.5 + 0.4 * cover), 2)
+    firsts = [
+        passage for one in questions if (done := talk.answer_to(_search(one))) for passage in passages_in(done.text)[:1]
+    ]
+    is_long = not counted and _is_unclear(talk)
+    found = [one for one in passages_for(talk, is_wide=is_long) if not counted or one.file not in tables]
+    shown = chosen(found, tables, POINTS * WIDE if is_long else CHARS, firsts)
+    parts = [said, counted, *map(str, shown)]
+    return "\n\n".join(filter(None, parts)), round(min(0.9, 0.5 + 0.4 * likely), 2)
 
 
 def chosen(
@@ -184,11 +201,16 @@ def reading_of(question: str, talk: Conversation) -> Asked | None:
     return best(readings)
 
 
-def passages_for(talk: Conversation) -> list[Passage]:
-    """The passages in all tool results, each once, the best of each first; what others asked for before the task."""
-    own = [_search(question).args for question in questions_in(talk.task)]
-    searches = sorted(talk.results("search"), key=lambda done: done.args in own or _share(done) < COVERED)
-    results = [passages_in(done.text)[: _near(done)] for done in (*searches, *talk.results("read"))]
+def passages_for(talk: Conversation, *, is_wide: bool = False) -> list[Passage]:
+    """The passages in all tool results, each once, the best of each first; what others asked for before the task.
+
+    Of a search in which one fits best by far, that one; `is_wide`: where none does, with what stands around them.
+    """
+    own = [kind(question).args for question in searched(talk) for kind in (_search, _wide_search)]
+    wide = is_wide and any(done.args.get("chars") == WIDE for done in talk.results("search"))
+    searches = [done for done in talk.results("search") if done.args not in own or ("chars" in done.args) == wide]
+    searches.sort(key=lambda done: done.args in own or not _is_likely(done))
+    results = [passages_in(done.text)[: 1 if _is_clear(done) else None] for done in (*searches, *talk.results("read"))]
     ranked = [one[rank] for rank in range(max(map(len, results), default=0)) for one in results if rank < len(one)]
     found: dict[str, Passage] = {}
     for passage in ranked:
@@ -196,14 +218,14 @@ def passages_for(talk: Conversation) -> list[Passage]:
     return [passage for passage in found.values() if passage.text.strip()]
 
 
-def covered(question: str, talk: Conversation) -> tuple[list[str], float]:
-    """Words of the question that nothing speaks of, and the share of it that the best passages do, 0 to 1.
+def about(question: str, talk: Conversation) -> tuple[list[str], float]:
+    """Words of the question that nothing speaks of, and how likely the best passages answer it, 0 to 1.
 
-    The search says both, by weight; where it does not, all words weigh the same.
+    The search says both; where it does not, the latter is the share of its words that one passage speaks of.
     """
     done = talk.answer_to(_search(question))
     if done and not done.failed and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
-        return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), _share(done)
+        return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), int(said["likely"]) / 100
     wanted, have = subject_of(question), [set(stems(passage.text)) for passage in passages_for(talk)]
     unknown = [word for key, word in wanted.items() if not any(key in one for one in have)]
     return unknown, round(max((len(wanted.keys() & one) for one in have), default=0) / max(1, len(wanted)), 2)
@@ -236,16 +258,25 @@ def _speaks_of_something_else(question: str, unknown: Sequence[str]) -> bool:
     return not set(unknown).isdisjoint(names(f"xx {question.partition(' ')[2]}"))
 
 
-def _share(done: Done) -> float:
-    """How much of its query a search found, 0 to 1; 1 where it does not say."""
+def _is_likely(done: Done) -> bool:
+    """Whether a search says that its best passages answer; so they may where it does not say."""
     said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
-    return int(said["cover"]) / 100 if said else 1.0
+    return said is None or int(said["likely"]) / 100 >= LIKELY
 
 
-def _near(done: Done) -> int | None:
-    """How many of the first passages fit nearly as well as the best; None where it does not say."""
+def _is_clear(done: Done) -> bool:
+    """Whether a search says that one passage fits best by far."""
     said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
-    return int(said["near"]) if said and said["near"] else None
+    return said is not None and said["near"] == "1"
+
+
+def _is_unclear(talk: Conversation) -> bool:
+    """Whether the task is all that is asked, and several passages fit alike: longer pieces are worth reading."""
+    questions = searched(talk)
+    done = talk.answer_to(_search(questions[0]))
+    if done is None or done.failed or not _is_likely(done) or _is_clear(done):
+        return False
+    return _asks_one(talk, questions_in(talk.task))
 
 
 def _missed(talk: Conversation) -> str:
@@ -256,6 +287,10 @@ def _missed(talk: Conversation) -> str:
 
 def _search(question: str) -> Call:
     return Call("search", {"query": without_errand(question)[:400], "limit": FOUND})
+
+
+def _wide_search(question: str) -> Call:
+    return Call("search", {**_search(question).args, "chars": WIDE})
 
 
 def _query(sql: str) -> Call:
