@@ -5,11 +5,12 @@ request forbids, quotes, or gives as an example is no wish (`nodes.policy.orders
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
 from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, without_errand
-from nodes.language.words import STOP_WORDS
+from nodes.language.words import STOP_WORDS, words
 from nodes.policy import errands
 from nodes.policy.orders import GIVES_OUT, POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
@@ -157,9 +158,21 @@ def understood(text: str) -> Request:
         whole = clause if is_of_result else standing_alone(clause, before)
         before = before if is_of_result and before else [whole]
         _take(whole, request)
+    request.aspects = _whole(request.aspects)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
     return request
+
+
+def _whole(aspects: Sequence[str]) -> list[str]:
+    """The questions, those that say too little to stand alone (`and which doesn't?`) with the one before."""
+    found: list[str] = []
+    for aspect in aspects:
+        if found and STOP_WORDS.issuperset(word.lower() for word in words(aspect)):
+            found[-1] = f"{found[-1].rstrip(' ?.')}, and {aspect[:1].lower()}{aspect[1:]}"
+        else:
+            found.append(aspect)
+    return found
 
 
 def is_of_answer(written: str) -> bool:

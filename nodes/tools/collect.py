@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodes.tools.document import Found, Skipped, safe_name
-from nodes.tools.readers.table import CONVERT, READABLE
+from nodes.tools.readers.table import READABLE
 from nodes.tools.storage import Location, RemotePath, below, files_below, lies_in, location
 from state.errors import BadInput, FilesUnreachable, SourcesInvalid
 
@@ -126,7 +126,7 @@ class _Walk:
         if self.unread:
             kinds = ", ".join(f"*{kind}" for kind in sorted(self.unread))
             count = self.unread.total()
-            reason = f"{count} of a kind that is not read; {CONVERT}"
+            reason = f"{count} of a kind that is not read; convert what matters of it to text, HTML or PDF"
             self.skipped.append(Skipped(kinds, reason))
         return Collection(list(self._named()), sorted(self.skipped, key=lambda skipped: skipped.file))
 

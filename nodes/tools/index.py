@@ -13,7 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from nodes.language.words import DEGREES, LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import WordVectors
@@ -26,14 +26,15 @@ POOL = 60
 TERMS = 64
 DEEP = 3
 """The best passages that a question's cover is measured in."""
-LIKELY = {"cover": 7.4, "fit": 2.5, "words": 2.6, "passages": -0.85, "always": -7.7}
+LIKELY = {"cover": 7.2, "fit": 2.55, "words": 2.65, "passages": -1.2, "always": -5.0}
 """How likely the best passages answer, as a logistic function.
 
 It is one of the share of the query that one of them speaks of, of the score of the best, and of the logarithms of the
-number of words that were asked for (much in a long question is about something else) and of the number of passages
-(where there are many, any word stands somewhere). Fitted to 424 questions that texts answer and 77 that they do not, on 33 folders. At one half, one in 17 of the first
-is below, and five in six of the others.
+number of words that were asked for (much in a long question is about something else) and of the number of passages,
+`MANY` at least (where there are more, any word stands somewhere). Fitted to 424 questions that texts answer and 76
+that they do not, on 33 folders. At one half, one in 17 of the first is below, and four in five of the others.
 """
+MANY = 1000
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
 AKIN = 0.3
@@ -42,12 +43,6 @@ TOGETHER = 900
 """Characters up to which passages near each other in a file are shown as one, with what stands between them.
 
 Up to two thirds of that, what follows in the same section is shown with a passage.
-"""
-NEAR = 0.75
-"""Share of the best score from which on a passage fits nearly as well as the best.
-
-Where none does, the best has the answer in three of four cases, and two more have it in one of twelve; where one does,
-in one of three, and two more have it in one of four (424 questions on 33 folders of texts).
 """
 WINDOW = 16
 """Words within which words of the question stand together."""
@@ -74,8 +69,8 @@ class Hits:
     """Words of the query that stand in no passage, as written."""
     likely: float
     """How likely it is that the best passages answer the query, 0 to 1."""
-    near: int = 0
-    """How many of the first passages fit nearly as well as the best."""
+    second: float = 0.0
+    """How well the second passage fits, as a share of the first."""
 
 
 class Index:
@@ -114,8 +109,8 @@ class Index:
         ranked = self._ranked([(row - 1, -rank) for row, rank in rows], query, wanted, weights)
         spans = self._spans(ranked, limit, chars)
         found = [replace(_joined(self._passages[span.start : span.stop]), score=score) for span, score in spans]
-        near = len(list(takewhile(lambda one: one.score >= NEAR * found[0].score, found)))
-        return Hits(found, unknown, self._likely(ranked, weights), near)
+        second = found[1].score / found[0].score if len(found) > 1 else 0.0
+        return Hits(found, unknown, self._likely(ranked, weights), max(0.0, second))
 
     def _spans(self, ranked: Sequence[tuple[int, float]], limit: int, chars: int) -> list[tuple[range, float]]:
         """The best passages, at most `limit`, each with what belongs to it: what follows, and others near it."""
@@ -247,7 +242,7 @@ class Index:
             "cover": cover,
             "fit": ranked[0][1],
             "words": math.log(1 + len(weights)),
-            "passages": math.log(len(self._passages)),
+            "passages": math.log(max(MANY, len(self._passages))),
             "always": 1.0,
         }
         return round(1 / (1 + math.exp(-sum(LIKELY[name] * value for name, value in seen.items()))), 3)

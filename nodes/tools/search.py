@@ -26,10 +26,7 @@ def make_search(sources: Sources | None) -> BaseTool:
     """The tool over `sources`; without any it refuses."""
 
     async def search(query: str, limit: int = 8, chars: int = TOGETHER) -> str:
-        """Search the sources for a few words; gives the best passages, each after its label, as [guide.md#L3-L9].
-
-        chars: characters that a passage may have with what stands around it.
-        """
+        """Search the sources for a few words; gives the best passages of so many chars, after labels: [a.md#L3-L9]."""
         if sources is None:
             raise ToolRefused(NO_SOURCES)
         hits = await asyncio.to_thread(sources.search, query, max(1, min(limit, MOST)), min(chars, CHARS))
@@ -45,7 +42,7 @@ def coverage(hits: Hits) -> str:
     """The last line of a search: what it says about the query itself."""
     unknown = ", ".join(json.dumps(word, ensure_ascii=False) for word in hits.unknown[:10]) or "none"
     best = f"The best passages answer the query with a likelihood of {hits.likely:.0%}"
-    return f"(Words in no passage: {unknown}. {best}; the first {hits.near} fit nearly as well as the best.)"
+    return f"(Words in no passage: {unknown}. {best}; the second fits {hits.second:.0%} as well as the first.)"
 
 
 def shown(passage: Passage) -> str:
