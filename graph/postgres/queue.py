@@ -17,15 +17,17 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from langgraph.store.base import PutOp
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
 from procrastinate.jobs import DeleteJobCondition
 from procrastinate.manager import get_channel_for_queues
-from psycopg import Error
+from psycopg import AsyncConnection, Error
 
 from graph.postgres.jobs import POOL_S, RESCUED, WORKS, Jobs, cause_of
+from graph.postgres.pool import Pool
 from graph.postgres.problems import explained
 from graph.postgres.session import Connection, Server, Transaction
 from graph.postgres.store import Store
@@ -97,7 +99,12 @@ class Queue:
         self._store = store
         # A pool that fails for long tries ever more seldom: it begins anew with each that asks.
         connector = PsycopgConnector(
-            conninfo=server.address.uri, min_size=1, max_size=4, timeout=POOL_S, reconnect_timeout=POLL_S
+            pool_factory=_unchecked,
+            conninfo=server.address.uri,
+            min_size=1,
+            max_size=4,
+            timeout=POOL_S,
+            reconnect_timeout=POLL_S,
         )
         self._app = App(connector=connector)
         self._jobs = self._app.job_manager = Jobs(connector, self._begin)
@@ -268,6 +275,11 @@ class Queue:
         except ConnectorException as error:
             cause = cause_of(error)
             raise explained(self._server.address, cause) if isinstance(cause, Error) else error from error
+
+
+def _unchecked(*, check: object, **how: Any) -> Pool[AsyncConnection]:  # noqa: ARG001 - Procrastinate's own
+    """A pool that does not ask whether a connection holds whenever it is used: the jobs do so once one does not."""
+    return Pool(**how)
 
 
 def _locks(thread_id: str) -> list[str]:

@@ -169,7 +169,8 @@ async def test_one_worker_goes_on_with_all_that_dead_ones_had_and_none_begins_mo
             with psycopg.connect(on_postgres) as connection:
                 for name in had:
                     connection.execute(GIVEN, ["-2 s", name])
-            assert {await begun.get() for _ in had} == set(had)
+            async with asyncio.timeout(60):
+                assert {await begun.get() for _ in had} == set(had)
             await sup.enqueue("fresh", thread_id="fresh", plan=plan("a"))
             async with at_work(other, runs=1):
                 for name in had:
