@@ -59,7 +59,7 @@ _OWNS = (
 )
 """`has 60 members`, which asks nothing."""
 _ASKS_ON = re.compile(
-    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)(?!{_OWNS})|,\s+(?=(?:what|how|why|who|which|whether)\s+\w|"
+    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)(?!{_OWNS})|,\s+(?=(?:(?:(?:{PLACES})\s+)?(?:what|how)|why|who|which|whether)\s+\w|"
     r"(?:when|where)\s+(?:is|are|was|were|do|does|did|can|will|has|have|should)\b)",
     re.IGNORECASE,
 )
@@ -321,13 +321,21 @@ def enumerated(text: str) -> list[str]:
 
 
 def _compared(text: str) -> list[str]:
-    """`persistence of A`, `persistence of B` for “compare A and B on persistence”; nothing where no point is named."""
+    """`persistence of A`, `persistence of B` for “compare A and B on persistence”; without a point, each of two."""
     on = _ON.search(text)
-    if not _COMPARES.search(text) or not on:
+    if not _COMPARES.search(text) or not (on or _verb(text) in ("compare", "contrast")):
         return []
-    things = re.sub(rf"^{VERB}\s+", "", text[: on.start()], flags=re.IGNORECASE)
-    items = [item.strip() for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]
-    return [f"{on['on'].rstrip(' .?')} of {item}" for item in items if item] if len(items) > 1 else []
+    things = re.sub(rf"^{VERB}\s+", "", text[: on.start()] if on else text, flags=re.IGNORECASE)
+    items = [item.strip(" .?") for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]
+    if (len(items) != 2 and not on) or len(items) < 2:
+        return []
+    if (
+        not on
+        and (of := re.match(r"(?P<what>.+ (?:of|for|in|at) )", items[0]))
+        and not re.search(r" (?:of|for|in|at) ", items[1])
+    ):
+        items[1] = f"{of['what']}{items[1]}"
+    return [f"{on['on'].rstrip(' .?')} of {item}" if on else item for item in items if item]
 
 
 def _bare(text: str) -> str:

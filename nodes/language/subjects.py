@@ -110,6 +110,13 @@ def names(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def phrases(text: str) -> list[str]:
+    """The names in a text that is no beginning of a sentence; words that follow each other are one (`Cape Morrow`)."""
+    single = "|".join(map(re.escape, names(f"xx {text}")))
+    whole = rf"(?<!\w)(?:{single})(?:\s+(?:(?:of|de|du|von|van)\s+(?:the\s+)?)?(?:{single}))*(?!\w)"
+    return list(dict.fromkeys(match.group() for match in re.finditer(whole, text))) if single else []
+
+
 def capital(text: str) -> str:
     """With a capital at the beginning."""
     return text[:1].upper() + text[1:]
