@@ -66,12 +66,12 @@ class Queue(Protocol):
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun; false where somebody has."""
 
-    async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
-        """Hand threads of these queues to `take`, `runs` at once, until cancelled or told to stop (SIGTERM, Ctrl-C).
+    async def work(self, queue: str, runs: int, take: Take, complain: Complain, drain_s: float) -> None:
+        """Hand threads of a queue to `take`, `runs` at once, until cancelled or told to stop (SIGTERM, Ctrl-C).
 
         What is at work then has `drain_s` seconds to come to its end; after that it is cancelled. What workers had that
-        are gone is handed out again, as many as `runs` beyond these. Where the database goes away, `complain` is told
-        so, and `take` goes on when it is back.
+        are gone is handed out again at once, beyond these, and nothing else before all workers together have fewer than
+        their `runs` again. Where the database goes away, `complain` is told so, and `take` goes on when it is back.
         """
 
 

@@ -58,8 +58,8 @@ class Worker:
         queue = self._runs.queue("workers take runs from")
         sweeping = asyncio.create_task(self._sweep(queue))
         try:
-            queues = [queue_of(self._runs.services.team.names)]
-            await queue.work(queues, runs, lambda thread_id: self._take(queue, thread_id), self._complain, drain_s)
+            name = queue_of(self._runs.services.team.names)
+            await queue.work(name, runs, lambda thread_id: self._take(queue, thread_id), self._complain, drain_s)
         finally:
             await stop(sweeping)
 
@@ -157,4 +157,4 @@ class Worker:
             with suppress(ThreadUnknown):
                 run = await view(self._runs, row.thread_id)
                 if run.waits_for in ("worker", "resume", "process", "team"):
-                    await queue.put(row.thread_id)
+                    await queue.put(row.thread_id, is_left=run.waits_for in ("resume", "process"))
