@@ -35,7 +35,8 @@ _AGAIN = re.compile(
 _AND = re.compile(
     rf"^[¿\s]*(?:(?:(?:{_JOINT})\s+)?(?:what about|how about|(?:the )?same (?:question )?for|was ist mit|"
     r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour(?=\s+(?-i:[A-Z]))|"
-    rf"qué (?:hay de|pasa con)|che ne dici di|en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
+    rf"qué (?:hay de|pasa con)|che ne dici di|en wat met|"
+    rf"(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
     rf"(?:only|just)\s+(?=(?:{PLACES})\s)|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
