@@ -51,7 +51,9 @@ _ONES = re.compile(
 )
 _HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
-_BOTH = re.compile(rf"(?:the (?P<count>{'|'.join(_NUMBERS)})|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$)", re.IGNORECASE)
+_BOTH = re.compile(
+    rf"(?:the (?P<count>{'|'.join(_NUMBERS)})|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE
+)
 _NTHS = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
     rf"\bthe (?P<place>{'|'.join(_NTHS)})(?: (?P<count>two|three))?"
