@@ -58,7 +58,7 @@ _NTH = re.compile(
     re.IGNORECASE,
 )
 """A place in what was listed: `the second one`, `the last two`."""
-_PLURALS = re.compile(r"\b[a-z-]{2,}[^\Wsui]s\b")
+_PLURALS = re.compile(r"\b(?!does\b)[a-z-]{2,}[^\Wsui]s\b")
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
 _PLURAL = frozenset(["they", "them", "these", "those", "their", "theirs"])
@@ -183,7 +183,8 @@ def followed(request: str, earlier: Sequence[str], answers: Sequence[str] = ()) 
             shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not phrases(_inside(said)))
         )
         if said and not is_about_answer:
-            turns.append(Turn(_meant(said, turns).removeprefix(_REASON), answer))
+            said_of_it = re.sub(r"^#.*$", "", answer, flags=re.MULTILINE)  # a heading only says the question again
+            turns.append(Turn(_meant(said, turns).removeprefix(_REASON), said_of_it))
     return _meant(request, turns)
 
 
@@ -303,7 +304,7 @@ def _like(what: str, question: str) -> str:
         return re.sub(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same}\b", what, question, count=1)
     for found in reversed(list(_BARE_NOUN.finditer(question))):
         said = [word for word in found["it"].split() if not _DONE.fullmatch(word)]
-        if said and said[0].lower() not in STOP_WORDS:
+        if said and said[0].lower() not in STOP_WORDS and said[0].isdigit() is what.isdigit():
             return f"{question[: found.start('it')]}{what}{question[found.start('it') + len(' '.join(said)) :]}"
     return ""
 

@@ -10,7 +10,7 @@ from nodes.policy.orders import FAMILIES
 VERBS = {
     "research": "research find identify investigate explore gather collect list describe explain study examine "
     "discover search look determine learn understand outline review survey check name give tell show say read answer "
-    "compare contrast clarify analyse analyze evaluate assess verify confirm proofread extract highlight define",
+    "compare contrast clarify analyse analyze evaluate assess verify confirm proofread extract highlight define get",
     "analysis": "compute calculate count measure quantify rank sort estimate correlate plot average sum forecast",
     "strategy": "recommend advise propose suggest prioritise prioritize decide strategise strategize",
     "implementation": "implement code build develop program export refactor",

@@ -49,8 +49,8 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ASKS_ABROAD = frozenset(errands.meanings(errands.ASKS))
 _CLAUSES = re.compile(r"[.!;:\n。！；，,]+|(?<=[?？])|\s(?:und|et|y|e|aber|mais|pero|ma)\s")
 _POLITE_ABROAD = re.compile(
-    r"^(?:bitte|dann|nun|danach|s['’]il (?:vous|te) plaît|puis|ensuite|por favor|luego|después|per favore|poi|请|請|"
-    r"und|et|y|e)\s*",
+    r"^(?:(?:bitte|dann|nun|danach|s['’]il (?:vous|te) plaît|puis|ensuite|por favor|luego|después|per favore|poi|"
+    r"und|et|y|e)\s+|[请請]\s*)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
@@ -275,7 +275,8 @@ def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:
     """The clauses in other languages that order or forbid an action: clause, action, whether it is forbidden."""
     for clause in filter(None, map(str.strip, _CLAUSES.split(request))):
         is_unspaced = bool(_CJK.search(clause))
-        first, *others = re.findall(r"[\w-]+", _POLITE_ABROAD.sub("", clause).casefold()) or [""]
+        said = re.sub(r"-(?:l[ae]s?|lui|leur|moi|nous)\b", "", _POLITE_ABROAD.sub("", clause).casefold())  # envoie-la
+        first, *others = re.findall(r"[\w-]+", said) or [""]
         named = [act for word, act in _ABROAD.items() if (word in clause if is_unspaced else word in (first, *others))]
         asks = any(word in clause if _CJK.match(word) else word == first for word in _ASKS_ABROAD)
         if not named or asks or clause.endswith(("?", "？", "吗", "か")):

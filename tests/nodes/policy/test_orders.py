@@ -21,6 +21,7 @@ from state.replies import PlanDraft, TaskDraft
         ("Write a blog post about X", []),
         ("Schreibe einen Brief und sende ihn an Frau Kurz", ["send"]),
         ("Bitte lösche die alten Entwürfe", ["delete"]),
+        ("Traduis la notice et envoie-la à l'atelier", ["send"]),
         ("Comment publier un paquet ?", []),
         ("请把报告发送给王先生", ["send"]),
         ("如何发布一个包？", []),

@@ -42,7 +42,7 @@ def _in_order(kinds: list[str], wanted: list[str]) -> bool:
         ("other_fields", 118),
         ("daily", 38),
         ("all_trades", 276),
-        ("many_fields", 39),
+        ("many_fields", 59),
     ],
 )
 def test_most_requests_get_the_plan_that_fits_and_none_an_action_that_it_did_not_ask_for(
