@@ -34,8 +34,9 @@ _AGAIN = re.compile(
 )
 _AND = re.compile(
     rf"^[¿\s]*(?:(?:(?:{_JOINT})\s+)?(?:what about|how about|(?:the )?same (?:question )?for|was ist mit|"
-    r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour|qué (?:hay de|pasa con)|che ne dici di|"
-    rf"en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
+    r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour(?=\s+(?-i:[A-Z]))|"
+    rf"qué (?:hay de|pasa con)|che ne dici di|en wat met|"
+    rf"(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
     rf"(?:only|just)\s+(?=(?:{PLACES})\s)|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
@@ -65,7 +66,7 @@ _PLURAL = frozenset(["they", "them", "these", "those", "their", "theirs"])
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|theirs?|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|that one|"
     r"(?<!which )(?<!no )(?<!each )(?<!every )(?<!or )(?<!the )one(?=\s*[?.!]|$)|"
-    r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|work|mean)\b|\s*[?.!]|\s*$))\b"
+    r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|works?|means?|takes?)\b|\s*[?.!]|\s*$))\b"
     r"(?!\s+(?:is|was) (?:that|to|better to)\b)",
     re.IGNORECASE,
 )
@@ -87,6 +88,7 @@ _COMPARES = re.compile(
     r"(?:\w{2,}er|more|less|worse|\w{2,}est|most|least|best|worst)\b",
     re.IGNORECASE,
 )
+_PAIR = re.compile(r"\b(?:between|compare) (?P<both>.+? and .+?)(?: (?:on|by) .+?)?[\s?.!]*$", re.IGNORECASE)
 _KIND = re.compile(
     r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: of)?(?: (?:the|our|my|these))?"
     rf" (?P<what>(?!(?:of|the|is|are|was|{'|'.join(sorted(_DOES))})\b)[\w-]+)"
@@ -143,7 +145,8 @@ class Turn:
         low = [word.lower() for word in words]
         places = [n for n, word in enumerate(low) if word in _DETERMINERS]
         for n in places:
-            ends = (end for end in range(len(words), n + 1, -1) if low[end - 1] not in STOP_WORDS)
+            last = len(words) - (not _DOES.isdisjoint(low[:n]))  # the verb
+            ends = (end for end in range(last, n + 1, -1) if low[end - 1] not in STOP_WORDS)
             if end := next((end for end in ends if f" {' '.join(low[n + 1 : end])} " in said), 0):
                 return " ".join(words[n:end])
         if is_told and not places:
@@ -249,7 +252,9 @@ def _contrast(turns: Sequence[Turn]) -> list[str]:
 
 def _kind(turns: Sequence[Turn]) -> str:
     """What `of these` are: the kind of things that was asked for last, or the names that were."""
-    last = next((turn for turn in reversed(turns) if not turn.question.lower().startswith("compare ")), turns[-1])
+    last = turns[-1]
+    if both := _PAIR.search(last.question):
+        return both["both"]
     if len(last.names) > 1:
         return joined(last.names)
     if found := _KIND.match(last.question):
@@ -268,7 +273,7 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     most = _SUPERLATIVE.fullmatch(re.sub(r" ones?$", "", what))
     ranked = next((turn.question for turn in reversed(turns) if _SUPERLATIVE.search(turn.question)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
-        if (has := _HAS.match(ranked)) and not most["what"] and not re.match(r"(?:the )?(?:most|least)\b", what):
+        if (has := _HAS.match(ranked)) and not most["what"] and not re.match(r"(?:the )?(?:most|least|fewest)\b", what):
             return f"{has['which']} is {most.group()}?"
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
@@ -300,13 +305,15 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
 def _like(what: str, question: str) -> str:
     """The question with a noun in place of what has its form: of the same noun, or one with no article before it."""
     *before, head = what.split()
-    if same := next((re.escape(one) for one in re.findall(r"[\w-]+", question) if stem(one) == stem(head)), ""):
+    words = re.findall(r"[\w-]+", question)
+    if same := next((re.escape(one) for one in words if stem(one) == stem(head)), ""):
         return re.sub(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same}\b", what, question, count=1)
     for found in reversed(list(_BARE_NOUN.finditer(question))):
         said = [word for word in found["it"].split() if not _DONE.fullmatch(word)]
         if said and said[0].lower() not in STOP_WORDS and said[0].isdigit() is what.isdigit():
             return f"{question[: found.start('it')]}{what}{question[found.start('it') + len(' '.join(said)) :]}"
-    return ""
+    is_of_last = question.partition(" ")[0].lower() in _HELPS and not _DONE.fullmatch(words[-1])  # does it cover theft?
+    return f"{question[: question.rindex(words[-1])]}{what}?" if is_of_last else ""
 
 
 def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
@@ -342,7 +349,7 @@ def _with_subject(text: str, turns: Sequence[Turn]) -> str:
     subject = of_names
     if is_plural and named.are_computed:
         subject = joined(list(named.things))
-    elif named.one and not is_plural and not last.names:
+    elif named.one and not is_plural and not last.names and not last.question.lower().startswith("who "):
         subject = named.one
     elif is_plural and (plural := _PLURALS.findall(last.question)) and not _PLURALS.search(subject):
         subject = plural[-1]

@@ -78,6 +78,9 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
         (["Which bike has the longest range?"], "and the lightest one?", "Which bike is the lightest?"),
         (["How long is the notice for tenants?"], "no, I meant landlords", "How long is the notice for landlords?"),
         (["How many tonnes of barley were there in 2023?"], "and rye?", "How many tonnes of rye were there in 2023?"),
+        (["Does the insurance cover theft?"], "and fire?", "Does the insurance cover fire?"),
+        (["Compare oat and soy milk"], "which of them has less sugar?", "which of oat and soy milk has less sugar?"),
+        (["Quel est le prix du billet ?"], "et pour les enfants ?", "Quel est le prix du billet pour les enfants?"),
         (["How many ships run on diesel?"], "which ones?", "which ships run on diesel?"),
         ([LIT], "What is the dress code for the dinner?", "What is the dress code for the dinner?"),
         ([], "How many steps has it?", "How many steps has it?"),
@@ -94,6 +97,7 @@ ITEMS = "> - `TERM` waits for requests.\n> - `HUP` reads the settings anew.\n[si
 OLDEST = "> The oldest ship is the Marlin. It ran aground off Skagen. The newest is the Petrel.\n[log.txt#L1]"
 NOTICE = "> The landlord must give three months' notice. The tenant must give four weeks' notice.\n[lease.md#L1]"
 RESTS = "> The rye dough rests for twelve hours.\n[rye.md#L1]"
+BUSES = "> The buses leave from gate 4.\n[bus.md#L1]"
 WARDEN = "> Ida Holm is the warden of the park. Jon Berg drives the van.\n[staff.md#L1]"
 LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapest?"
 
@@ -124,6 +128,7 @@ LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapes
             "how is it baked?",
             "how is the rye dough baked?",
         ),
+        ([("Where do the buses leave?", BUSES)], "how often do they run?", "how often do the buses run?"),
         ([("Who is the warden of the park?", WARDEN)], "what is her number?", "what is Ida Holm's number?"),
         ([("What does Plus cost?", ""), ("and Care?", "")], "when did the latter begin?", "when did Care begin?"),
     ],
