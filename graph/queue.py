@@ -6,6 +6,7 @@ a database has to do.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -84,6 +85,19 @@ def checked_priority(priority: int) -> int:
     if abs(priority) > MOST_PRIORITY:
         raise BadInput(f"a priority is from -{MOST_PRIORITY} to {MOST_PRIORITY}, and {priority} is not")
     return priority
+
+
+def checked_time(at: float | None) -> float | None:
+    """The seconds since the epoch, if there is such a time.
+
+    Raises:
+        BadInput: there is none, or none before the year 10000.
+    """
+    try:
+        datetime.fromtimestamp(at or 0, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise BadInput(f"a run may wait until a time in seconds since the epoch, and {at} is none") from None
+    return at
 
 
 def queue_of(agents: Collection[str]) -> str:

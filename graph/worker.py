@@ -73,7 +73,7 @@ class Worker:
         except ThreadBusy:
             await self._left(queue, thread_id)
         except (LeaseLost, DatabaseUnusable) as error:  # the database has ended a connection, has none, or went away
-            self._complain(f"{thread_id}: {error}")
+            self._complain(f"{thread_id}: {_problem(error)}")
             await self._left(queue, thread_id)
         except BatonError as error:
             self._complain(f"{thread_id}: {error}")
@@ -149,8 +149,8 @@ class Worker:
             except (ThreadBusy, LeaseLost):
                 continue
             except BatonError as error:
-                if told != str(error):  # an outage is told once
-                    self._complain(told := str(error))
+                if told != _problem(error):  # an outage is told once
+                    self._complain(told := _problem(error))
 
     async def _put_what_is_due(self, queue: Queue) -> None:
         for row in await self._runs.open_rows():
@@ -158,3 +158,8 @@ class Worker:
                 run = await view(self._runs, row.thread_id)
                 if run.waits_for in ("worker", "resume", "process", "team"):
                     await queue.put(row.thread_id, is_left=run.waits_for in ("resume", "process"))
+
+
+def _problem(error: BatonError) -> str:
+    """What went wrong, without advice that is for somebody who does not go on by himself."""
+    return error.problem if isinstance(error, DatabaseUnusable) else str(error)

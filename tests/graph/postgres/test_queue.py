@@ -222,6 +222,14 @@ async def test_a_run_that_is_for_later_is_left_alone_until_then(
         assert (await sup.view("later")).status == "queued"
 
 
+@pytest.mark.parametrize("at", [1e300, -1e300, float("nan"), float("inf")])
+@pytest.mark.services
+async def test_a_time_that_is_none_is_refused(on_postgres: str, at: float) -> None:
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        with pytest.raises(BadInput, match=r"a time in seconds since the epoch, and .* is none"):
+            await sup.enqueue("Q", at=at)
+
+
 @pytest.mark.services
 async def test_a_worker_takes_the_runs_of_its_own_team(on_postgres: str) -> None:
     eve = AgentSpec(name="eve", role="generalist", run=says_its_task)
