@@ -119,6 +119,7 @@ async def test_agents_build_on_the_files_of_earlier_runs_of_the_thread() -> None
 
 
 async def test_the_figures_behind_a_chart_of_an_earlier_report_are_no_source(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
     clubs = tmp_path / "clubs.csv"
     clubs.write_text("club,members\nChess,14\nDrama,22\nRowing,9\nChoir,31\n")
     keeps = Keeps("seen")
