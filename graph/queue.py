@@ -6,6 +6,7 @@ a database has to do.
 
 import hashlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -66,12 +67,12 @@ class Queue(Protocol):
     async def withdraw(self, thread_id: str) -> bool:
         """Take back a request that nobody has begun; false where somebody has."""
 
-    async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
-        """Hand threads of these queues to `take`, `runs` at once, until cancelled or told to stop (SIGTERM, Ctrl-C).
+    async def work(self, queue: str, runs: int, take: Take, complain: Complain, drain_s: float) -> None:
+        """Hand threads of a queue to `take`, `runs` at once, until cancelled or told to stop (SIGTERM, Ctrl-C).
 
         What is at work then has `drain_s` seconds to come to its end; after that it is cancelled. What workers had that
-        are gone is handed out again, as many as `runs` beyond these. Where the database goes away, `complain` is told
-        so, and `take` goes on when it is back.
+        are gone is handed out again at once, beyond these, and nothing else before all workers together have fewer than
+        their `runs` again. Where the database goes away, `complain` is told so, and `take` goes on when it is back.
         """
 
 
@@ -84,6 +85,19 @@ def checked_priority(priority: int) -> int:
     if abs(priority) > MOST_PRIORITY:
         raise BadInput(f"a priority is from -{MOST_PRIORITY} to {MOST_PRIORITY}, and {priority} is not")
     return priority
+
+
+def checked_time(at: float | None) -> float | None:
+    """The seconds since the epoch, if there is such a time.
+
+    Raises:
+        BadInput: there is none, or none before the year 10000.
+    """
+    try:
+        datetime.fromtimestamp(at or 0, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise BadInput(f"a run may wait until a time in seconds since the epoch, and {at} is none") from None
+    return at
 
 
 def queue_of(agents: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from graph.blocking import BlockingSupervisor, open_blocking
 from graph.builder import Graph
 from graph.composition import ModelLike, PolicyLike, TeamLike, compose
 from graph.database import open_database
-from graph.queue import Complain, Request, checked_priority, queue_of, shared_sources
+from graph.queue import Complain, Request, checked_priority, checked_time, queue_of, shared_sources
 from graph.reading import OnDamaged, tell_damaged
 from graph.runs import PYTHON, SERVER, SERVER_LEASE, Runs
 from graph.settings import artifacts_of, read_settings
@@ -157,7 +157,7 @@ class Supervisor:
             priority=checked_priority(priority),
             queued_at=self.services.clock.now(),
         )
-        await self._runs.enqueue(thread, asked, at)
+        await self._runs.enqueue(thread, asked, checked_time(at))
         return await self.view(thread)
 
     async def work(

@@ -58,8 +58,8 @@ class Worker:
         queue = self._runs.queue("workers take runs from")
         sweeping = asyncio.create_task(self._sweep(queue))
         try:
-            queues = [queue_of(self._runs.services.team.names)]
-            await queue.work(queues, runs, lambda thread_id: self._take(queue, thread_id), self._complain, drain_s)
+            name = queue_of(self._runs.services.team.names)
+            await queue.work(name, runs, lambda thread_id: self._take(queue, thread_id), self._complain, drain_s)
         finally:
             await stop(sweeping)
 
@@ -73,7 +73,7 @@ class Worker:
         except ThreadBusy:
             await self._left(queue, thread_id)
         except (LeaseLost, DatabaseUnusable) as error:  # the database has ended a connection, has none, or went away
-            self._complain(f"{thread_id}: {error}")
+            self._complain(f"{thread_id}: {_problem(error)}")
             await self._left(queue, thread_id)
         except BatonError as error:
             self._complain(f"{thread_id}: {error}")
@@ -149,12 +149,17 @@ class Worker:
             except (ThreadBusy, LeaseLost):
                 continue
             except BatonError as error:
-                if told != str(error):  # an outage is told once
-                    self._complain(told := str(error))
+                if told != _problem(error):  # an outage is told once
+                    self._complain(told := _problem(error))
 
     async def _put_what_is_due(self, queue: Queue) -> None:
         for row in await self._runs.open_rows():
             with suppress(ThreadUnknown):
                 run = await view(self._runs, row.thread_id)
                 if run.waits_for in ("worker", "resume", "process", "team"):
-                    await queue.put(row.thread_id)
+                    await queue.put(row.thread_id, is_left=run.waits_for in ("resume", "process"))
+
+
+def _problem(error: BatonError) -> str:
+    """What went wrong, without advice that is for somebody who does not go on by himself."""
+    return error.problem if isinstance(error, DatabaseUnusable) else str(error)

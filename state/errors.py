@@ -100,6 +100,11 @@ class EditRefused(BadInput):
 class DatabaseUnusable(BadInput):
     """Not a database, read-only, locked or full; or one on a server that is gone or refuses."""
 
+    def __init__(self, problem: str, afterwards: str = "") -> None:
+        super().__init__(f"{problem}; {afterwards}" if afterwards else problem)
+        self.problem = problem
+        """Without how a human goes on afterwards: workers do so by themselves."""
+
 
 class FilesUnreachable(BadInput, OSError):
     """Files at an address that cannot be read or written: refused, unknown, or their server is gone."""

@@ -29,6 +29,16 @@ from state.run import Run
 from state.text import Json
 
 
+def _time(said: str) -> datetime:
+    """A time as people write it; by this machine's clock unless it says a zone."""
+    try:
+        return datetime.fromisoformat(said)
+    except ValueError:
+        raise BadInput(
+            f"--at {one_line(said)}: give a time as 2027-01-31, 2027-01-31 06:00 or 2027-01-31T06:00:00+01:00"
+        ) from None
+
+
 def run(  # the options are the contract
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is to be done")],
     sources: Annotated[
@@ -69,7 +79,7 @@ def run(  # the options are the contract
         int, typer.Option("--priority", metavar="N", help="With --queue: the highest is begun first")
     ] = 0,
     at: Annotated[
-        datetime | None, typer.Option("--at", metavar="TIME", help="With --queue: not before that time")
+        datetime | None, typer.Option("--at", parser=_time, metavar="TIME", help="With --queue: not before that time")
     ] = None,
     db: Db = None,
     as_json: AsJson = False,

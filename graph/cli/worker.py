@@ -17,7 +17,7 @@ from state.run import Run
 
 def worker(
     runs: Annotated[
-        int, typer.Option("--runs", metavar="N", min=1, help="Runs at once, and as many of dead workers")
+        int, typer.Option("--runs", metavar="N", min=1, help="Runs at once, beside those of dead workers")
     ] = 8,
     drain: Annotated[
         float, typer.Option("--drain", metavar="S", min=0, help="Seconds for what is at work when told to stop")

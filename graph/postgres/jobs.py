@@ -1,14 +1,15 @@
 """Procrastinate's jobs, as one worker takes them: over an outage of the server, and with room for what others leave.
 
 Runs that dead workers had are on a queue beside that of their team. They go on at once, also where this worker has as
-many as it may begin: nobody waits for a place, or for another worker. It begins nothing more until it has fewer again.
+many as it may begin: nobody waits for a place, or for another worker. Nobody begins more until all workers of the team
+together have fewer than they may begin, so that deaths in a row do not heap up what is at work.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from procrastinate import PsycopgConnector
 from procrastinate.exceptions import ConnectorException
@@ -20,12 +21,20 @@ from psycopg_pool import PoolTimeout
 from graph.queue import Complain
 from state.text import in_words
 
+WORKS = "baton works {process} {runs} {queue}"
+"""What a worker calls the connection whose lock shows that it lives."""
 RESCUED = " rescued"
 """What the name of the queue ends with that has the runs of dead workers."""
 AGAIN_S = 1.0
 """Seconds until a connection that listens is made again."""
 POOL_S = 5.0
 """Seconds to wait for a connection."""
+_ROOM = r"""
+SELECT count(*) < greatest(%(runs)s, (
+    SELECT sum(split_part(application_name, ' ', 4)::int) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name ~ ('^baton works \d+ \d{1,6} ' || %(queue)s || '$')
+)) AS has_room FROM procrastinate_jobs WHERE status = 'doing' AND queue_name IN (%(queue)s, %(rescued)s)
+"""
 _FINISH = """
 DELETE FROM procrastinate_jobs WHERE id = %(job)s AND status = 'doing' AND worker_id = %(worker)s
 """
@@ -40,7 +49,7 @@ class Jobs(JobManager):
         super().__init__(connector)
         self._pool_of = connector
         self._begin = begin
-        self._runs = 0
+        self._queue, self._runs = "", 0
         self._complain: Complain = _silent
         self._at_work: set[int] = set()
         self._ended: list[Job] = []
@@ -50,10 +59,14 @@ class Jobs(JobManager):
         self._is_out = False
         self._wake: Callable[[], Awaitable[None]] = _unheard
 
-    def take(self, runs: int, complain: Complain) -> None:
-        """Take `runs` at once, and as many again of those that dead workers had; `complain` is told of outages."""
-        self._runs, self._complain = runs, complain
+    def take(self, queue: str, runs: int, complain: Complain) -> list[str]:
+        """Take `runs` of a queue at once, and all that dead workers had; `complain` is told of outages.
+
+        Gives what the queues are called that have these.
+        """
+        self._queue, self._runs, self._complain = queue, runs, complain
         self._at_work.clear()
+        return [queue, f"{queue}{RESCUED}"]
 
     async def register_worker(self) -> int:
         """A new worker's number; it takes nothing before it is begun."""
@@ -94,17 +107,21 @@ class Jobs(JobManager):
             await self._wake()  # what came meanwhile was told to nobody
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
-        """The next job; where this worker has as many as it may begin, the next of a dead one."""
-        names = cast(Collection[str], queues)
+        """The next job; where this worker, or all together, have as many as they may begin, the next of a dead one."""
         while True:
             news = self._news
-            is_full = len(self._at_work) >= self._runs
-            allowed = [name for name in names if name.endswith(RESCUED)] if is_full else names
+            begins = len(self._at_work) < self._runs and await self.in_spite_of_outages(self._has_room, False)
+            allowed = queues if begins else [f"{self._queue}{RESCUED}"]
             job = await self.in_spite_of_outages(partial(super().fetch_job, allowed, worker_id), None)
             if job:
                 self._at_work.add(job.id or 0)
             if job or news == self._news:  # Procrastinate forgets what it is told while it asks
                 return job
+
+    async def _has_room(self) -> bool:
+        """Whether all workers of the queue together have fewer than they may begin."""
+        said = {"runs": self._runs, "queue": self._queue, "rescued": f"{self._queue}{RESCUED}"}
+        return bool((await self.connector.execute_query_one_async(_ROOM, **said))["has_room"])
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: ARG002 - all are deleted
         """Delete a job that has come to its end, unless it is another worker's."""

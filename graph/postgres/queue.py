@@ -12,19 +12,22 @@ stops that stands still.
 import asyncio
 import json
 import os
+import sys
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from langgraph.store.base import PutOp
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException, UniqueViolation
 from procrastinate.jobs import DeleteJobCondition
 from procrastinate.manager import get_channel_for_queues
-from psycopg import Error
+from psycopg import AsyncConnection, Error
 
-from graph.postgres.jobs import POOL_S, RESCUED, Jobs, cause_of
+from graph.postgres.jobs import POOL_S, RESCUED, WORKS, Jobs, cause_of
+from graph.postgres.pool import Pool
 from graph.postgres.problems import explained
 from graph.postgres.session import Connection, Server, Transaction
 from graph.postgres.store import Store
@@ -52,12 +55,12 @@ _RESCUED, _BEGUN = 2, 1
 _NUMBER = 2**31 - 1
 """The bits of a worker's number that its lock has."""
 _SHOW = "SELECT pg_advisory_lock(%s, %s)"
-# A statement sees none of its own changes: of two jobs with one lock, the one that waits is enough.
+# Of two jobs with one lock, the one that waits is enough: whoever put it in did not know that the run's worker is gone.
 _RESCUE = """
 WITH gone AS (
-    SELECT job.id, EXISTS (
-        SELECT FROM procrastinate_jobs other WHERE other.queueing_lock = job.queueing_lock AND other.status = 'todo'
-    ) AS is_waiting
+    SELECT job.id, (
+        SELECT id FROM procrastinate_jobs other WHERE other.queueing_lock = job.queueing_lock AND other.status = 'todo'
+    ) AS waiting
     FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
     WHERE job.status = 'doing' AND job.task_name = %(task)s AND (
         worker.id IS NULL OR worker.last_heartbeat < now() - %(stalled_s)s * interval '1 second'
@@ -68,14 +71,15 @@ WITH gone AS (
         ))
     ) FOR UPDATE OF job SKIP LOCKED
 ), ended AS (
-    DELETE FROM procrastinate_jobs job USING gone WHERE job.id = gone.id AND is_waiting RETURNING queue_name
+    DELETE FROM procrastinate_jobs job USING gone WHERE job.id = gone.id AND waiting IS NOT NULL
 ), given AS (
     UPDATE procrastinate_jobs job
-    SET status = 'todo', attempts = attempts + 1, scheduled_at = NULL, priority = priority | %(rescued)s,
+    SET status = 'todo', scheduled_at = NULL, priority = priority | %(rescued)s,
         queue_name = replace(queue_name, %(beside)s, '') || %(beside)s
-    FROM gone WHERE job.id = gone.id AND NOT is_waiting RETURNING queue_name
+    FROM gone WHERE job.id = coalesce(waiting, gone.id) AND (waiting IS NULL OR job.status = 'todo')
+    RETURNING queue_name
 )
-SELECT queue_name FROM ended UNION SELECT queue_name FROM given
+SELECT DISTINCT queue_name FROM given
 """
 _TELL = "SELECT pg_notify(%(channel)s, %(payload)s)"
 _TO_BE_BEGUN = """
@@ -95,12 +99,18 @@ class Queue:
         self._store = store
         # A pool that fails for long tries ever more seldom: it begins anew with each that asks.
         connector = PsycopgConnector(
-            conninfo=server.address.uri, min_size=1, max_size=4, timeout=POOL_S, reconnect_timeout=POLL_S
+            pool_factory=_unchecked,
+            conninfo=server.address.uri,
+            min_size=1,
+            max_size=4,
+            timeout=POOL_S,
+            reconnect_timeout=POLL_S,
         )
         self._app = App(connector=connector)
         self._jobs = self._app.job_manager = Jobs(connector, self._begin)
         self._showing: asyncio.Task[None] | None = None
         self._take: Take | None = None
+        self._works = ""
         self._job = self._app.task(name=TASK)(self._run)
 
     async def enqueue(self, thread_id: str, request: Request, at: float | None = None) -> None:
@@ -185,16 +195,17 @@ class Queue:
         if self._take:
             await self._take(thread_id)
 
-    async def work(self, queues: Collection[str], runs: int, take: Take, complain: Complain, drain_s: float) -> None:
-        """Hand threads of these queues to `take`, until cancelled or told to stop."""
+    async def work(self, queue: str, runs: int, take: Take, complain: Complain, drain_s: float) -> None:
+        """Hand threads of a queue to `take`, until cancelled or told to stop."""
         self._take = take
-        self._jobs.take(runs, complain)
+        self._works = WORKS.format(process=os.getpid(), runs=runs, queue=queue)
+        queues = self._jobs.take(queue, runs, complain)
         async with self._in_words(), self._app.open_async():
             rescuing = asyncio.create_task(self._rescue_always())
             try:
                 await self._app.run_worker_async(
-                    queues=[*queues, *(f"{name}{RESCUED}" for name in queues)],
-                    concurrency=2 * runs,
+                    queues=queues,
+                    concurrency=sys.maxsize,  # the jobs know when there is room
                     shutdown_graceful_timeout=drain_s,
                     fetch_job_polling_interval=POLL_S,
                     update_heartbeat_interval=HEARTBEAT_S,
@@ -220,7 +231,7 @@ class Queue:
         """Hold a worker's lock, on a connection of its own, and again where that is lost."""
         while True:
             with suppress(Error, BatonError):
-                session = await self._server.begun_session(f"baton works {os.getpid()}")
+                session = await self._server.begun_session(self._works)
                 try:
                     async with session.cursor() as cursor:
                         await cursor.execute(_SHOW, [ALIVE, worker & _NUMBER])
@@ -264,6 +275,11 @@ class Queue:
         except ConnectorException as error:
             cause = cause_of(error)
             raise explained(self._server.address, cause) if isinstance(cause, Error) else error from error
+
+
+def _unchecked(*, check: object, **how: Any) -> Pool[AsyncConnection]:  # noqa: ARG001 - Procrastinate's own
+    """A pool that does not ask whether a connection holds whenever it is used: the jobs do so once one does not."""
+    return Pool(**how)
 
 
 def _locks(thread_id: str) -> list[str]:

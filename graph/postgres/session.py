@@ -19,11 +19,11 @@ from psycopg import AsyncConnection, AsyncCursor, Error
 from psycopg.abc import Params
 from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import set_json_dumps
-from psycopg_pool import AsyncConnectionPool
 
 from graph.address import PostgresAddress
 from graph.fence import Fence, fences
 from graph.lease import HEARTBEAT_S
+from graph.postgres.pool import Pool
 from graph.postgres.problems import explained
 from graph.postgres.pulse import Pulse
 from nodes.runtime.background import stop, to_its_end
@@ -328,9 +328,7 @@ class Session:
 class Server:
     """One database, as this process uses it."""
 
-    def __init__(
-        self, address: PostgresAddress, pool: AsyncConnectionPool[Connection], machine: str, read_only: bool
-    ) -> None:
+    def __init__(self, address: PostgresAddress, pool: Pool[Connection], machine: str, read_only: bool) -> None:
         self.address = address
         self.machine = machine
         """Which machine this process is on, where two have one name."""
@@ -551,13 +549,13 @@ async def open_server(address: PostgresAddress, *, read_only: bool) -> AsyncIter
     async def configure(connection: Connection) -> None:
         await _set_up(connection, read_only=read_only)
 
-    pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+    pool: Pool[Connection] = Pool(
         address.uri,
         min_size=0,
         max_size=POOL,
         kwargs={**_CLIENT, "application_name": "baton"},
         configure=configure,
-        check=AsyncConnectionPool.check_connection,
+        check=Pool.check_connection,
         open=False,
         timeout=CONNECT_S,
     )

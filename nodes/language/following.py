@@ -8,11 +8,12 @@ several languages; other pronouns than English ones get their subject behind the
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise, zip_longest
+from dataclasses import dataclass
+from itertools import zip_longest
 
 from nodes.language.mentions import Mentions, mentions_in
 from nodes.language.shapes import shape_of
-from nodes.language.subjects import ASKS, PLACES, VERB, capital, joined, keywords, names, without_errand
+from nodes.language.subjects import ASKS, PLACES, VERB, capital, joined, keywords, phrases, without_errand
 from nodes.language.words import STOP_WORDS, stem
 from nodes.policy import errands
 from nodes.policy.orders import ordered
@@ -33,8 +34,9 @@ _AGAIN = re.compile(
 )
 _AND = re.compile(
     rf"^[¿\s]*(?:(?:(?:{_JOINT})\s+)?(?:what about|how about|(?:the )?same (?:question )?for|was ist mit|"
-    r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour|qué (?:hay de|pasa con)|che ne dici di|"
-    rf"en wat met|(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
+    r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour(?=\s+(?-i:[A-Z]))|"
+    rf"qué (?:hay de|pasa con)|che ne dici di|en wat met|"
+    rf"(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
     rf"(?:only|just)\s+(?=(?:{PLACES})\s)|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
@@ -44,25 +46,29 @@ _BARE = re.compile(
     rf"(?:up )?(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
     re.IGNORECASE,
 )
-_BOTH = re.compile(
-    r"(?<=\w )(?:the (?P<count>two|three|four|five)|both)(?: (?P<what>[a-z]+s|ones))?(?=[?.!]*$)", re.IGNORECASE
+_ONES = re.compile(
+    r"(?:which|what|who)(?: ones| of (?:them|these|those))?(?: are (?:they|these|those))?", re.IGNORECASE
 )
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
-_PLACES_IN = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
+_BOTH = re.compile(
+    rf"(?:the (?P<count>{'|'.join(_NUMBERS)})|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE
+)
+_NTHS = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
-    rf"\bthe (?P<place>{'|'.join(_PLACES_IN)})(?: (?P<count>two|three))?(?:(?<=er)\b| of (?:them|these|those)|"
-    r" (?:ones?|options?|points?|items?|entry|entries|ways?|kinds?|types?)\b(?: of (?:them|these|those))?|"
-    rf"(?=\s*(?:[?.!,]|['’]s\b|$)|\s(?:and|or|to|does|do|has|have|can|may|must|did|will|{ASKS})\b))",
+    rf"\bthe (?P<place>{'|'.join(_NTHS)})(?: (?P<count>two|three))?"
+    r"(?:(?<=er)\b| (?:ones?|options?|points?|items?)\b|(?=[\s?.!]*$))(?: of (?:them|these|those))?",
     re.IGNORECASE,
 )
 """A place in what was listed: `the second one`, `the last two`."""
-_PLURAL = frozenset(["they", "them", "these", "those", "their", "theirs"])
+_PLURALS = re.compile(r"\b(?!does\b)[a-z-]{2,}[^\Wsui]s\b")
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
+_PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
+_PLURAL = frozenset(["they", "them", "these", "those", "their", "theirs"])
 _ONE = re.compile(
-    r"\b(?:(?P<whose>its|their|theirs|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|"
-    r"that one|(?<!which )(?<!no )(?<!each )(?<!every )(?<!or )(?<!the )one(?=\s*[?.!]|$)|"
-    r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|work|mean)\b|\s*[?.!]|\s*$))\b"
+    r"\b(?:(?P<whose>its|theirs?|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|that one|"
+    r"(?<!which )(?<!no )(?<!each )(?<!every )(?<!or )(?<!the )one(?=\s*[?.!]|$)|"
+    r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|works?|means?|takes?)\b|\s*[?.!]|\s*$))\b"
     r"(?!\s+(?:is|was) (?:that|to|better to)\b)",
     re.IGNORECASE,
 )
@@ -74,61 +80,99 @@ _ELSEWHERE = re.compile(
 )
 _PLACED = re.compile(rf"^({PLACES}|{'|'.join(errands.ABOUT)}|pro|avec)\s", re.IGNORECASE)
 _DETERMINED = re.compile(r"^(?:the|an?|its|their|his|her|der|die|das|les?|la|el|l[ao]s|il|lo|de|het)\s+", re.IGNORECASE)
-_LAST_OBJECT = re.compile(
-    r"\b(?:(?:in|of|for|on|with|about|is|are|by|from|do|does)\s+(?:the |a )?(?P<what>[\w-]+)|"
-    r"(?:has|have|had)\s+(?:the |an? )?(?P<owner>[\w-]+(?: [\w-]+)?))[\s?.!]*$"
-)
-_MOST = re.compile(r"\b(?:most|least|more|less|fewest|fewer)$", re.IGNORECASE)
+_PROPERTY = re.compile(r"^(?:what|which|who) (?:is|are|was|were)\b", re.IGNORECASE)
+_DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
+_HELPS = _DOES | {"is", "are", "was", "were"}
 _SUPERLATIVE = re.compile(r"(?:the )?(?:\w{2,}est|most|least|best|worst)\b(?P<what> [\w-]+)?", re.IGNORECASE)
 _HAS = re.compile(r"^(?P<which>(?:which|what|who)\b.*?) (?:has|have|had) (?:the )?\w+(?:est)?\b", re.IGNORECASE)
-_AMOUNTS = re.compile(r"\b(?:most|least|fewest)\b", re.IGNORECASE)
-_NAMES_A_PART = re.compile(r"^(?:what|which)\b", re.IGNORECASE)
-_AMOUNT_OF = re.compile(r"\bhow (?:much|many) (?P<what>[\w-]+)\b", re.IGNORECASE)
-_WHAT_IS = re.compile(r"^(?:what|who) (?:is|are|was|were) (?!the\b|an?\b)[\w-]+[?.!]*$", re.IGNORECASE)
-_THOSE = re.compile(r"^(?:(?:show|list|give me|and|but) )?(?:just |only )?(?:those|the ones)\b", re.IGNORECASE)
-_IS = frozenset(["is", "are", "was", "were"])
-_DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
 _COMPARES = re.compile(
-    r"^(?:which|what|who)(?: ones?)? (?:.*\b(?:\w+est|most|least|best|worst)\b|"
-    r"(?:is|are|was|were|has|have|costs?) (?:the |much )?(?:\w{2,}er|more|less|worse)\b)",
+    r"^(?:which|what|who)(?: ones?)? (?:(?:is|are|was|were|has|have|costs?) )?(?:the |much )?"
+    r"(?:\w{2,}er|more|less|worse|\w{2,}est|most|least|best|worst)\b",
     re.IGNORECASE,
 )
-_MORE = re.compile(
-    r"^(?:and )?(?:which|who)(?: one)? (?:is|are|was|has|have|costs?) (?:the )?(?:\w{2,}er|more|less)\b", re.IGNORECASE
-)
-_THESE = re.compile(
+_PAIR = re.compile(r"\b(?:between|compare) (?P<both>.+? and .+?)(?: (?:on|by) .+?)?[\s?.!]*$", re.IGNORECASE)
+_KIND = re.compile(
     r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: of)?(?: (?:the|our|my|these))?"
-    r" (?P<what>(?!ha[sd]\b|have\b)[\w-]+(?: [\w-]+)??)"
-    rf"(?= (?:{PLACES}|and|that|have|has|had|{'|'.join(sorted(_IS | _DOES))})\b|[?.!,]|$)",
+    rf" (?P<what>(?!(?:of|the|is|are|was|{'|'.join(sorted(_DOES))})\b)[\w-]+)"
+    rf"(?P<which> (?!(?:and|is|are|was|were|with the|with their|{'|'.join(sorted(_DOES))})\b)[^?.!]{{3,60}}?)?"
+    r"(?:[\s?.!]*$| (?:and|is|are|was|were|with)\b)",
     re.IGNORECASE,
 )
-_PART_OF = re.compile(
-    r"\b[Tt]he (?:(?:[a-z-]+ ){1,2}(?:of|to|for|at|from|in) (?:the )?[A-Z][\w-]*"
-    r"(?:\s+(?:(?:of|de|von|van) (?:the )?)?[A-Z][\w-]*)*(?:(?: [a-z-]+){0,2}(?=[\s?.!]*$)|(?=\s+[a-z]))|"
-    r"[A-Z][\w-]*(?: [A-Z][\w-]*)*(?: [a-z-]+){1,2}(?=[\s?.!]*$))"
-)
-"""`the harbour of Port Anselm`, `the Arden tower`."""
-_SEVERAL_OF = re.compile(r"(?:the )?\w+[^s\W]s of (?:the )?(?P<what>.+)")
-"""`the symptoms of …`, which no `it` stands for."""
-_DO_THAT = re.compile(r"\bdo (?:that|this|it|so)\b", re.IGNORECASE)
-_DEED = re.compile(r"\b(?:i|you|we|one|people) (?P<what>\w.+?)[\s?.!]*$", re.IGNORECASE)
-_PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
-
+"""A kind of things that is asked for: `rooms`, `that have a projector`."""
 _THANKS = re.compile(r"(?:thank(?:s| you)|thx|ok(?:ay)?|great|good|nice|danke|merci|gra[cz]ias?|спасибо|谢谢)\b.{0,20}")
-_WHOEVER = frozenset(["i", "you", "we", "one", "people", "somebody", "anybody", "they"])
-_AMOUNT = frozenset(["many", "much", "long", "often", "far", "old", "soon", "big"])
-_PLACE = frozenset(PLACES.split("|"))
-_LAST_THING = re.compile(rf"(?<= )(?:the|our|my|your) (?:(?!(?:{PLACES})\b)[\w-]+ ?){{1,3}}$", re.IGNORECASE)
-_DONE = re.compile(
-    r"\w{2,}ed|\w+(?:dd|tt|k|v|l)en|lit|made|built|held|kept|lost|found|sold|bought|sent|paid|written|shown|given|taken|set|put|cut|won|born|"
-    r"done|told|taught|caught|brought|fed|led|laid|drawn|grown|known|worn|hung|run|open|chosen"
+_DETERMINERS = frozenset(
+    "the a an our my your this that der die das den dem le les la el los las il".split()  # noqa: SIM905 - as above
 )
-"""Words that are said of a thing behind `is` or `was`: participles in their forms."""
-_OWN = frozenset(["the", "a", "an", "its", "their", "his", "her", "our", "my", "your"])
-_DETERMINERS = frozenset(["the", "a", "an", "our", "my", "this"])
-_SAYS = frozenset(["says", "reads", "states", "asks", "wants", "keeps", "needs", "leaks", "makes", "wrote", "came"])
+_OF, _PLACE = frozenset(["of", "to", "at", "the"]), frozenset(PLACES.split("|"))
+_DONE = re.compile(
+    r"[a-z]{2,}(?:ed|[dtkvl]en)|lit|made|built|held|kept|lost|found|sold|paid|won|run|open|wrote|came|wants|keeps"
+)
+"""Words that are said of a thing: verbs in forms that tell."""
+_SMALL = rf"(?:{PLACES}|{'|'.join(sorted(_HELPS))}|has|have|had|and)"
+_BARE_NOUN = re.compile(rf"\b{_SMALL} (?P<it>(?!{_SMALL}\b)[\w-]+(?: (?!{_SMALL}\b)[\w-]+)?)", re.IGNORECASE)
+_SAYS = r"(?<=\w\w\w) (?:\w+[^\Wsu]s|wrote|came)\b"
+"""What goes on behind the thing that a statement speaks of."""
+_WORD = re.compile(r"[\w'’.+#-]*[\w+#]")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question that stands alone, and what its answer names."""
+
+    question: str
+    answer: str = ""
+
+    @property
+    def named(self) -> Mentions:
+        """What the answer names."""
+        return mentions_in(self.answer, self.question)
+
+    @property
+    def names(self) -> list[str]:
+        """The names in the question."""
+        return phrases(_inside(self.question))
+
+    @property
+    def subject(self) -> str:
+        """What the question is about: its names, else a thing.
+
+        How far a thing goes tells the answer, which says it in the same words: `the landlord` of “How much notice
+        must the landlord give?”.
+        """
+        is_told = self.question.endswith(".") and not re.match(VERB, self.question, re.IGNORECASE)
+        text = re.split(_SAYS, self.question)[0] if is_told else without_errand(self.question)
+        words, said = _WORD.findall(text), _flat(self.answer)
+        low = [word.lower() for word in words]
+        places = [n for n, word in enumerate(low) if word in _DETERMINERS]
+        for n in places:
+            last = len(words) - (not _DOES.isdisjoint(low[:n]))  # the verb
+            ends = (end for end in range(last, n + 1, -1) if low[end - 1] not in STOP_WORDS)
+            if end := next((end for end in ends if f" {' '.join(low[n + 1 : end])} " in said), 0):
+                return " ".join(words[n:end])
+        if is_told and not places:
+            return ""
+        thing = _thing_in(words, places[0] if places else -1)
+        is_part = bool(places) and any(one in thing for one in self.names)
+        return joined(self.names) if self.names and not is_part else thing
+
+
+def _thing_in(words: Sequence[str], at: int) -> str:
+    """The first thing that words name, by their forms: to a verb or a small word; `at` the article before it, or -1."""
+    low = [word.lower() for word in words]
+    asks = bool(low and re.fullmatch(ASKS, low[0]) and low[0] not in _HELPS)
+    start = at + 1 if at >= 0 else next((n for n, word in enumerate(low) if n >= asks and word not in STOP_WORDS), 0)
+    end = start
+    while end < len(words) and end - start < 8:
+        then = words[end + 1] if end + 1 < len(words) else ""
+        is_joint = end > start and low[end] in _OF and (then[:1].isupper() or then.lower() == "the" or low[end] == "of")
+        if not is_joint and (low[end] in STOP_WORDS - {"the"} or (end > start and _DONE.fullmatch(words[end]))):
+            break
+        end += 1
+    is_before_verb = set(low[:start]) & (_DOES if asks else _HELPS) and (end == len(words) or low[end] in _PLACE)
+    end -= bool(is_before_verb and end - start > 1)
+    return " ".join(words[start - (at >= 0) : end])
 
 
 def followed(request: str, earlier: Sequence[str], answers: Sequence[str] = ()) -> str:
@@ -136,132 +180,107 @@ def followed(request: str, earlier: Sequence[str], answers: Sequence[str] = ()) 
 
     `answers`: what was answered to each of `earlier`, as far as that is known.
     """
-    asked: list[str] = []
-    named: list[Mentions] = []
+    turns: list[Turn] = []
     for turn, answer in zip_longest(earlier, answers[: len(earlier)], fillvalue=""):
         said = turn.strip()
         rest = _AND.sub("", said).strip(" ?!.")
-        is_about_answer = asked and (
-            shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not _names(_inside(said)))
+        is_about_answer = turns and (
+            shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not phrases(_inside(said)))
         )
         if said and not is_about_answer:
-            asked.append(_meant(said, asked[-3:], named).removeprefix(_REASON))
-            named.append(mentions_in(answer, asked[-1]))
-    return _meant(request, asked, named)
+            said_of_it = re.sub(r"^#.*$", "", answer, flags=re.MULTILINE)  # a heading only says the question again
+            turns.append(Turn(_meant(said, turns).removeprefix(_REASON), said_of_it))
+    return _meant(request, turns)
 
 
 def standing_alone(text: str, questions: Sequence[str]) -> str:
     """The words with what they refer to in place of `it` and `its`, where they name nothing themselves."""
-    last = questions[-1] if questions else ""
-    if last.endswith(".") and not re.match(VERB, last, re.IGNORECASE):  # a statement: of what it speaks
-        questions = [thing] if (thing := _thing_in(last)) else []
-    if (that := _DO_THAT.search(text)) and (deed := _DEED.search(last)):
-        return _put(deed["what"], text, that)
-    asked = next((one for said in reversed(questions) if (one := without_errand(said)).lower().startswith("who ")), "")
-    if (person := _PERSON.search(text)) and asked:
-        who = f"the one who {_inside(asked).rstrip(' ?.!')}"
-        return _put(f"that of {who}" if person["whose"] else who, text, person)
-    match, subject = _ONE.search(text), _subject(questions)
-    if match and match.group().lower() in ("it", "its") and (several := _SEVERAL_OF.fullmatch(subject)):
-        subject = several["what"]
-    if not match or not subject or _names(_inside(text[: match.start()])):
-        return text
-    return _put(_of(subject) if match["whose"] else subject, text, match)
+    return _with_subject(text, [Turn(one) for one in questions])
 
 
-def _of(subject: str) -> str:
-    return f"{subject}'" if subject.endswith("s") else f"{subject}'s"
-
-
-def _thing_in(statement: str) -> str:
-    """The first thing that a statement names: `the form for parental leave` of “I cannot find the form for …”."""
-    words = re.findall(r"[\w'’-]+", statement)
-    first = next((n for n, word in enumerate(words) if word.lower() in _DETERMINERS), len(words))
-    found: list[str] = []
-    for word, then in pairwise([*words[first + 1 : first + 7], ""]):
-        is_joint = bool(found) and word in ("of", "for") and then.lower() not in STOP_WORDS - {"the"}
-        if not is_joint and (word.lower() in STOP_WORDS - {"the"} or _DONE.fullmatch(word) or word.lower() in _SAYS):
-            break
-        found.append(word)
-    return f"the {' '.join(found)}" if found else ""
-
-
-def _pointed(text: str, questions: Sequence[str], named: Sequence[Mentions]) -> str:
-    """The text with the names of what the answers before named, where it points at those: `the last two`, `both`."""
-    listed = next((one.things for one in reversed(named) if len(one.things) > 1), ())
-
-    spoken = list(dict.fromkeys(name for one in questions[-3:] for name in _names(_inside(one))))
-
-    def nth(found: re.Match[str]) -> str:
-        place, count = _PLACES_IN[found["place"].lower()], _NUMBERS.get((found["count"] or "").lower(), 1)
-        among = spoken if found["place"].lower() in ("former", "latter") and len(spoken) == 2 else listed
-        things = among[-count:] if place < 0 else among[place : place + count]
-        return joined(list(things)) if len(things) == count else found.group()
-
-    text = _NTH.sub(nth, text)
-    if not named:
-        return text
-    ones = list(dict.fromkeys(one.one for one in reversed(named) if one.one))[::-1]
-    is_named = len(spoken) > 1
-    if (several := _BOTH.search(text)) and not is_named:
-        count = _NUMBERS[(several["count"] or "both").lower()]
-        years = sorted({year for one in questions[-count:] for year in _YEAR.findall(one)})
-        if several["what"] == "years" and len(years) == count:
-            return f"{questions[-1].rstrip(' ?.!').replace(years[-1], joined(years))}?"
-        things = next((list(one) for one in (ones[-count:], listed) if len(one) == count), [])
-        return _put(joined(things), text, several) if things else text
-    if _MORE.search(text) and not is_named and len(ones) > 1:
-        return f"{text.rstrip(' ?.!')} of {joined(ones[-2:])}?"
-    one = named[-1].one or (
-        joined(list(named[-1].things)) if named[-1].are_computed and not _OF_THESE.search(text) else ""
-    )
-    is_one = bool(named[-1].one)
-    found = _ONE.search(text)
-    if one and found and (found.group().lower() in _PLURAL) is not is_one and not _names(_inside(text)):
-        return _put(_of(one) if found["whose"] else one, text, found)
-    return text
-
-
-def _meant(request: str, questions: Sequence[str], named: Sequence[Mentions] = ()) -> str:
+def _meant(request: str, turns: Sequence[Turn]) -> str:
     text = " ".join(request.split())
     bare = text.strip(" ?!.¿？。！،؟").casefold()
-    if not questions or not text or len(text.split()) > LONGEST or _THANKS.fullmatch(bare):
+    if not turns or not text or len(text.split()) > LONGEST or _THANKS.fullmatch(bare):
         return request
-    text = _pointed(text, questions, named)
+    last = turns[-1].question
     if _AGAIN.fullmatch(bare):
-        return questions[-1]
+        return last
     if _WHY.fullmatch(bare):
-        return f"{_REASON}{questions[-1]}"
+        return f"{_REASON}{last}"
     began = _AND.match(text)
     rest = text[began.end() :].strip() if began else text
+    if _ONES.fullmatch(rest.strip(" ?!.")) and _HOW_MANY.search(last):
+        return _HOW_MANY.sub("which", last, count=1)
     if _BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
-        return f"{questions[-1].rstrip(' ?.!')} {rest}"
-    amounts = _AMOUNT_OF.search(rest), _AMOUNT_OF.search(questions[-1])
-    if all(amounts) and len(rest.split()) == len(str(amounts[0] and amounts[0].group()).split()):  # and how much salt?
-        return _AMOUNT_OF.sub(rest.rstrip(" ?.!"), questions[-1], count=1)
+        return f"{last.rstrip(' ?.!')} {rest}"
+    rest = _pointed(rest, turns)
     if began and not _ASKS.match(rest):
-        return _asked_of(rest.strip(" ?!.？"), questions)
-    return _about(rest, questions, is_joined=bool(began))
+        return _asked_of(rest.strip(" ?!.？"), turns)
+    return _about(rest, turns, is_joined=bool(began))
 
 
-def _asked_of(what: str, questions: Sequence[str]) -> str:
+def _pointed(text: str, turns: Sequence[Turn]) -> str:
+    """The text with the names of what was listed, where it points at those: `the last two`, `both`."""
+    spoken = list(dict.fromkeys(name for turn in turns[-3:] for name in turn.names))
+    listed = next((turn.named.things for turn in reversed(turns) if len(turn.named.things) > 1), tuple(spoken))
+
+    def nth(found: re.Match[str]) -> str:
+        place, count = _NTHS[found["place"].lower()], _NUMBERS.get((found["count"] or "").lower(), 1)
+        things = listed[-count:] if place < 0 else listed[place : place + count]
+        return joined(list(things)) if len(things) == count else found.group()
+
+    return _BOTH.sub(lambda found: _these(turns, _NUMBERS[(found["count"] or "both").lower()]), _NTH.sub(nth, text))
+
+
+def _these(turns: Sequence[Turn], count: int = 2) -> str:
+    """So many things that were spoken of last: what answers came to, what one listed, what the questions name."""
+    ones = list(dict.fromkeys(turn.named.one for turn in turns if turn.named.one))
+    spoken = list(dict.fromkeys(name for turn in turns[-3:] for name in turn.names))
+    found = (spoken, ones[-count:], turns[-1].named.things, _contrast(turns))
+    return next((joined(list(one)) for one in found if len(one) == count), _kind(turns))
+
+
+def _contrast(turns: Sequence[Turn]) -> list[str]:
+    """The two things in which the last two questions differ: `the tower` and `the bridge`."""
+    one, other = (turn.question.strip(" ?.!").split() for turn in [*turns[:1], *turns][-2:])
+    same = next((n for n, both in enumerate(zip(one, other, strict=False)) if both[0] != both[1]), 0)
+    same -= same > 0 and one[same - 1] in _DETERMINERS
+    ends = zip(one[: same - 1 : -1], other[: same - 1 : -1], strict=False)
+    rest = next((n for n, both in enumerate(ends) if both[0] != both[1]), 0)
+    parts = [" ".join(words[same : len(words) - rest]) for words in (one, other)]
+    return parts if same + rest > 1 and all(parts) else []
+
+
+def _kind(turns: Sequence[Turn]) -> str:
+    """What `of these` are: the kind of things that was asked for last, or the names that were."""
+    last = turns[-1]
+    if both := _PAIR.search(last.question):
+        return both["both"]
+    if len(last.names) > 1:
+        return joined(last.names)
+    if found := _KIND.match(last.question):
+        which = (found["which"] or "").strip(" ?.!")
+        is_placed = not which or re.match(rf"(?:{PLACES}|that)\b", which, re.IGNORECASE)
+        return f"the {found['what']} {'' if is_placed else 'that '}{which}".strip()
+    return last.subject
+
+
+def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     """The last question, asked of something else: `and Dapr?`, `and per year?`; or something else of its subject."""
-    last = questions[-1]
-    bare = last.rstrip(" ?.!")
-    if what.lower() in last.lower():  # it was asked of this and others
-        return f"{capital(what)}?"
+    last = turns[-1].question
+    bare, subject = last.rstrip(" ?.!"), turns[-1].subject
     if _OF_THESE.search(what):
-        return f"Which is {_OF_THESE.sub(f'of {_several(questions)}', what)}?"
+        return f"Which is {_OF_THESE.sub(f'of {_kind(turns)}', what)}?"
     most = _SUPERLATIVE.fullmatch(re.sub(r" ones?$", "", what))
-    ranked = next((one for one in reversed(questions) if _SUPERLATIVE.search(one)), "")
+    ranked = next((turn.question for turn in reversed(turns) if _SUPERLATIVE.search(turn.question)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
-        is_of_kind = most.group().lower().endswith("est") and not _AMOUNTS.search(most.group())
-        if is_of_kind and other["what"] and not most["what"] and (has := _HAS.match(ranked)):
+        if (has := _HAS.match(ranked)) and not most["what"] and not re.match(r"(?:the )?(?:most|least|fewest)\b", what):
             return f"{has['which']} is {most.group()}?"
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
-        subject = re.sub(r"(?:呢|は)$", "", what).strip()
-        return _LATIN.sub(subject, last, count=1) if _LATIN.search(last) else f"{subject} {last}"
+        other_one = re.sub(r"(?:呢|は)$", "", what).strip()
+        return _LATIN.sub(other_one, last, count=1) if _LATIN.search(last) else f"{other_one} {last}"
     if placed := _PLACED.match(what):
         head = re.escape(what.rsplit(maxsplit=1)[-1])
         same = re.compile(
@@ -269,92 +288,80 @@ def _asked_of(what: str, questions: Sequence[str]) -> str:
             re.IGNORECASE,
         )
         return same.sub(what, last, count=1) if same.search(last) else f"{bare} {what}?"
-    known = "|".join(map(re.escape, _names(_inside(last))))
-    if own := _names(what):
-        places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last)) if known else []
-        return _put(what, last, places[-1]) if places else f"{bare}: {what if known else ' '.join(own)}"
-    aspect, topic = _DETERMINED.sub("", what), _subject([last])
-    is_of_whole = aspect != what and topic in last and _DETERMINED.match(topic) and not _AMOUNT_OF.search(last)
-    acts = re.match(rf"^(?:what|which)\b.*\b(?:{'|'.join(sorted(_DOES))}) {re.escape(topic)} ", last, re.IGNORECASE)
-    if is_of_whole and (acts or not _NAMES_A_PART.match(last)) and not _ONE.match(what):
-        return last.replace(topic, what)
-    if _ONE.match(what) and aspect != what:
-        return f"{capital(aspect)} of {_owner(questions)}"
+    known = "|".join(map(re.escape, turns[-1].names))
+    places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last)) if known else []
+    if phrases(what) and not places:
+        return f"{bare}: {what}"
+    if phrases(what):
+        is_determined = not _DETERMINERS.isdisjoint(last[: places[-1].start()].lower().split()[-1:])
+        return _put(_DETERMINED.sub("", what) if is_determined else what, last, places[-1])
+    aspect = _DETERMINED.sub("", what)
+    if aspect != what and not _ONE.match(what) and _DETERMINED.match(subject) and not _PROPERTY.match(last):
+        return last.replace(subject, what)
+    if aspect == what and (like := _like(what, last)):
+        return like
+    owner = re.sub(r"^.*?\s(?:on|of|for|in)\s+", "", subject)
+    return f"{capital(aspect)} of {owner}" if aspect != what or places else f"{bare}: {what}?"
+
+
+def _like(what: str, question: str) -> str:
+    """The question with a noun in place of what has its form: of the same noun, or one with no article before it."""
     *before, head = what.split()
-    same_word = next((re.escape(one) for one in re.findall(r"[\w-]+", last) if stem(one) == stem(head)), "")
-    if same_word and (place := re.search(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same_word}\b", last)):
-        return _put(what, last, place)
-    object_ = _LAST_OBJECT.search(last)
-    if aspect == what and object_ and not known:
-        said = object_.lastgroup or "what"
-        if said == "what" and _DONE.fullmatch(object_["what"]) and re.search(r"\b(?:is|are) \S+$", bare):
-            return f"{capital(what)} {' '.join(bare.split()[-2:])}?"  # and cats? after “Which animals are forbidden?”
-        return f"{last[: object_.start(said)]}{what}{last[object_.end(said) :]}"
-    return f"{capital(aspect)} of {_owner(questions)}"
+    words = re.findall(r"[\w-]+", question)
+    if same := next((re.escape(one) for one in words if stem(one) == stem(head)), ""):
+        return re.sub(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same}\b", what, question, count=1)
+    for found in reversed(list(_BARE_NOUN.finditer(question))):
+        said = [word for word in found["it"].split() if not _DONE.fullmatch(word)]
+        if said and said[0].lower() not in STOP_WORDS and said[0].isdigit() is what.isdigit():
+            return f"{question[: found.start('it')]}{what}{question[found.start('it') + len(' '.join(said)) :]}"
+    is_of_last = question.partition(" ")[0].lower() in _HELPS and not _DONE.fullmatch(words[-1])  # does it cover theft?
+    return f"{question[: question.rindex(words[-1])]}{what}?" if is_of_last else ""
 
 
-def _about(text: str, questions: Sequence[str], *, is_joined: bool) -> str:
+def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
     """The request with its subject in place of what stands for it, or behind it."""
-    subject, is_short = _subject(questions), len(text.split()) <= SHORT
-    if not subject:
-        return standing_alone(text, questions)
-    if _MOST.search(text.rstrip(" ?.!")) and (amount := _AMOUNT_OF.search(questions[-1])):
-        text = f"{text.rstrip(' ?.!')} {amount['what']}?"
+    subject, is_short = turns[-1].subject, len(text.split()) <= SHORT
     if _OF_THESE.search(text):
-        return _OF_THESE.sub(f"of {_several(questions)}", text)
-    if those := _THOSE.match(text):
-        return f"{capital(_several(questions))}{text[those.end() :]}"
-    own, refers = _names(_inside(text)), _ONE.search(text)
-    if not own and is_short and _BOTH.search(text):
-        return _BOTH.sub(_several(questions), text)
+        return _OF_THESE.sub(f"of {_kind(turns)}", text)
+    own, refers = phrases(_inside(text)), _ONE.search(text)
     if not own and not refers and is_short and _COMPARES.search(text) and " of " not in text:
-        return f"{text.rstrip(' ?.!')} of {_several(questions, named=True)}?"
-    if (whole := standing_alone(text, questions)) != text:
+        is_of_kind = _SUPERLATIVE.search(text)
+        return f"{text.rstrip(' ?.!')} of {_kind(turns) if is_of_kind else _these(turns)}?"
+    if (whole := _with_subject(text, turns)) != text:
         return whole
-    is_open = is_joined or bool(_ELSEWHERE.search(text)) or (len(keywords(text)) < 2 and not _WHAT_IS.match(text))
+    is_open = is_joined or bool(_ELSEWHERE.search(text)) or len(keywords(text)) < 2
     if own or not is_open or not is_short or keywords(text).keys() >= keywords(subject).keys():
         return text
     return f"{text.rstrip(' ?.!？')} ({subject.replace(' and ', ', ')})?"
 
 
-def _several(questions: Sequence[str], *, named: bool = False) -> str:
-    """What `of these` are: the names of the last question, the things it asks for, else the names of the last ones."""
-    last = next((one for one in reversed(questions) if not one.lower().startswith("compare ")), questions[-1])
-    own, these = _names(_inside(last)), _THESE.match(last)
-    before = list(dict.fromkeys(name for one in questions[-3:] for name in _names(_inside(one))))
-    listed = own if len(own) > 1 else before if named or not these else []
-    if named and len(listed) < 2 and not these:
-        listed = list(dict.fromkeys(topic for one in questions[-2:] if _DETERMINED.match(topic := _subject([one]))))
-    of_them = re.search(r"\bof (?:the |our |my )?(?P<what>[\w-]+)[\s?.!]*$", last)
-    things = _noun(found["what"]) if (found := these or of_them) else _DETERMINED.sub("", _topic(last))
-    if len(listed) > 1:
-        return joined(listed)
-    rest = last[these.start("what") + len(_noun(these["what"])) :].strip(" ?.!") if these else ""
-    if not 0 < len(rest.split()) <= LONGEST // 2 or rest.lower().startswith(("and ", "are ", "is ", "with the", "by ")):
-        return f"the {things}"
-    return (
-        f"the {things} {rest}"
-        if re.match(rf"(?:{PLACES}|that)\b", rest, re.IGNORECASE)
-        else f"the {things} that {rest}"
-    )
+def _with_subject(text: str, turns: Sequence[Turn]) -> str:
+    """The words with what they refer to in place of a pronoun, where they name nothing themselves before it."""
+    if not turns:
+        return text
+    asked = next((turn for turn in reversed(turns) if without_errand(turn.question).lower().startswith("who ")), None)
+    if asked and (person := _PERSON.search(text)):
+        who = asked.named.one or f"the one who {_inside(without_errand(asked.question)).rstrip(' ?.!')}"
+        return _put(_of(who) if person["whose"] else who, text, person)
+    match = _ONE.search(text)
+    if not match or phrases(_inside(text[: match.start()])):
+        return text
+    last, is_plural, named = turns[-1], match.group().lower() in _PLURAL, turns[-1].named
+    of_names = next((turn.subject for turn in reversed(turns) if turn.names), last.subject)
+    subject = of_names
+    if is_plural and named.are_computed:
+        subject = joined(list(named.things))
+    elif named.one and not is_plural and not last.names and not last.question.lower().startswith("who "):
+        subject = named.one
+    elif is_plural and (plural := _PLURALS.findall(last.question)) and not _PLURALS.search(subject):
+        subject = plural[-1]
+    elif not is_plural:
+        subject = re.sub(r"^(?:the )?\w+[^s\W]s of (?:the )?", "", subject)  # the symptoms of gout: it is the gout
+    return _put(_of(subject) if match["whose"] else subject, text, match) if subject else text
 
 
-def _noun(what: str) -> str:
-    """`trails` of “which trails start”, which is no `trails start`."""
-    first, _, then = what.partition(" ")
-    return first if re.search(r"[^s]s$", first) and then and not then.endswith("s") else what
-
-
-def _owner(questions: Sequence[str]) -> str:
-    """What has the thing that is asked for besides: `the pump` after “What is the warranty on the pump?”."""
-    return re.sub(r"^.*?\s(?:on|of|for|in)\s+", "", _subject(questions))
-
-
-def _names(text: str) -> list[str]:
-    """Proper names in a text that is no beginning of a sentence; words that follow each other are one name."""
-    single = "|".join(map(re.escape, names(f"xx {text}")))
-    whole = rf"(?<!\w)(?:{single})(?:\s+(?:(?:of|de|du|von|van)\s+(?:the\s+)?)?(?:{single}))*(?!\w)"
-    return list(dict.fromkeys(match.group() for match in re.finditer(whole, text))) if single else []
+def _of(subject: str) -> str:
+    return f"{subject}'" if subject.endswith("s") else f"{subject}'s"
 
 
 def _inside(question: str) -> str:
@@ -362,61 +369,9 @@ def _inside(question: str) -> str:
     return question.partition(" ")[2]
 
 
+def _flat(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
 def _put(what: str, text: str, place: re.Match[str]) -> str:
     return f"{text[: place.start()]}{what}{text[place.end() :]}"
-
-
-def _subject(questions: Sequence[str]) -> str:
-    """What the last questions are about: the names of the newest that has any, else what the last one asks for."""
-    for question in reversed(questions):
-        if part := _PART_OF.search(question):
-            ends_in_verb = _DOES & set(question.lower().split())  # does the bus to Velden stop
-            return re.sub(r"(?: [a-z-]+)+$", "", part.group()) if ends_in_verb else part.group()
-        if found := _names(_inside(question)) or (_LATIN.findall(question) if _CJK.search(question) else []):
-            return joined(list(dict.fromkeys(found)))
-    return _topic(questions[-1]) if questions else ""
-
-
-def _topic(question: str) -> str:
-    """The thing that a question without names is about: `the lighthouse` of “When was the lighthouse lit?”.
-
-    Where the verb stands tells how far the thing goes: before it, or behind it in “who wrote the manual”.
-    """
-    words = re.split(r"[.!?;:](?:\s|$)", without_errand(question))[0].split() or [""]
-    said = [word.lower() for word in words]
-    asks = said[0] if re.fullmatch(ASKS, said[0]) else ""
-    helps = next((n for n, word in enumerate(said[:6]) if word in _IS | _DOES), -1)
-    is_verb_first = asks == "who" or (asks == "what" and not _DETERMINED.match(" ".join(words[1:])))
-    if not asks:
-        return " ".join(words[:10])
-    if helps < 0 and is_verb_first:
-        return " ".join(words[2:12])
-    has = next((n for n, word in enumerate(said[:6]) if word in ("has", "have", "had")), -1)
-    if asks == "how" and said[1:2] and said[1] in _AMOUNT and 0 < has < len(words) - 1 and helps < 0:
-        return " ".join(words[has + 1 :])  # how much caffeine has tea
-    rest = words[helps + 1 :] if helps >= 0 else words[2 if said[1:2] and said[1] in _AMOUNT else 1 :]
-    if asks == "how" and said[1:2] and said[1] in _AMOUNT and (at := _LAST_THING.search(" ".join(words))):
-        return at.group()
-    if (
-        helps > 1
-        and asks in ("how", "when", "where", "why")
-        and not (said[1] in _AMOUNT or _DETERMINED.match(" ".join(rest)))
-    ):
-        return " ".join(words[1:helps])  # how bees are fed
-    if helps > 1 and said[helps] in _IS and asks in ("what", "which") and not _DETERMINED.match(" ".join(rest)):
-        return " ".join(words[1:helps] if said[-1] == "there" else [*words[1:helps], *rest[:8]])
-    if helps >= 0 and said[helps] in _IS and asks in ("what", "which", "who"):
-        return " ".join(rest[:10])
-    if asks in ("what", "which") and helps < 0 and rest and (noun := _noun(" ".join(rest[:2]))) == rest[0]:
-        return noun
-    is_of_whoever = bool(rest) and rest[0].lower() in _WHOEVER
-    rest = rest[2:] if is_of_whoever else rest
-    thing = rest[: next((n for n, word in enumerate(rest) if n and word.lower() in _PLACE | _OWN), len(rest))]
-    ends_in_verb = not is_of_whoever and (
-        helps < 0 or said[helps] in _DOES or _DONE.fullmatch(thing[-1] if thing else "")
-    )
-    is_long = len(_DETERMINED.sub("", " ".join(thing)).split()) > 1
-    ends_in_verb = ends_in_verb or (
-        helps == 0 and said[0] in _IS and _DETERMINED.match(" ".join(thing))
-    )  # is a dog fed
-    return re.sub(r" be(?:en)?$", "", " ".join(thing[:-1] if ends_in_verb and is_long else thing))

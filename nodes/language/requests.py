@@ -32,18 +32,6 @@ _CLAUSE = re.compile(
     re.IGNORECASE,
 )
 """Where one clause of a sentence ends and another begins that is not ruled by it; `Why: …?` is one question."""
-_IMPERATIVE = re.compile(
-    r"(?P<verb>(?![a-z]*(?:ed|ing|ly|day|[^s]s)\b)[a-z]{3,})(?:\s+(?:up|out|down|in|off|over|through|into))?\s+"
-    r"(?:an?|the|these|those|it|them|me|us|my|our|your|all|every|each|some)\b",
-    re.IGNORECASE,
-)
-_NO_ERRAND = STOP_WORDS | frozenset(
-    """
-    leave hold wait stop refrain forget ignore mind bear skip spare thank trust yesterday tomorrow tonight later soon
-    here there besides sorry last next once since despite given both half imagine suppose assume consider
-    """.split()  # noqa: SIM905 - a list of words reads as words
-)
-"""Words before a thing that ask for no work: they hold back, or are no verbs."""
 _FRAME = re.compile(
     r"^(?:if|when|for|in|on|at|under|regarding|concerning|according to|as to|with regard to)\b(?!.*\b(?:i|you|we)\b)",
     re.IGNORECASE,
@@ -60,7 +48,7 @@ _OWNS = (
 )
 """`has 60 members`, which asks nothing."""
 _ASKS_ON = re.compile(
-    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)(?!{_OWNS})|,\s+(?=(?:what|how|why|who|which|whether)\s+\w|"
+    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)(?!{_OWNS})|,\s+(?=(?:(?:(?:{PLACES})\s+)?(?:what|how)|why|who|which|whether)\s+\w|"
     r"(?:when|where)\s+(?:is|are|was|were|do|does|did|can|will|has|have|should)\b)",
     re.IGNORECASE,
 )
@@ -97,7 +85,6 @@ _TEXTS = (
     )
 )
 _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
-_A_TEXT = re.compile(rf"\b(?:an?|the|my|our|one)\s+(?:[\w-]+\s+)?(?:{_TEXTS})\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"\b(?:about|on|of|for|regarding|concerning|covering|(?:that|which) (?:says?|tells?|shows?|explains?|answers?))\s+"
     r"(?P<what>.+)$",
@@ -233,7 +220,7 @@ def _chained(sentence: str) -> list[str]:
         return [sentence]
     kept: list[str] = []
     for piece in _THEN.split(sentence):
-        is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2]) and not _A_TEXT.search(piece)
+        is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2])
         is_ruled = kept and governs(kept[-1]) and _SUBORDINATE.search(kept[-1])
         if is_ruled and (is_loose or not _is_wish(POLITE.sub("", kept[-1]))):
             kept[-1] = f"{kept[-1]} and {piece}"
@@ -243,9 +230,8 @@ def _chained(sentence: str) -> list[str]:
 
 
 def _is_wish(clause: str) -> bool:
-    """Whether a clause asks for something: a question, a verb of work first, or any verb before what it is done to."""
-    is_order = (found := _IMPERATIVE.match(clause)) and found["verb"].lower() not in _NO_ERRAND
-    return _verb(clause) in KIND or bool(is_order or _QUESTION.search(clause.strip()))
+    """Whether a clause asks for something: a question, or one with a verb of work first."""
+    return _verb(clause) in KIND or bool(_QUESTION.search(clause.strip()))
 
 
 def _verb(clause: str) -> str:
@@ -263,8 +249,6 @@ def _take(clause: str, request: Request) -> None:
     about = _ABOUT.search(rest)
     is_text_about = bool(about and _TEXT.search(rest[: about.start()]))
     if kind == "action" and request.actions:
-        if about and is_text_about and not _RESULT.match(rest):
-            _add_aspects(about["what"].strip(), request)
         is_message = request.actions == ["send"] and (message := _THAT_IS.search(rest))
         if is_message and message and not (request.aspects or request.written):
             request.written = f"Write: {message['what']}"
@@ -301,9 +285,7 @@ def _take(clause: str, request: Request) -> None:
 def _add_aspects(text: str, request: Request) -> None:
     """What is to be found out, each part of a list by itself."""
     for aspect in _compared(text) or enumerated(text):
-        if aspect != text and _TEXT.fullmatch(re.sub(r"^(?:an?|the)\s+", "", aspect)):
-            request.writing = True
-        elif (keywords(aspect) or _QUESTION.search(aspect)) and without_errand(aspect).lower() not in (
+        if (keywords(aspect) or _QUESTION.search(aspect)) and without_errand(aspect).lower() not in (
             without_errand(other).lower() for other in request.aspects
         ):
             request.aspects.append(aspect)
@@ -315,8 +297,7 @@ def enumerated(text: str) -> list[str]:
     items = [item.strip(" .?") for item in _AND.split(tail if colon and "," in tail else text) if item.strip(" .?")]
     items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
     is_chain = any(re.match(rf"{VERB}|{_NO_ITEM}", item, re.IGNORECASE) for item in items[1:])
-    is_prose = any(len(item.split()) > 8 for item in items[1:-1])
-    if is_chain or is_prose or len(items) < (2 if colon else 3):
+    if is_chain or len(items) < (2 if colon else 3):
         return [text]
     joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) and not _NEEDS.search(head) else ""
     if not joint and (last := _OF.match(items[-1])):
@@ -334,13 +315,21 @@ def enumerated(text: str) -> list[str]:
 
 
 def _compared(text: str) -> list[str]:
-    """`persistence of A`, `persistence of B` for “compare A and B on persistence”; nothing where no point is named."""
+    """`persistence of A`, `persistence of B` for “compare A and B on persistence”; without a point, each of two."""
     on = _ON.search(text)
-    if not _COMPARES.search(text) or not on:
+    if not _COMPARES.search(text) or not (on or _verb(text) in ("compare", "contrast")):
         return []
-    things = re.sub(rf"^{VERB}\s+", "", text[: on.start()], flags=re.IGNORECASE)
-    items = [item.strip() for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]
-    return [f"{on['on'].rstrip(' .?')} of {item}" for item in items if item] if len(items) > 1 else []
+    things = re.sub(rf"^{VERB}\s+", "", text[: on.start()] if on else text, flags=re.IGNORECASE)
+    items = [item.strip(" .?") for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]
+    if (len(items) != 2 and not on) or len(items) < 2:
+        return []
+    if (
+        not on
+        and (of := re.match(r"(?P<what>.+ (?:of|for|in|at) )", items[0]))
+        and not re.search(r" (?:of|for|in|at) ", items[1])
+    ):
+        items[1] = f"{of['what']}{items[1]}"
+    return [f"{on['on'].rstrip(' .?')} of {item}" if on else item for item in items if item]
 
 
 def _bare(text: str) -> str:

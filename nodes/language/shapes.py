@@ -18,12 +18,12 @@ SHAPES: dict[ShapeName, str] = {
         список списком пунктам قائمة सूची 列表 列出要点 箇条書き リスト 목록
         """,
     "shorter": """
-        shorter short brief briefly briefer concise summarise summarize summary tldr tl condense condensed gist sentence
-        sentences nutshell kürzer kurz knapper knapp zusammenfassung zusammenfassen zusammen satz sätze sätzen court
-        bref brève brièvement résume résumé résumer phrase phrases corto breve resume resumen resumir frase frases
-        conciso riassumi riassunto sintesi curto resuma resumo korter kort samenvatting samenvatten zin zinnen kortare
-        kortere короче кратко вкратце резюме krócej krótko أقصر باختصار ملخص छोटा संक्षेप 简短 简洁 更短 缩短 短一点
-        短一些 总结 概括 短く 要約 簡潔 짧게 요약
+        shorter short brief briefly briefer concise summarise summarize summary tldr tl condense condensed gist
+        sentence sentences paragraph nutshell kürzer kurz knapper knapp zusammenfassung zusammenfassen zusammen satz
+        sätze sätzen absatz court bref brève brièvement résume résumé résumer phrase phrases corto breve resume
+        resumen resumir frase frases conciso riassumi riassunto sintesi curto resuma resumo korter kort samenvatting
+        samenvatten zin zinnen kortare kortere короче кратко вкратце резюме krócej krótko أقصر باختصار ملخص छोटा
+        संक्षेप 简短 简洁 更短 缩短 短一点 短一些 总结 概括 短く 要約 簡潔 짧게 요약
         """,
 }
 """Words that ask for a shape."""

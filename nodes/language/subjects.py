@@ -10,7 +10,7 @@ from nodes.policy.orders import FAMILIES
 VERBS = {
     "research": "research find identify investigate explore gather collect list describe explain study examine "
     "discover search look determine learn understand outline review survey check name give tell show say read answer "
-    "compare contrast clarify analyse analyze evaluate assess verify confirm proofread extract highlight define",
+    "compare contrast clarify analyse analyze evaluate assess verify confirm proofread extract highlight define get",
     "analysis": "compute calculate count measure quantify rank sort estimate correlate plot average sum forecast",
     "strategy": "recommend advise propose suggest prioritise prioritize decide strategise strategize",
     "implementation": "implement code build develop program export refactor",
@@ -108,6 +108,13 @@ def names(text: str) -> list[str]:
             if is_name and word.lower() not in _NO_NAMES:
                 found.append(word)
     return list(dict.fromkeys(found))
+
+
+def phrases(text: str) -> list[str]:
+    """The names in a text that is no beginning of a sentence; words that follow each other are one (`Cape Morrow`)."""
+    single = "|".join(map(re.escape, names(f"xx {text}")))
+    whole = rf"(?<!\w)(?:{single})(?:\s+(?:(?:of|de|du|von|van)\s+(?:the\s+)?)?(?:{single}))*(?!\w)"
+    return list(dict.fromkeys(match.group() for match in re.finditer(whole, text))) if single else []
 
 
 def capital(text: str) -> str:

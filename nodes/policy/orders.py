@@ -49,8 +49,8 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _ASKS_ABROAD = frozenset(errands.meanings(errands.ASKS))
 _CLAUSES = re.compile(r"[.!;:\n。！；，,]+|(?<=[?？])|\s(?:und|et|y|e|aber|mais|pero|ma)\s")
 _POLITE_ABROAD = re.compile(
-    r"^(?:bitte|dann|nun|danach|s['’]il (?:vous|te) plaît|puis|ensuite|por favor|luego|después|per favore|poi|请|請|"
-    r"und|et|y|e)\s*",
+    r"^(?:(?:bitte|dann|nun|danach|s['’]il (?:vous|te) plaît|puis|ensuite|por favor|luego|después|per favore|poi|"
+    r"und|et|y|e)\s+|[请請]\s*)",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
@@ -81,6 +81,8 @@ _FORBIDDEN = re.compile(
     r"[^,.;:?!\n)]*[,)]?",
     re.IGNORECASE,
 )
+_DID_NOT = re.compile(rf"\b(?:have|ha[sd]|did)(?:n['’]t| not)\s+{_FORMS}\b", re.IGNORECASE)
+"""`which members have not paid`, which says how things are."""
 _NOTHING = re.compile(
     rf"\b(?P<verbs>{_FORMS}(?:\s*(?:,|or|and)\s*(?:or )?{_FORMS})*)\s+(?:absolutely )?(?:nothing|none|"
     rf"no\s+\w+)\b[^,.;:?!\n]*|"
@@ -132,7 +134,8 @@ _IN_A_CALENDAR = re.compile(
 )
 _TELL_SOMEBODY = re.compile(
     r"(?:^|(?<=[.!?;,]\s)|(?<=\band\s)|(?<=\bplease\s)|(?<=\byou\s)|(?<=\bkindly\s))"
-    r"(?:tell|inform|warn|(?:reply|respond)(?= to\b))\b(?=\s+(?:to\s+)?(?!(?:me|us|it|this)\b)"
+    r"(?:tell|inform|warn|(?:reply|respond)(?= to\b)|write(?= to\b[^.;:?!\n]{1,60}\bby e-?mail))\b"
+    r"(?=\s+(?:to\s+)?(?!(?:me|us|it|this)\b)"
     r"(?:(?:the|my|our|all|every|each|an?)\s+)?[\w.-]+(?:\s+[\w-]+)?\s+(?:that|about|by e?-?mail)\b)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -144,7 +147,7 @@ _SUBORDINATE = re.compile(
 _FRAME = re.compile(r"^(?:when|once|if|after|as soon as|before|while|because|since)\b", re.IGNORECASE)
 _FINITE = re.compile(
     r"^(?!\s*(?:to|do|does|did|can|could|may|might|must|should|will|would)\b).*"
-    r"(?:\b(?:is|are|was|were|has|had|needs|wants)\b|['’]s\b)",
+    r"(?:\b(?:is|are|was|were|has|had|have(?! to)|needs|wants)\b|['’]s\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _OBJECT = re.compile(
@@ -153,13 +156,14 @@ _OBJECT = re.compile(
     re.IGNORECASE,
 )
 _NOT_FORGET = re.compile(r"\b(?:do not|don['’]t|never) (?:forget|fail|neglect|omit|hesitate) to\b", re.IGNORECASE)
-_RESULT = r"it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+)?"
+_RESULT = r"it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+){0,2}"
 _RESULT_OF = r"(?: (?:of|on|about) (?:the |our |my )?[\w-]+(?: [\w-]+)?)?"
 _DONE_TO = re.compile(
     r"\b(?:(?:i|we)(?:['’]d like| would like| want| need)|(?:please )?(?:make sure|see to it|ensure)(?: that)?|"
-    rf"(?:please )?(?:get|have)) (?P<what>(?:{_RESULT}){_RESULT_OF}) (?:(?:is|are|gets?|to be|being) )?"
+    rf"(?:please|you|and|then) (?:get|have)|(?:get|have)(?=[^.!?\n]*(?:[.!\n]|$))) "
+    rf"(?P<what>(?:{_RESULT}){_RESULT_OF}) (?:(?:is|are|gets?|to be|being) )?"
     rf"(?P<form>{_FORMS})"
-    r"(?=\s+(?:to|by|on|at|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
+    r"(?=\s+(?:to|by|on|at|from|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
     re.IGNORECASE,
 )
 """`I want it sent to Kim`, `make sure the notice is posted`."""
@@ -223,7 +227,8 @@ def _denials(text: str) -> list[re.Match[str]]:
     for match in _FORBIDDEN.finditer(text):
         before = re.split(r"[.!?;:](?:\s|$)|\n", text[: match.start()])[-1].strip()
         is_apart = match.group().lstrip()[:1] in (",", ";", "(") or re.match(r"\s*(?:but|and)\b", match.group())
-        if is_apart or not _ASKS_WHY.match(POLITE.sub("", before)):
+        is_told = _DID_NOT.search(text, max(0, match.start() - 5), match.end())
+        if not is_told and (is_apart or not _ASKS_WHY.match(POLITE.sub("", before))):
             found.append(match)
     return found
 
@@ -270,7 +275,8 @@ def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:
     """The clauses in other languages that order or forbid an action: clause, action, whether it is forbidden."""
     for clause in filter(None, map(str.strip, _CLAUSES.split(request))):
         is_unspaced = bool(_CJK.search(clause))
-        first, *others = re.findall(r"[\w-]+", _POLITE_ABROAD.sub("", clause).casefold()) or [""]
+        said = re.sub(r"-(?:l[ae]s?|lui|leur|moi|nous)\b", "", _POLITE_ABROAD.sub("", clause).casefold())  # envoie-la
+        first, *others = re.findall(r"[\w-]+", said) or [""]
         named = [act for word, act in _ABROAD.items() if (word in clause if is_unspaced else word in (first, *others))]
         asks = any(word in clause if _CJK.match(word) else word == first for word in _ASKS_ABROAD)
         if not named or asks or clause.endswith(("?", "？", "吗", "か")):
@@ -282,4 +288,5 @@ def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:
 
 def _closed(found: re.Match[str]) -> str:
     """What is left of a place that forbids: nothing, or the end of the clause it stood in."""
-    return " " if found.group().rstrip().endswith((",", ")")) else ""
+    began = ";" if found.group().startswith(";") else ""
+    return f"{began} " if found.group().rstrip().endswith((",", ")")) else ""

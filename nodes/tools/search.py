@@ -86,8 +86,8 @@ def make_query(sources: Sources | None, seconds: float = SECONDS) -> BaseTool:
         if sources is None:
             raise ToolRefused(NO_SOURCES)
         try:  # in a thread of its own: one that DuckDB does not stop in time holds up nobody
-            work = in_thread(partial(sources.tables.query, sql, ROWS, seconds=seconds))
-            return as_markdown(await asyncio.wait_for(work, seconds + GRACE_S))
+            async with asyncio.timeout(seconds + GRACE_S):
+                return as_markdown(await in_thread(partial(sources.tables.query, sql, ROWS, seconds=seconds)))
         except TimeoutError:
             raise too_slow(seconds) from None
 

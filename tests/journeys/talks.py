@@ -13,6 +13,8 @@ DOCS = {
     "refunds.md": "# Annual plans\n\nThe refund policy for annual plans is thirty days, because setting "
     "up takes a month.\n\n# Monthly plans\n\nThe refund policy for monthly plans is seven days.\n",
     "lizenz.md": "# Restate\n\nDie Lizenz von Restate ist BUSL. Restate GmbH entwickelt Restate in Berlin.\n",
+    "lease.md": "# Notice\n\nThe landlord must give three months' notice. The tenant must give four weeks' notice.\n",
+    "staff.md": "# Keepers\n\nIda Holm is the tallest keeper.\n\n# Cars\n\nIda Holm drives a van.\n",
     "plans.csv": "plan,price,seats\nSolo,9,1\nTeam,39,10\nEnterprise,499,100\n",
 }
 
@@ -70,7 +72,7 @@ TALKS: dict[str, tuple[Say, ...]] = {
     "what the answers name": (
         Say("Which plan is the cheapest?", ("Solo (9)",)),
         Say("and the most expensive?", ("Enterprise (499)",)),
-        Say("compare the two", ("Solo", "Enterprise"), "Compare Solo and Enterprise", ("39",)),
+        Say("compare the two", ("Solo; price: 9", "Enterprise; price: 499"), lacks=("no passage", "39")),
     ),
     "a text about the answer, and nothing done with it": (
         LICENCE,
@@ -79,6 +81,14 @@ TALKS: dict[str, tuple[Say, ...]] = {
     "rows as a table": (
         PLANS,
         Say("Put that into a table, please.", ("| plan | price | seats |", "| Team | 39 | 10 |")),
+    ),
+    "one of a kind, by its name": (
+        Say("Who is the tallest keeper?", ("Ida Holm",)),
+        Say("and what does she drive?", ("a van",), "What does Ida Holm drive?"),
+    ),
+    "another thing": (
+        Say("How much notice must the landlord give?", ("three months",)),
+        Say("and the tenant?", ("four weeks",), "How much notice must the tenant give?"),
     ),
     "a noun instead of another": (
         Say("How much caffeine is in tea?", ("30 mg",)),

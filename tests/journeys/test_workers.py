@@ -2,7 +2,7 @@
 
 How many is set from outside. The whole of it, in which a worker lives for longer than it takes to begin:
 
-    WORKERS=4 WORKER_RUNS=100 WORKER_KILLS=50 WORKER_AT_ONCE=8 WORKER_TASK_S=5 WORKER_LATEST_S=10 \
+    WORKERS=4 WORKER_RUNS=100 WORKER_KILLS=50 WORKER_AT_ONCE=8 WORKER_TASK_S=10 WORKER_PAUSE_S=3 WORKER_LATEST_S=10 \
         python -m pytest -s -n 0 -o faulthandler_timeout=3600 -m services tests/journeys/test_workers.py
 """
 
@@ -39,6 +39,9 @@ KILLS = int(os.environ.get("WORKER_KILLS", "2"))
 AT_ONCE = int(os.environ.get("WORKER_AT_ONCE", "4"))
 TASK_S = float(os.environ.get("WORKER_TASK_S", "0.05"))
 SEED = int(os.environ.get("SEED", "1"))
+PAUSE_S = float(os.environ.get("WORKER_PAUSE_S", "0"))
+"""Seconds from one kill to the next on average; they come at random, from none to twice as many. Where none are set,
+kills come as the work goes on, however fast it is."""
 LATEST_S = float(os.environ.get("WORKER_LATEST_S", "inf"))
 """Seconds at most from a worker's death to the next step of a run that it had. Nothing is held to it unless it is set:
 how long a process takes to begin is the machine's. Where it is, another lives whenever one is killed."""
@@ -53,7 +56,7 @@ WHERE locktype = 'advisory' AND application_name LIKE %s
 
 TAKEN = """
 SELECT args ->> 'thread_id' FROM procrastinate_jobs JOIN pg_locks ON objid::bigint = worker_id AND classid::bigint = %s
-JOIN pg_stat_activity USING (pid) WHERE status = 'doing' AND locktype = 'advisory' AND application_name = %s
+JOIN pg_stat_activity USING (pid) WHERE status = 'doing' AND locktype = 'advisory' AND application_name LIKE %s
 """
 WORKING = (
     "SELECT split_part(application_name, ' ', 3) FROM pg_stat_activity WHERE application_name LIKE 'baton works %'"
@@ -115,10 +118,10 @@ class Crew:
         self.processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
 
     async def be_killed(self, notes: Path) -> None:
-        """Kill a worker and hire another, again and again, as the work goes on: however fast it is."""
+        """Kill a worker and hire another, again and again: at random, or as the work goes on."""
         while len(self.deaths) < KILLS:
-            await asyncio.sleep(0.02)
-            if len(told(notes)) >= (len(self.deaths) + 1) * len(self.numbers) // (KILLS + 1):
+            await asyncio.sleep(self.chance.uniform(0.02, max(0.02, 2 * PAUSE_S)))
+            if PAUSE_S or len(told(notes)) >= (len(self.deaths) + 1) * len(self.numbers) // (KILLS + 1):
                 victim = await asyncio.to_thread(self.victim)
                 if victim:
                     self.processes.remove(victim)
@@ -139,7 +142,7 @@ class Crew:
         victim.send_signal(signal.SIGSTOP)
         with psycopg.connect(self.db) as connection:
             held = connection.execute(HELD, [f"{NAMED} {victim.pid} %"]).fetchall()
-            taken = connection.execute(TAKEN, [ALIVE, f"baton works {victim.pid}"]).fetchall()
+            taken = connection.execute(TAKEN, [ALIVE, f"baton works {victim.pid} %"]).fetchall()
         victim.send_signal(signal.SIGKILL)
         victim.wait()
         had = {self.numbers[n % 2**64] for (n,) in held if n % 2**64 in self.numbers}
@@ -199,6 +202,12 @@ async def test_workers_are_killed_and_every_run_ends_with_each_task_done_once(on
         ended = [await sup.view(thread_id) for thread_id in threads]
         events = {thread_id: await sup.events(thread_id) for thread_id in threads}
 
+    waits = [wait for name in threads for wait in until_next_steps(events[name], crew.deaths_of(name))]
+    seconds = " ".join(f"{wait:.1f}" for wait in sorted(waits))
+    sys.stderr.write(
+        f"\n{len(crew.deaths)} deaths cut off {len(waits)} runs; seconds to the next step of each: {seconds}\n"
+    )
+
     assert [run.status for run in ended] == ["complete"] * RUNS
     done = Counter(
         (name, event.task_id)
@@ -213,9 +222,6 @@ async def test_workers_are_killed_and_every_run_ends_with_each_task_done_once(on
     assert [(found["asks"], found["reads"]) for found in results] == [("approve", "clear")] * RUNS
     assert len(crew.deaths) == KILLS
     assert set(codes) <= {0, -signal.SIGTERM}, "the latter: it had not begun to work yet"
-    waits = [wait for name in threads for wait in until_next_steps(events[name], crew.deaths_of(name))]
-    seconds = " ".join(f"{wait:.1f}" for wait in sorted(waits))
-    sys.stderr.write(f"\n{KILLS} deaths cut off {len(waits)} runs; seconds to the next step of each: {seconds}\n")
     assert max(waits, default=0) <= LATEST_S
 
 

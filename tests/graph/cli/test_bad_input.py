@@ -35,6 +35,10 @@ FILES = {
         (["run", "x", "--oversight", "total"], "'total' is not one of 'auto', 'in_command'"),
         (["run", "x", "--budget-tokens", "0"], "--budget-tokens"),
         (["run", "x", "--budget-tokens", "many"], "--budget-tokens"),
+        (
+            ["run", "x", "--queue", "--at", "yesterday"],
+            "--at yesterday: give a time as 2027-01-31, 2027-01-31 06:00 or",
+        ),
         (["run", "x", "--set", "token_budget=true"], "token_budget: Value error, true is no value for it"),
         (["run", "x", "--set", "max_tokens.plan=true"], "max_tokens: Value error, plan: true is no value for it"),
         (["run", "x", "--plan", "nowhere.yaml"], "plan file nowhere.yaml cannot be read: No such file"),

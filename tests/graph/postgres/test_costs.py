@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -16,6 +17,8 @@ pytestmark = pytest.mark.services
 
 MOST_TRANSACTIONS, MOST_ROWS = 2, 10
 """A task; measured 1.3 and 8."""
+MOST_IDLE = 4
+"""Transactions a second; measured 3.5."""
 WAITS_S = (1, 5)
 _DONE = """
 SELECT xact_commit + xact_rollback, tup_inserted + tup_updated + tup_deleted FROM pg_stat_database
@@ -64,6 +67,20 @@ async def test_a_run_that_waits_for_its_agent_asks_the_server_for_nothing_but_it
 
     assert long[0] - short[0] <= waited[1] - waited[0] + 2  # one a second, wherever in a second both begin and end
     assert long[1] == short[1]
+
+
+async def test_a_worker_that_has_nothing_to_do_asks_the_server_little(migrated_server: str) -> None:
+    async def idled(name: str, for_s: float) -> tuple[int, float]:
+        db = postgres.new_database(migrated_server, name, postgres.TEMPLATE)
+        began = time.monotonic()
+        async with opened(agent(says_its_task), db=db, clock=SystemClock()) as sup:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(for_s):
+                    await sup.work(runs=8, drain_s=0)
+        return (await done(migrated_server, name))[0], time.monotonic() - began
+
+    (few, short_s), (many, long_s) = [await idled(f"idles{n}", for_s) for n, for_s in enumerate(WAITS_S)]
+    assert many - few <= MOST_IDLE * (long_s - short_s + 1)
 
 
 async def test_a_page_of_many_runs_is_read_in_as_many_visits_as_one_of_few(migrated_server: str) -> None:

@@ -161,6 +161,31 @@ async def test_a_worker_whose_server_goes_away_takes_what_is_queued_or_left_by_a
     assert not any("\n" in one or "Database error" in one for one in complaints)
 
 
+async def test_what_a_worker_says_of_an_outage_tells_nobody_to_go_on_with_what_it_goes_on_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("graph.worker.SWEEP_S", 0.05)
+    complaints: list[str] = []
+    gate = Gate()
+    with postgres.own_server() as server:
+        address = postgres.new_database(server.address, "runs")
+        async with opened(agent(gate), db=address) as clerk, opened(agent(gate), db=address) as sup:
+            working = asyncio.create_task(sup.work(drain_s=5, complain=complaints.append))
+            await clerk.enqueue("Q", thread_id="t", plan=plan("gate"))
+            await gate.is_there.wait()
+            await asyncio.to_thread(server.stop)
+            gate.is_open.set()
+            async with asyncio.timeout(60):
+                while not {"t:", "database"} <= {one.split()[0] for one in complaints}:  # noqa: ASYNC110
+                    await asyncio.sleep(0.02)
+            await asyncio.to_thread(server.start)
+            assert (await until(clerk, "t", "complete")).status == "complete"
+            working.cancel()
+            with suppress(asyncio.CancelledError):
+                await working
+    assert not any("resume" in one or "createdb" in one for one in complaints), complaints
+
+
 async def test_whatever_connection_is_ended_the_runs_of_a_worker_come_to_their_end(on_postgres: str) -> None:
     async def slowly(brief: Brief, desk: Any) -> str:
         await asyncio.sleep(0.1)

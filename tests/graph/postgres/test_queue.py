@@ -16,7 +16,7 @@ from nodes.runtime.desk import Desk
 from state.agent import AgentSpec, Brief
 from state.errors import BadInput, ThreadBusy, ThreadUnknown
 from state.run import Run
-from state.signal import Cancel, Pause
+from state.signal import Cancel, Pause, SendMail
 from tests import runs
 from tests.runs import agent, plan, says_its_task
 
@@ -128,6 +128,63 @@ async def test_a_run_that_a_dead_worker_had_goes_on_before_all_others_of_its_pri
 
 
 @pytest.mark.services
+async def test_a_run_that_was_told_something_before_its_workers_death_was_seen_goes_on_before_others(
+    on_postgres: str,
+) -> None:
+    async with opened(agent(asks), db=on_postgres) as sup:
+        for name in ("begun", "had"):
+            await sup.enqueue("Q", thread_id=name, plan=plan("a"))
+        async with at_work(sup):
+            asked = [await until(sup, name, "waiting") for name in ("begun", "had")]
+        for run in asked:
+            await sup.answer(run.thread_id, {run.approvals[0].id: "approve"}, by="eve")
+        with psycopg.connect(on_postgres) as connection:
+            connection.execute(GIVEN, ["-2 s", "had"])
+        await sup.signal("had", SendMail(to="a", text="Soon?"))
+        async with at_work(sup, runs=1) as done:
+            await until(sup, "begun", "complete")
+
+    assert [run.thread_id for run in done[:2]] == ["had", "begun"]
+
+
+@pytest.mark.services
+async def test_one_worker_goes_on_with_all_that_dead_ones_had_and_none_begins_more_before_there_is_room(
+    on_postgres: str,
+) -> None:
+    had = ("one", "two", "three")
+    may_end = {name: asyncio.Event() for name in ("own", *had, "fresh")}
+    begun: asyncio.Queue[str] = asyncio.Queue()
+
+    async def waits(brief: Brief, desk: Desk) -> str:
+        begun.put_nowait(brief.query)
+        await may_end[brief.query].wait()
+        return "So."
+
+    async with opened(agent(waits), db=on_postgres) as sup, opened(agent(waits), db=on_postgres) as other:
+        await sup.enqueue("own", thread_id="own", plan=plan("a"))
+        async with at_work(sup, runs=1):
+            assert await begun.get() == "own"
+            for name in had:
+                await sup.enqueue(name, thread_id=name, plan=plan("a"))
+            with psycopg.connect(on_postgres) as connection:
+                for name in had:
+                    connection.execute(GIVEN, ["-2 s", name])
+            async with asyncio.timeout(60):
+                assert {await begun.get() for _ in had} == set(had)
+            await sup.enqueue("fresh", thread_id="fresh", plan=plan("a"))
+            async with at_work(other, runs=1):
+                for name in had:
+                    assert begun.empty()
+                    assert (await sup.view("fresh")).status == "queued"
+                    may_end[name].set()
+                    await until(sup, name, "complete")
+                may_end["fresh"].set()
+                await until(sup, "fresh", "complete")
+                may_end["own"].set()
+                await until(sup, "own", "complete")
+
+
+@pytest.mark.services
 async def test_a_job_that_was_given_to_another_while_its_worker_stood_still_is_the_others_to_end(
     on_postgres: str,
 ) -> None:
@@ -163,6 +220,14 @@ async def test_a_run_that_is_for_later_is_left_alone_until_then(
             await until(sup, "now", "complete")
             await asyncio.sleep(0.5)
         assert (await sup.view("later")).status == "queued"
+
+
+@pytest.mark.parametrize("at", [1e300, -1e300, float("nan"), float("inf")])
+@pytest.mark.services
+async def test_a_time_that_is_none_is_refused(on_postgres: str, at: float) -> None:
+    async with opened(agent(says_its_task), db=on_postgres) as sup:
+        with pytest.raises(BadInput, match=r"a time in seconds since the epoch, and .* is none"):
+            await sup.enqueue("Q", at=at)
 
 
 @pytest.mark.services

@@ -36,7 +36,14 @@ def _in_order(kinds: list[str], wanted: list[str]) -> bool:
 
 @pytest.mark.parametrize(
     ("name", "at_least"),
-    [("requests", 38), ("held_out", 18), ("other_fields", 118), ("daily", 38), ("all_trades", 276)],
+    [
+        ("requests", 38),
+        ("held_out", 18),
+        ("other_fields", 118),
+        ("daily", 38),
+        ("all_trades", 276),
+        ("many_fields", 59),
+    ],
 )
 def test_most_requests_get_the_plan_that_fits_and_none_an_action_that_it_did_not_ask_for(
     name: str, at_least: int
