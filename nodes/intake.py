@@ -296,8 +296,11 @@ def _sources(state: SupervisorState) -> tuple[list[str], list[str]]:
 
 
 def _made_before(earlier: Sequence[Turn], folder: Location) -> list[str]:
-    """The files that earlier runs of the thread have made, where they can be read; none from outside their folder."""
-    made = dict.fromkeys(artifact.path for turn in earlier for artifact in turn.artifacts)
+    """The files that tasks of earlier runs of the thread have made, where they can be read, in the run's own folder.
+
+    What a report draws, and the figures behind it, no task has made: they say again what the sources say.
+    """
+    made = dict.fromkeys(artifact.path for turn in earlier for artifact in turn.artifacts if artifact.task_id)
     found = [location(path).resolve() for path in made]
     home = folder.resolve()
     return [str(one) for one in found if one.suffix.lower() in READABLE and lies_in(one, home) and one.is_file()]

@@ -118,6 +118,19 @@ async def test_agents_build_on_the_files_of_earlier_runs_of_the_thread() -> None
     assert gone.status == "failed"  # the script has run dry; the run itself could start
 
 
+async def test_the_figures_behind_a_chart_of_an_earlier_report_are_no_source(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    clubs = tmp_path / "clubs.csv"
+    clubs.write_text("club,members\nChess,14\nDrama,22\nRowing,9\nChoir,31\n")
+    keeps = Keeps("seen")
+    async with opened(agent(keeps), writer("search", "query"), model=OfflineModel()) as sup:
+        drawn = await sup.start("Which club has the most members?", to="gen", thread_id="t", sources=[str(clubs)])
+        await sup.start("And now?", to="ada", thread_id="t")
+
+    assert [Path(one.name).name for one in drawn.artifacts] == ["1.svg", "1.csv"]
+    assert keeps.briefs[0].sources == ["clubs.csv: table clubs (club VARCHAR, members BIGINT), 4 rows"]
+
+
 async def test_files_outside_the_thread_s_own_folder_are_no_sources(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("The key is 7.")
     made = {"name": "secret.md", "path": str(tmp_path / "secret.md"), "bytes": 1, "sha256": "0", "task_id": "a"}

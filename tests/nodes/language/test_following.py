@@ -78,6 +78,8 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
         (["Which bike has the longest range?"], "and the lightest one?", "Which bike is the lightest?"),
         (["How long is the notice for tenants?"], "no, I meant landlords", "How long is the notice for landlords?"),
         (["How many tonnes of barley were there in 2023?"], "and rye?", "How many tonnes of rye were there in 2023?"),
+        (["Eino 的许可证是什么？"], "那 Dapr 呢？", "Dapr 的许可证是什么？"),
+        (ALPHA, "compare both on range", "compare Alpha and Beta on range"),
         (["Does the insurance cover theft?"], "and fire?", "Does the insurance cover fire?"),
         (["Compare oat and soy milk"], "which of them has less sugar?", "which of oat and soy milk has less sugar?"),
         (["Quel est le prix du billet ?"], "et pour les enfants ?", "Quel est le prix du billet pour les enfants?"),
