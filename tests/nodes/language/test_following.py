@@ -100,6 +100,7 @@ OLDEST = "> The oldest ship is the Marlin. It ran aground off Skagen. The newest
 NOTICE = "> The landlord must give three months' notice. The tenant must give four weeks' notice.\n[lease.md#L1]"
 RESTS = "> The rye dough rests for twelve hours.\n[rye.md#L1]"
 BUSES = "> The buses leave from gate 4.\n[bus.md#L1]"
+TRAM = "> The tram line ends at the harbour.\n[tram.md#L1]"
 WARDEN = "> Ida Holm is the warden of the park. Jon Berg drives the van.\n[staff.md#L1]"
 LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapest?"
 
@@ -130,6 +131,7 @@ LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapes
             "how is it baked?",
             "how is the rye dough baked?",
         ),
+        ([("Where does the tram line end now?", TRAM)], "when was it built?", "when was the tram line built?"),
         ([("Where do the buses leave?", BUSES)], "how often do they run?", "how often do the buses run?"),
         ([("Who is the warden of the park?", WARDEN)], "what is her number?", "what is Ida Holm's number?"),
         ([("What does Plus cost?", ""), ("and Care?", "")], "when did the latter begin?", "when did Care begin?"),
