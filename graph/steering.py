@@ -128,7 +128,9 @@ async def answer(
         if not await runs.is_held(thread_id) and (is_for_workers or await runs.missing(thread_id)):
             await decide_at_rest(runs, thread_id, decisions)
             await runs.call_worker(thread_id)
-            return await view(runs, thread_id)
+            run = await view(runs, thread_id)
+            is_called = is_for_workers and run.waits_for == "resume"
+            return run.model_copy(update={"waits_for": "worker"}) if is_called else run
         if run.status == "waiting":
             return await resume_with(runs, thread_id, decisions, on_event)
     decided = [Decide(approval=key, decision=said, by=by, door=door) for key, said in decisions.items()]

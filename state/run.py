@@ -98,10 +98,10 @@ class Run(Drawn, BaseModel):
     thread_id: str
     status: RunStatus
     waits_for: WaitsFor = ""
-    """What has to happen before it moves again: a `worker` has to begin it, or its open questions want `answers`, or it
-    wants `release` by whoever paused it or holds it, or to be taken up: `resume` since what it waited for is there,
-    `process` since the process that ran it is gone, `model` since a model failed. `team`: the same, by a team that has
-    `missing_agents`. Empty: nothing, it runs or has ended."""
+    """What has to happen before it moves again: a `worker` has to begin it or to go on with it, or its open questions
+    want `answers`, or it wants `release` by whoever paused it or holds it, or to be taken up: `resume` since what it
+    waited for is there, `process` since the process that ran it is gone, `model` since a model failed. `team`: the
+    same, by a team that has `missing_agents`. Empty: nothing, it runs or has ended."""
     phase: str
     query: str
     report: str | None = None

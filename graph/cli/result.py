@@ -128,6 +128,8 @@ def why_it_stands(run: Run) -> str:
     match run.waits_for:
         case "answers":
             return counted(len(run.approvals), "open question")
+        case "worker":
+            return "it waits for a worker"
         case "resume" if run.approvals:
             return f"{counted(len(run.approvals), 'open question')}; what else it waited for has come"
         case "resume":

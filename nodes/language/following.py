@@ -14,7 +14,7 @@ from itertools import zip_longest
 from nodes.language.mentions import Mentions, mentions_in
 from nodes.language.shapes import shape_of
 from nodes.language.subjects import ASKS, PLACES, VERB, capital, joined, keywords, phrases, without_errand
-from nodes.language.words import STOP_WORDS, stem
+from nodes.language.words import STOP_WORDS
 from nodes.policy import errands
 from nodes.policy.orders import ordered
 
@@ -112,9 +112,9 @@ _SMALL = rf"(?:{PLACES}|{'|'.join(sorted(_HELPS))}|has|have|had|and)"
 _BARE_NOUN = re.compile(rf"\b{_SMALL} (?P<it>(?!{_SMALL}\b)[\w-]+(?: (?!{_SMALL}\b)[\w-]+)?)", re.IGNORECASE)
 _SAYS = r"(?<=\w\w\w) (?:\w+[^\Wsu]s|wrote|came)\b"
 """What goes on behind the thing that a statement speaks of."""
-_WORD = re.compile(r"[\w'’.+#-]*[\w+#]")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD = re.compile(r"[\w'’.+#-]*[\w+#]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def _meant(request: str, turns: Sequence[Turn]) -> str:
         return f"{last.rstrip(' ?.!')} {rest}"
     rest = _pointed(rest, turns)
     if began and not _ASKS.match(rest):
-        return _asked_of(rest.strip(" ?!.？"), turns)
+        return _asked_of(rest.strip(" ?!.？呢は"), turns)
     return _about(rest, turns, is_joined=bool(began))
 
 
@@ -279,8 +279,7 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
             return f"{has['which']} is {most.group()}?"
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
-        other_one = re.sub(r"(?:呢|は)$", "", what).strip()
-        return _LATIN.sub(other_one, last, count=1) if _LATIN.search(last) else f"{other_one} {last}"
+        return _LATIN.sub(what, last, count=1) if _LATIN.search(last) else f"{what} {last}"
     if placed := _PLACED.match(what):
         head = re.escape(what.rsplit(maxsplit=1)[-1])
         same = re.compile(
@@ -305,11 +304,8 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
 
 
 def _like(what: str, question: str) -> str:
-    """The question with a noun in place of what has its form: of the same noun, or one with no article before it."""
-    *before, head = what.split()
+    """The question with a noun in place of the last one that has no article before it either."""
     words = re.findall(r"[\w-]+", question)
-    if same := next((re.escape(one) for one in words if stem(one) == stem(head)), ""):
-        return re.sub(rf"((?:[\w-]+\s+){{0,{len(before)}}})\b{same}\b", what, question, count=1)
     for found in reversed(list(_BARE_NOUN.finditer(question))):
         said = [word for word in found["it"].split() if not _DONE.fullmatch(word)]
         if said and said[0].lower() not in STOP_WORDS and said[0].isdigit() is what.isdigit():
@@ -325,8 +321,7 @@ def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
         return _OF_THESE.sub(f"of {_kind(turns)}", text)
     own, refers = phrases(_inside(text)), _ONE.search(text)
     if not own and not refers and is_short and _COMPARES.search(text) and " of " not in text:
-        is_of_kind = _SUPERLATIVE.search(text)
-        return f"{text.rstrip(' ?.!')} of {_kind(turns) if is_of_kind else _these(turns)}?"
+        return f"{text.rstrip(' ?.!')} of {_these(turns)}?"
     if (whole := _with_subject(text, turns)) != text:
         return whole
     is_open = is_joined or bool(_ELSEWHERE.search(text)) or len(keywords(text)) < 2

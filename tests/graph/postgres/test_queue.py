@@ -94,10 +94,11 @@ async def test_a_run_that_was_answered_goes_on_before_others_begin(on_postgres: 
         async with at_work(sup):
             asked = await until(sup, "begun", "waiting")
         await sup.enqueue("Q", thread_id="fresh", plan=plan("a"))
-        await sup.answer("begun", {asked.approvals[0].id: "approve"}, by="eve")
+        answered = await sup.answer("begun", {asked.approvals[0].id: "approve"}, by="eve")
         async with at_work(sup, runs=1) as done:
             await until(sup, "fresh", "waiting")
 
+    assert (answered.waits_for, "resume" in answered.hint) == ("worker", False)
     assert [run.thread_id for run in done[:2]] == ["begun", "fresh"]
 
 

@@ -78,6 +78,7 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
         (["Which bike has the longest range?"], "and the lightest one?", "Which bike is the lightest?"),
         (["How long is the notice for tenants?"], "no, I meant landlords", "How long is the notice for landlords?"),
         (["How many tonnes of barley were there in 2023?"], "and rye?", "How many tonnes of rye were there in 2023?"),
+        (["Eino 的许可证是什么？"], "那 Dapr 呢？", "Dapr 的许可证是什么？"),
         (ALPHA, "compare both on range", "compare Alpha and Beta on range"),
         (["Does the insurance cover theft?"], "and fire?", "Does the insurance cover fire?"),
         (["Compare oat and soy milk"], "which of them has less sugar?", "which of oat and soy milk has less sugar?"),
@@ -99,6 +100,7 @@ OLDEST = "> The oldest ship is the Marlin. It ran aground off Skagen. The newest
 NOTICE = "> The landlord must give three months' notice. The tenant must give four weeks' notice.\n[lease.md#L1]"
 RESTS = "> The rye dough rests for twelve hours.\n[rye.md#L1]"
 BUSES = "> The buses leave from gate 4.\n[bus.md#L1]"
+TRAM = "> The tram line ends at the harbour.\n[tram.md#L1]"
 WARDEN = "> Ida Holm is the warden of the park. Jon Berg drives the van.\n[staff.md#L1]"
 LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapest?"
 
@@ -129,6 +131,7 @@ LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapes
             "how is it baked?",
             "how is the rye dough baked?",
         ),
+        ([("Where does the tram line end now?", TRAM)], "when was it built?", "when was the tram line built?"),
         ([("Where do the buses leave?", BUSES)], "how often do they run?", "how often do the buses run?"),
         ([("Who is the warden of the park?", WARDEN)], "what is her number?", "what is Ida Holm's number?"),
         ([("What does Plus cost?", ""), ("and Care?", "")], "when did the latter begin?", "when did Care begin?"),
