@@ -118,6 +118,7 @@ def searched(talk: Conversation) -> list[str]:
 
 
 def _asks_one(talk: Conversation, questions: Sequence[str]) -> bool:
+    """Whether the request asks for one thing, and the task for no parts of it."""
     return questions == [talk.task] and len(wishes_in(talk.request)) == 1
 
 
@@ -159,9 +160,8 @@ def points(talk: Conversation) -> tuple[str, float]:
     tables = {table.file for table in tables_in(talk.source_lines)}
     is_told = reading is not None and reading.fit == 1
     said = f"No passage speaks of {_listed(unknown)}." if unknown and not is_told else ""
-    firsts = [
-        passage for one in questions if (done := talk.answer_to(_search(one))) for passage in passages_in(done.text)[:1]
-    ]
+    results = [done for one in searched(talk) if (done := talk.answer_to(_search(one)))]
+    firsts = [passage for done in results for passage in passages_in(done.text)[:1]]
     is_long = not counted and _is_unclear(talk)
     found = [one for one in passages_for(talk, is_wide=is_long) if not counted or one.file not in tables]
     shown = chosen(found, tables, LONG if is_long else CHARS, firsts)
