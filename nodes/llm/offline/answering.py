@@ -25,12 +25,10 @@ CLEAR = 75
 """How well the second passage may fit, in percent of the first, where the first is the answer by itself.
 
 It has the answer in 75 of 100 cases then, with the next two in 80; else in 43, with the next two in 62, and with what
-stands around the three in 69 (424 questions on 33 folders of texts).
+stands around the three in 71 (424 questions on 33 folders of texts).
 """
 WIDE = 1500
 """Characters that a passage may have with what stands around it, where none is the answer by itself."""
-LONG = 3000
-"""Characters of all of these together, roughly at most."""
 WHOLE = 300
 """Characters of a request up to which what it says beside its question is searched for with it."""
 SHORT = 100
@@ -164,7 +162,7 @@ def points(talk: Conversation) -> tuple[str, float]:
     firsts = [passage for done in results for passage in passages_in(done.text)[:1]]
     is_long = not counted and _is_unclear(talk)
     found = [one for one in passages_for(talk, is_wide=is_long) if not counted or one.file not in tables]
-    shown = chosen(found, tables, LONG if is_long else CHARS, firsts)
+    shown = chosen(found, tables, POINTS * WIDE if is_long else CHARS, firsts)
     parts = [said, counted, *map(str, shown)]
     return "\n\n".join(filter(None, parts)), round(min(0.9, 0.5 + 0.4 * likely), 2)
 

@@ -73,9 +73,12 @@ def test_a_line_break_in_a_passage_is_kept() -> None:
 
 def test_an_answer_is_short_enough_to_read() -> None:
     long = "\n\n".join(f"[f{n}.md#L{n}] {f'Checkpoints of supervisor {n} are durable. ' * 25}" for n in range(1, 9))
-    text, _ = finished(brief(TASK), {"search": lambda args: f"{long}\n\n{SURE}"})
-    assert len(quotes(text)) == 2
-    assert len(text) < 2500
+
+    def answer(asked: str) -> str:
+        return finished(brief(TASK, request=asked), {"search": lambda args: f"{long}\n\n{SURE}"})[0]
+
+    assert len(quotes(answer(TASK))) == 3
+    assert len(quotes(answer(f"{TASK} And who wrote Hamlet?"))) == 1
 
 
 def test_the_words_that_nothing_speaks_of_are_named_first() -> None:
