@@ -26,19 +26,23 @@ POOL = 60
 TERMS = 64
 DEEP = 3
 """The best passages that a question's cover is measured in."""
-LIKELY = {"cover": 7.2, "fit": 2.55, "words": 2.65, "passages": -1.2, "always": -5.0}
+LIKELY = {"cover": 7.4, "fit": 2.5, "words": 2.6, "passages": -0.85, "always": -7.7}
 """How likely the best passages answer, as a logistic function.
 
 It is one of the share of the query that one of them speaks of, of the score of the best, and of the logarithms of the
-number of words that were asked for (much in a long question is about something else) and of the number of passages,
-`MANY` at least (where there are more, any word stands somewhere). Fitted to 424 questions that texts answer and 76
-that they do not, on 33 folders. At one half, one in 17 of the first is below, and four in five of the others.
+number of words that were asked for (much in a long question is about something else) and of the number of passages
+(where there are many, any word stands somewhere). Fitted to 424 questions that texts answer and 76 that they do not, on
+33 folders of 367 to 18,600 passages. At one half, one in 17 of the first is below, and four in five of the others.
 """
-MANY = 1000
+FEW = 300
+LIKELY_OF_FEW = {"cover": 25.0, "always": -13.0}
+"""The same among fewer than `FEW` passages, which headings and names find by themselves: half of the query is needed."""
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
 AKIN = 0.3
 """Weight of a word that means nearly the same, beside the word itself; above it more is lost than found."""
+SHORT = 90
+"""Characters below which a passage hardly says anything by itself."""
 TOGETHER = 900
 """Characters up to which passages near each other in a file are shown as one, with what stands between them.
 
@@ -216,6 +220,8 @@ class Index:
         score += _densest(stands, weights) + 0.5 * _nearness(stands, weights)
         if _LOGS.search(passage.file) and not _LOGGED.search(query):
             score -= 0.4
+        if len(passage.text) < SHORT:
+            score -= 0.4
         lower = passage.text.lower()
         if any(part and part.lower() in lower for match in _EXACT.findall(query) for part in match):
             score += 0.25
@@ -242,10 +248,11 @@ class Index:
             "cover": cover,
             "fit": ranked[0][1],
             "words": math.log(1 + len(weights)),
-            "passages": math.log(max(MANY, len(self._passages))),
+            "passages": math.log(len(self._passages)),
             "always": 1.0,
         }
-        return round(1 / (1 + math.exp(-sum(LIKELY[name] * value for name, value in seen.items()))), 3)
+        parts = LIKELY if len(self._passages) >= FEW else LIKELY_OF_FEW
+        return round(1 / (1 + math.exp(-sum(weight * seen[name] for name, weight in parts.items()))), 3)
 
 
 def _densest(stands: Sequence[tuple[int, str]], weights: dict[str, float]) -> float:
