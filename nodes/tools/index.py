@@ -36,7 +36,7 @@ number of words that were asked for (much in a long question is about something 
 """
 FEW = 300
 LIKELY_OF_FEW = {"cover": 25.0, "always": -13.0}
-"""The same among fewer than `FEW` passages, which headings and names find by themselves: half of the query is needed."""
+"""The same among fewer than `FEW` passages, which any word finds by itself: of the query half is needed."""
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
 AKIN = 0.3
