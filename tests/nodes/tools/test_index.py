@@ -78,3 +78,33 @@ def test_what_says_what_a_thing_is_comes_before_what_speaks_of_it(question: str)
 )
 def test_words_of_other_scripts_are_met_whatever_their_endings(text: str, question: str) -> None:
     assert Index([Passage("a.md", "L1", text)]).search(question, 1).passages
+
+
+def test_of_two_alike_the_one_beside_another_that_fits_comes_first() -> None:
+    said, filler = (
+        "The harbour is closed in the morning of the second day of each month, as the board at the old gate says.",
+        "Gulls." * 20,
+    )
+    alone = [Passage("alone.md", "L1", said), Passage("alone.md", "L3", filler)]
+    beside = [
+        Passage("beside.md", "L1", f"{said} Ask there."),
+        Passage("beside.md", "L3", "Harbour hours: closed at six."),
+    ]
+    index = Index([*PASSAGES, *alone, *beside])
+
+    found = [one.label for one in index.search("When is the harbour closed?", 9, 0).passages]
+
+    assert found.index("[beside.md#L1]") < found.index("[alone.md#L1]")
+
+
+def test_words_that_stand_together_fit_better_than_the_same_far_apart() -> None:
+    filler = " ".join(["and so on, as every year before,"] * 6)
+    apart = Passage("apart.md", "L1", f"The pilot was hired. {filler} The tug was sold. {filler} The barge was red.")
+    together = Passage(
+        "together.md",
+        "L1",
+        f"The barge that comes in at noon follows an old tug which has this time a pilot. {filler} {filler}",
+    )
+    found = Index([*PASSAGES, apart, together]).search("barge, tug and pilot", 2).passages
+
+    assert [one.file for one in found] == ["together.md", "apart.md"]
