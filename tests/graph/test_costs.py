@@ -140,6 +140,7 @@ async def test_a_task_among_many_costs_no_more_than_one_among_few(
     assert many <= 1.15 * few
 
 
+@pytest.mark.of_files
 async def test_a_finished_task_costs_little_where_its_run_is_taken_up_again(tmp_path: Path) -> None:
     is_there = asyncio.Event()
 
