@@ -49,7 +49,7 @@ class Jobs(JobManager):
         super().__init__(connector)
         self._pool_of = connector
         self._begin = begin
-        self._queue, self._runs = "", 0
+        self._queue, self._rescued, self._runs = "", "", 0
         self._complain: Complain = _silent
         self._at_work: set[int] = set()
         self._ended: list[Job] = []
@@ -64,9 +64,10 @@ class Jobs(JobManager):
 
         Gives what the queues are called that have these.
         """
-        self._queue, self._runs, self._complain = queue, runs, complain
+        self._queue, self._rescued = queue, f"{queue}{RESCUED}"
+        self._runs, self._complain = runs, complain
         self._at_work.clear()
-        return [queue, f"{queue}{RESCUED}"]
+        return [self._queue, self._rescued]
 
     async def register_worker(self) -> int:
         """A new worker's number; it takes nothing before it is begun."""
@@ -111,7 +112,7 @@ class Jobs(JobManager):
         while True:
             news = self._news
             begins = len(self._at_work) < self._runs and await self.in_spite_of_outages(self._has_room, False)
-            allowed = queues if begins else [f"{self._queue}{RESCUED}"]
+            allowed = queues if begins else [self._rescued]
             job = await self.in_spite_of_outages(partial(super().fetch_job, allowed, worker_id), None)
             if job:
                 self._at_work.add(job.id or 0)
@@ -120,7 +121,7 @@ class Jobs(JobManager):
 
     async def _has_room(self) -> bool:
         """Whether all workers of the queue together have fewer than they may begin."""
-        said = {"runs": self._runs, "queue": self._queue, "rescued": f"{self._queue}{RESCUED}"}
+        said = {"runs": self._runs, "queue": self._queue, "rescued": self._rescued}
         return bool((await self.connector.execute_query_one_async(_ROOM, **said))["has_room"])
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: ARG002 - all are deleted

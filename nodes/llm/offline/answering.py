@@ -232,7 +232,7 @@ def about(question: str, talk: Conversation) -> tuple[list[str], float]:
     The search says both; where it does not, the latter is the share of its words that one passage speaks of.
     """
     done = talk.answer_to(_search(question))
-    if done and not done.failed and (said := _ABOUT_QUERY.search(done.text.rpartition("\n")[2])):
+    if done and not done.failed and (said := _about_query(done)):
         return list(dict.fromkeys(re.findall(r'"([^"]+)"', said["unknown"]))), int(said["likely"]) / 100
     wanted, have = subject_of(question), [set(stems(passage.text)) for passage in passages_for(talk)]
     unknown = [word for key, word in wanted.items() if not any(key in one for one in have)]
@@ -266,15 +266,20 @@ def _speaks_of_something_else(question: str, unknown: Sequence[str]) -> bool:
     return not set(unknown).isdisjoint(names(f"xx {question.partition(' ')[2]}"))
 
 
+def _about_query(done: Done) -> re.Match[str] | None:
+    """What a search says in its last line about the query itself; a document cannot say it in its place."""
+    return _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
+
+
 def _is_likely(done: Done) -> bool:
     """Whether a search says that its best passages answer; so they may where it does not say."""
-    said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
+    said = _about_query(done)
     return said is None or int(said["likely"]) / 100 >= LIKELY
 
 
 def _second(done: Done) -> int:
     """How well the second passage of a search fits, in percent of the first."""
-    said = _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
+    said = _about_query(done)
     return int(said["second"]) if said else 100
 
 
