@@ -46,21 +46,13 @@ _BARE = re.compile(
     rf"(?:up )?(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
     re.IGNORECASE,
 )
-_ONES = re.compile(
-    r"(?:which|what|who)(?: ones| of (?:them|these|those))?(?: are (?:they|these|those))?", re.IGNORECASE
-)
-_HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
-_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
-_BOTH = re.compile(
-    rf"(?:the (?P<count>{'|'.join(_NUMBERS)})|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE
-)
+_BOTH = re.compile(r"(?:the two|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE)
 _NTHS = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
-    rf"\bthe (?P<place>{'|'.join(_NTHS)})(?: (?P<count>two|three))?"
-    r"(?:(?<=er)\b| (?:ones?|options?|points?|items?)\b|(?=[\s?.!]*$))(?: of (?:them|these|those))?",
+    rf"\bthe (?P<place>{'|'.join(_NTHS)})(?:(?<=er)\b| (?:ones?|options?|points?|items?)\b|(?=[\s?.!]*$))",
     re.IGNORECASE,
 )
-"""A place in what was listed: `the second one`, `the last two`."""
+"""A place in what was listed: `the second one`."""
 _PLURALS = re.compile(r"\b(?!does\b)[a-z-]{2,}[^\Wsui]s\b")
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
@@ -210,8 +202,6 @@ def _meant(request: str, turns: Sequence[Turn]) -> str:
         return f"{_REASON}{last}"
     began = _AND.match(text)
     rest = text[began.end() :].strip() if began else text
-    if _ONES.fullmatch(rest.strip(" ?!.")) and _HOW_MANY.search(last):
-        return _HOW_MANY.sub("which", last, count=1)
     if _BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
         return f"{last.rstrip(' ?.!')} {rest}"
     rest = _pointed(rest, turns)
@@ -221,35 +211,21 @@ def _meant(request: str, turns: Sequence[Turn]) -> str:
 
 
 def _pointed(text: str, turns: Sequence[Turn]) -> str:
-    """The text with the names of what was listed, where it points at those: `the last two`, `both`."""
+    """The text with the names of what was listed, where it points at those: `the second one`, `both`."""
     spoken = list(dict.fromkeys(name for turn in turns[-3:] for name in turn.names))
     listed = next((turn.named.things for turn in reversed(turns) if len(turn.named.things) > 1), tuple(spoken))
-
-    def nth(found: re.Match[str]) -> str:
-        place, count = _NTHS[found["place"].lower()], _NUMBERS.get((found["count"] or "").lower(), 1)
-        things = listed[-count:] if place < 0 else listed[place : place + count]
-        return joined(list(things)) if len(things) == count else found.group()
-
-    return _BOTH.sub(lambda found: _these(turns, _NUMBERS[(found["count"] or "both").lower()]), _NTH.sub(nth, text))
+    found = _NTH.search(text)
+    place = _NTHS[found["place"].lower()] if found else len(listed)
+    text = _put(listed[place], text, found) if found and place < len(listed) else text
+    return _BOTH.sub(lambda _: _these(turns), text)
 
 
-def _these(turns: Sequence[Turn], count: int = 2) -> str:
-    """So many things that were spoken of last: what answers came to, what one listed, what the questions name."""
+def _these(turns: Sequence[Turn]) -> str:
+    """The two things that were spoken of last: what the questions name, what answers came to, what one listed."""
     ones = list(dict.fromkeys(turn.named.one for turn in turns if turn.named.one))
     spoken = list(dict.fromkeys(name for turn in turns[-3:] for name in turn.names))
-    found = (spoken, ones[-count:], turns[-1].named.things, _contrast(turns))
-    return next((joined(list(one)) for one in found if len(one) == count), _kind(turns))
-
-
-def _contrast(turns: Sequence[Turn]) -> list[str]:
-    """The two things in which the last two questions differ: `the tower` and `the bridge`."""
-    one, other = (turn.question.strip(" ?.!").split() for turn in [*turns[:1], *turns][-2:])
-    same = next((n for n, both in enumerate(zip(one, other, strict=False)) if both[0] != both[1]), 0)
-    same -= same > 0 and one[same - 1] in _DETERMINERS
-    ends = zip(one[: same - 1 : -1], other[: same - 1 : -1], strict=False)
-    rest = next((n for n, both in enumerate(ends) if both[0] != both[1]), 0)
-    parts = [" ".join(words[same : len(words) - rest]) for words in (one, other)]
-    return parts if same + rest > 1 and all(parts) else []
+    found = (spoken, ones[-2:], turns[-1].named.things)
+    return next((joined(list(two)) for two in found if len(two) == 2), _kind(turns))
 
 
 def _kind(turns: Sequence[Turn]) -> str:
