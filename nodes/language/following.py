@@ -76,18 +76,14 @@ _PROPERTY = re.compile(r"^(?:what|which|who) (?:is|are|was|were)\b", re.IGNORECA
 _DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
 _HELPS = _DOES | {"is", "are", "was", "were"}
 _SUPERLATIVE = re.compile(r"(?:the )?(?:\w{2,}est|most|least|best|worst)\b(?P<what> [\w-]+)?", re.IGNORECASE)
-_HAS = re.compile(r"^(?P<which>(?:which|what|who)\b.*?) (?:has|have|had) (?:the )?\w+(?:est)?\b", re.IGNORECASE)
 _COMPARES = re.compile(
     r"^(?:which|what|who)(?: ones?)? (?:(?:is|are|was|were|has|have|costs?) )?(?:the |much )?"
     r"(?:\w{2,}er|more|less|worse|\w{2,}est|most|least|best|worst)\b",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"\b(?:between|compare) (?P<both>.+? and .+?)(?: (?:on|by) .+?)?[\s?.!]*$", re.IGNORECASE)
 _KIND = re.compile(
-    r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: of)?(?: (?:the|our|my|these))?"
-    rf" (?P<what>(?!(?:of|the|is|are|was|{'|'.join(sorted(_DOES))})\b)[\w-]+)"
-    rf"(?P<which> (?!(?:and|is|are|was|were|with the|with their|{'|'.join(sorted(_DOES))})\b)[^?.!]{{3,60}}?)?"
-    r"(?:[\s?.!]*$| (?:and|is|are|was|were|with)\b)",
+    r"^(?:which|what|how many|list|name|show)(?: (?:all|of|the|our|my))* (?P<what>[\w-]+s)\b"
+    r"(?P<which> (?!and|is|are|was|were|with|do|does|did|can)[^?.!]{3,60})?",
     re.IGNORECASE,
 )
 """A kind of things that is asked for: `rooms`, `that have a projector`."""
@@ -231,14 +227,15 @@ def _these(turns: Sequence[Turn]) -> str:
 def _kind(turns: Sequence[Turn]) -> str:
     """What `of these` are: the kind of things that was asked for last, or the names that were."""
     last = turns[-1]
-    if both := _PAIR.search(last.question):
-        return both["both"]
     if len(last.names) > 1:
         return joined(last.names)
     if found := _KIND.match(last.question):
         which = (found["which"] or "").strip(" ?.!")
-        is_placed = not which or re.match(rf"(?:{PLACES}|that)\b", which, re.IGNORECASE)
-        return f"the {found['what']} {'' if is_placed else 'that '}{which}".strip()
+        return (
+            f"the {found['what']} {'' if re.match(f'{PLACES}|that', which) else 'that '}{which}"
+            if which
+            else f"the {found['what']}"
+        )
     return last.subject
 
 
@@ -251,8 +248,6 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     most = _SUPERLATIVE.fullmatch(re.sub(r" ones?$", "", what))
     ranked = next((turn.question for turn in reversed(turns) if _SUPERLATIVE.search(turn.question)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
-        if (has := _HAS.match(ranked)) and not most["what"] and not re.match(r"(?:the )?(?:most|least|fewest)\b", what):
-            return f"{has['which']} is {most.group()}?"
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
         return _LATIN.sub(what, last, count=1) if _LATIN.search(last) else f"{what} {last}"
