@@ -276,13 +276,9 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
 
 def _like(what: str, question: str) -> str:
     """The question with a noun in place of the last one that has no article before it either."""
-    words = re.findall(r"[\w-]+", question)
-    for found in reversed(list(_BARE_NOUN.finditer(question))):
-        said = [word for word in found["it"].split() if not _DONE.fullmatch(word)]
-        if said and said[0].lower() not in STOP_WORDS and said[0].isdigit() is what.isdigit():
-            return f"{question[: found.start('it')]}{what}{question[found.start('it') + len(' '.join(said)) :]}"
-    is_of_last = question.partition(" ")[0].lower() in _HELPS and not _DONE.fullmatch(words[-1])  # does it cover theft?
-    return f"{question[: question.rindex(words[-1])]}{what}?" if is_of_last else ""
+    found = [one for one in _BARE_NOUN.finditer(question) if one["it"].split()[0].lower() not in STOP_WORDS]
+    fitting = [one for one in found if one["it"].isdigit() is what.isdigit()]
+    return f"{question[: fitting[-1].start('it')]}{what}{question[fitting[-1].end('it') :]}" if fitting else ""
 
 
 def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
