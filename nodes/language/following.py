@@ -124,25 +124,15 @@ class Turn:
 
     @property
     def subject(self) -> str:
-        """What the question is about: its names, else a thing.
-
-        How far a thing goes tells the answer, which says it in the same words: `the landlord` of “How much notice
-        must the landlord give?”.
-        """
+        """What the question is about: its names, else a thing."""
         is_told = self.question.endswith(".") and not re.match(VERB, self.question, re.IGNORECASE)
         text = re.split(_SAYS, self.question)[0] if is_told else without_errand(self.question)
-        words, said = _WORD.findall(text), _flat(self.answer)
-        low = [word.lower() for word in words]
-        places = [n for n, word in enumerate(low) if word in _DETERMINERS]
-        for n in places:
-            last = len(words) - (not _DOES.isdisjoint(low[:n]))  # the verb
-            ends = (end for end in range(last, n + 1, -1) if low[end - 1] not in STOP_WORDS)
-            if end := next((end for end in ends if f" {' '.join(low[n + 1 : end])} " in said), 0):
-                return " ".join(words[n:end])
-        if is_told and not places:
+        words = _WORD.findall(text)
+        at = next((n for n, word in enumerate(words) if word.lower() in _DETERMINERS), -1)
+        if is_told and at < 0:
             return ""
-        thing = _thing_in(words, places[0] if places else -1)
-        is_part = bool(places) and any(one in thing for one in self.names)
+        thing = _thing_in(words, at)
+        is_part = at >= 0 and any(one in thing for one in self.names)
         return joined(self.names) if self.names and not is_part else thing
 
 
@@ -329,10 +319,6 @@ def _of(subject: str) -> str:
 def _inside(question: str) -> str:
     """A question without its first word, whose capital says nothing."""
     return question.partition(" ")[2]
-
-
-def _flat(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _put(what: str, text: str, place: re.Match[str]) -> str:
