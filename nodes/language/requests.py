@@ -139,8 +139,6 @@ def understood(text: str) -> Request:
     request = Request(text.strip(), actions=ordered(text))
     before: list[str] = []
     for clause in wishes_in(text):
-        said = [one for one in _SENTENCE.split(text.partition(clause)[0].strip()) if keywords(one)]
-        before = before or [f"{one.rstrip(' ,;')}." if not one.endswith((".", "?")) else one for one in said[-1:]]
         is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
         whole = clause if is_of_result else standing_alone(clause, before)
         before = before if is_of_result and before else [whole]
