@@ -22,11 +22,11 @@ _SENTENCE = re.compile(
     r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|(?:(?<=[.!?][\"'”’»])|(?<=[\"'”’»][.!?]))\s+(?=[A-Z])|;\s+|\n+"
 )
 _CLAUSE = re.compile(
-    rf"(?<=\w):\s+(?=(?:(?:{PLACES}) )?(?:{ASKS})\b|{VERB}|(?:i|we|you|he|she|they|it)\b)|,?\s+(?=but\s)|"
+    rf"(?<=\w)(?<!\bwhy):\s+(?=(?:(?:{PLACES}) )?(?:{ASKS})\b|{VERB}|(?:i|we|you|he|she|they|it)\b)|,?\s+(?=but\s)|"
     r",\s+(?=(?:(?:so|and) )?(?:i|we|you|he|she|they|it|nothing|nobody|no one)(?:['’]\w+)?\s)",
     re.IGNORECASE,
 )
-"""Where one clause of a sentence ends and another begins that is not ruled by it."""
+"""Where one clause of a sentence ends and another begins that is not ruled by it; `Why: …?` is one question."""
 _THEN = re.compile(
     rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:(?:then|finally|also|dann)\s+)?|"
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
