@@ -38,8 +38,10 @@ PRINTED = 100_000
 """Bytes of output that are kept; whoever prints ten times as much is ended."""
 LOOKS_EVERY_S = 0.1
 CODE_CHARS = 100_000
+WORK = "/run/work"
+"""The folder that the code is run in: a place where no installation is, which it would hide."""
 ENVIRONMENT = {
-    "HOME": "/work",
+    "HOME": WORK,
     "LANG": "C.UTF-8",
     "MPLBACKEND": "Agg",
     "MPLCONFIGDIR": "/tmp",  # noqa: S108 # the sandbox's own
@@ -198,7 +200,7 @@ def _command(folder: Path, given: Path, filtered: int) -> list[str]:
     return [
         *("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"),
         *("--size", str(FILE_BYTES), *own, *kernel, *shown),
-        *("--ro-bind", str(given), "/sources", "--bind", str(folder), "/work", "--chdir", "/work"),
+        *("--ro-bind", str(given), "/sources", "--bind", str(folder), WORK, "--chdir", WORK),
         *(word for name, value in ENVIRONMENT.items() for word in ("--setenv", name, value)),
         *("--seccomp", str(filtered), "--", sys.executable, "-I", "-B", "-u", "-c", START),
     ]
