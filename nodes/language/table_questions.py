@@ -274,9 +274,9 @@ class Table:
             "lower(regexp_extract(cell, '[A-Z]?[a-z]{2,}|[A-Z]{3,}')) AS start FROM cells WHERE cell <> '') "
             f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
             "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
-            f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') OR replace(key, ' ', '') = form "
-            f"OR different <= {FEW} AND length(form) > 3 AND (contains(key, ' ' || form) "
-            "OR length(start) > 2 AND starts_with(form, start)))) > 0) "
+            f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
+            f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
+            "(contains(key, ' ' || form) OR length(start) > 2 AND starts_with(form, start)))) > 0) "
             "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 40)"
         )
         telling = (
@@ -421,8 +421,10 @@ class _Reading:
         """Words that a column is called by as they stand: no other is meant by a part of them."""
         self.cells = [row for row in cells if row.get("cell")]
         self.different = {row["col"]: different(row) for row in cells if row.get("col")}
-        self.telling = {row["col"] for row in cells if not row.get("cell") and row.get("whole", "").lower() == "true"}
+        whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
+        self.telling = {name for name, tells in whole.items() if tells}
         """Columns whose cells tell the rows apart."""
+        self.repeating = whole.keys() - self.telling
         self.forms = self._asked_for()
         self.bounds = self._bounds()
         self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
@@ -530,7 +532,7 @@ class _Reading:
             if extreme and "rank" not in forms and category:
                 if category == self.compared and category.name not in self.telling:
                     return together, target, category
-                if category == which and together == "sum":
+                if category == which and category.name in self.repeating and together == "sum":
                     return "sum", target, category
             if extreme:
                 return extreme, target, group
