@@ -13,7 +13,7 @@ from functools import lru_cache
 from nodes.policy import errands
 
 Near = Callable[[str, str], float]
-"""How alike two words are, 0 to 1, where a table of word vectors is installed."""
+"""How alike two words are, 0 to 1, where a table of vectors is installed."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(
@@ -37,7 +37,7 @@ EACH_PART = 0.97
 NAMELESS = 0.9
 """Where only one of them has a subject at all."""
 NEAR_KIND = 0.5
-"""Likeness of word vectors from which two sorts of things nobody has listed count as one."""
+"""Likeness from which two sorts of things nobody has listed count as one."""
 
 
 @dataclass(frozen=True)

