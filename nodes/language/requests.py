@@ -18,6 +18,8 @@ MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
 
 _QUESTION = re.compile(rf"^¿|^(?:(?:{PLACES}) )?(?:{ASKS})\b|[?？]$", re.IGNORECASE)
+_WHAT_IS = re.compile(r"what (?:is|are|does|do)\b", re.IGNORECASE)
+"""How a question begins that asks what something is: what is asked of `it` besides belongs to that."""
 _JOINT = "and|und|et|y|e|ed"
 _ITEM = re.compile(
     r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|"
@@ -144,7 +146,10 @@ def understood(text: str) -> Request:
         is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
         whole = clause if is_of_result else standing_alone(clause, before)
         before = before if is_of_result and before else [whole]
-        _take(whole, request)
+        if whole != clause and request.aspects and _WHAT_IS.match(request.aspects[-1]) and _QUESTION.match(clause):
+            request.aspects[-1] = _with(request.aspects[-1], clause)
+        else:
+            _take(whole, request)
     request.aspects = _whole(request.aspects)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
@@ -156,10 +161,15 @@ def _whole(aspects: Sequence[str]) -> list[str]:
     found: list[str] = []
     for aspect in aspects:
         if found and STOP_WORDS.issuperset(word.lower() for word in words(aspect)):
-            found[-1] = f"{found[-1].rstrip(' ?.')}, and {aspect[:1].lower()}{aspect[1:]}"
+            found[-1] = _with(found[-1], aspect)
         else:
             found.append(aspect)
     return found
+
+
+def _with(question: str, more: str) -> str:
+    """A question and what it asks besides."""
+    return f"{question.rstrip(' ?.,')}, and {more[:1].lower()}{more[1:]}"
 
 
 def is_of_answer(written: str) -> bool:

@@ -19,8 +19,6 @@ VECTORS = "weights/l2_supercat_256.safetensors"
 TOKENS = "tokenizers/l2_supercat_tokenizer_config.json"
 CHARS = 3000
 """Characters of a text that are looked at."""
-UNLIKE = 0.2
-"""Cosine up to which two words are not alike at all: that of words that have nothing to do with each other."""
 
 
 class TextVectors:
@@ -41,11 +39,6 @@ class TextVectors:
                 mean = self._vectors[tokens].mean(axis=0, dtype=np.float32)
                 found[n] = mean / (np.linalg.norm(mean) or 1.0)
         return found
-
-    def likeness(self, word: str, other: str) -> float:
-        """How alike two words are: 0 where they have nothing to do with each other, 1 where they are the same."""
-        one, two = self.of([word, other])
-        return max(0.0, min(1.0, (float(one @ two) - UNLIKE) / (1 - UNLIKE)))
 
 
 @lru_cache(maxsize=1)

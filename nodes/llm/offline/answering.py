@@ -89,7 +89,7 @@ def answer(talk: Conversation) -> Reply:
     """Search and compute, then say what was found, and how sure it is: by how likely that answers."""
     if calls := lookups(talk):
         return calls
-    heading = f"## {title_of(talk.task)}\n\n" if talk.request.strip() != talk.task.strip() else ""
+    heading = "" if _asks_one(talk, questions_in(talk.task)) else f"## {title_of(talk.task)}\n\n"
     text, sure = points(talk)
     return concluded(talk, heading + text, sure)
 
