@@ -16,8 +16,6 @@ MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
 
 _QUESTION = re.compile(rf"^¿|^(?:(?:{PLACES}) )?(?:{ASKS})\b|[?？]$", re.IGNORECASE)
-_WHAT_IS = re.compile(r"what (?:is|are|does|do)\b", re.IGNORECASE)
-"""How a question begins that asks what something is: what is asked of `it` besides belongs to that."""
 _JOINT = "and|und|et|y|e|ed"
 _ITEM = re.compile(r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+")
 _SENTENCE = re.compile(
@@ -110,10 +108,7 @@ def understood(text: str) -> Request:
         is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
         whole = clause if is_of_result else standing_alone(clause, before)
         before = before if is_of_result and before else [whole]
-        if whole != clause and request.aspects and _WHAT_IS.match(request.aspects[-1]) and _QUESTION.match(clause):
-            request.aspects[-1] = f"{request.aspects[-1].rstrip(' ?.,')}, and {clause[:1].lower()}{clause[1:]}"
-        else:
-            _take(whole, request)
+        _take(whole, request)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
     return request
