@@ -233,7 +233,7 @@ class Index:
         if self._vectors is None:
             return dict.fromkeys(pool, 0.0)
         passages = [self._passages[at] for at in pool]
-        wanted, *found = self._vectors.of([query, *(f"{one.file} {one.trail}\n{one.text}" for one in passages)])
+        wanted, *found = self._vectors.of([query, *(f"{one.trail or one.file}\n{one.text}" for one in passages)])
         cosines = {at: float(wanted @ vector) for at, vector in zip(pool, found, strict=True)}
         top = max(*cosines.values(), 0.01)
         return {at: max(0.0, cosine) / top for at, cosine in cosines.items()}

@@ -21,7 +21,7 @@ POINTS = 3
 """Points of an answer, at most."""
 CHARS = 1300
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
-CLEAR = 95
+CLEAR = 93
 """How well the second passage may fit, in percent of the first, where one of the first three is likely the answer."""
 WIDE = 1500
 """Characters that a passage may have with what stands around it, where none is the answer by itself."""
