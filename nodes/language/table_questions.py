@@ -22,8 +22,6 @@ LISTED = 12
 """Groups that are listed, and rows of a table that is ranked."""
 RANKED = 5
 """The first rows of a ranking."""
-FEW = 40
-"""Different cells of a column, at most, for a part of one to name it."""
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -154,13 +152,6 @@ class Column:
         """Which of these words name it."""
         return {word for word in wanted if any(alike(part, word) for part in self.parts if part not in SMALL)}
 
-    def is_counted_in(self, wanted: Sequence[str]) -> bool:
-        """Whether it holds how many of them there are: `seats`, `seats_sold`, but no `seat_price` of seats."""
-        own = [part for part in self.parts if part not in SMALL]
-        while len(own) > 1 and re.search(r"(?:ed|en|old|total|count|number|n)$", own[-1]):
-            own.pop()
-        return bool(own) and any(alike(own[-1], word) for word in wanted)
-
     def fit(self, wanted: Sequence[str]) -> float:
         """How well these words name it: words of its name that are asked for, less those that are not."""
         own = [part for part in self.parts if part not in SMALL]
@@ -212,15 +203,13 @@ class Table:
             return flagged
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(_WORD.findall(question.lower()))} ")
-        forms = [form for word in said if len(word) > 2 for form in (word, word.removesuffix("s"))][:48]
-        single = ", ".join(map(literal, forms)) or "''"
         return (
             f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell "
             f"FROM {quoted(self.name)}), keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
             "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key "
             "FROM cells WHERE cell IS NOT NULL) (SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, "
             f"contains({whole}, key) AS whole FROM keys WHERE length(key) > 2 AND "
-            f"(whole OR key IN (' yes ', ' true ') OR list_has_any(string_split(key, ' '), [{single}])) "
+            "(whole OR key IN (' yes ', ' true ')) "
             "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 30) "
             "UNION ALL (SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), false FROM keys GROUP BY col)"
         ) + (f" UNION ALL {flagged}" if flagged else "")
@@ -359,13 +348,13 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
         aggregate = next((form for form in forms if form != "share"), "")
         extreme = aggregate in ("max", "min")
     if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
-        if is_amount and target.is_counted_in(counted["what"].lower().split()):
+        if is_amount and any(alike(target.parts[-1], word) for word in counted["what"].lower().split()):
             aggregate = "" if filters else "sum"
         else:
             target = _named(_HOW_MANY, text, [c for c in groups if c.is_text and c != group])
     elif extreme and "avg" in forms:
         aggregate = "avg"
-    elif extreme and not is_ranking and not is_amount and which and (target or group or "most" in text):
+    elif extreme and not is_ranking and not is_amount and which:
         aggregate, group = "count", which
     if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min", "rank"} & set(forms):
         group = which
@@ -383,20 +372,13 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
         is_told = group and target and target.is_text and group != target and counts.get(group.name, LISTED) <= LISTED
         of_rows = (table.named.match(wanted) | group.match(wanted)) if group else set()
         rest = [word for word in free if word not in of_rows]
-        is_of_column = (
-            target
-            and of_rows
-            and rest
-            and set(rest) == target.match(rest) | {word for word in rest if target.match(_SENSE.get(stem(word), []))}
-        )
+        is_of_column = target and of_rows and rest and set(rest) == target.match(rest)
         is_named = is_told or (is_of_column and group and counts.get(group.name, LISTED + 1) <= LISTED)
         if not is_named or (_QUESTION.search(text) and not is_of_column):
             return None  # it asks for something else, of which a column happens to have a word
     elif aggregate in ("share", "") and not bounds and not (filters and (target or aggregate)):
         return None
-    if aggregate == "count" and not (filters or bounds or group or target or table.named.match(free)):
-        return None
-    said = table.match(wanted) | spoken | {word for _, bound in bounds for word in wanted if word in bound.split()}
+    said = table.match(wanted) | spoken
     said |= {word for word in free if target and target.match(_SENSE.get(stem(word), []))}
     open_words = [word for word in wanted if word in said or stem(word) not in _SAID_BY_FORM]
     about = {word for word in wanted if stem(word) not in _SAID_BY_FORM}
@@ -418,7 +400,7 @@ def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
 
 
 def best(found: Sequence[Asked | None]) -> Asked | None:
-    """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
+    """The reading that accounts for most of the question."""
     fitting = [one for one in found if one]
     return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
 
@@ -486,25 +468,18 @@ def shown(text: str) -> str:
 
 
 def _filters(question: str, table: Table, cells: Sequence[Row]) -> list[tuple[Column, str]]:
-    """The cells that the question names, one a column, whole cells before parts; numbers of a column; the year."""
+    """The cells that the question names, one a column; numbers of a column; the year."""
     columns = {column.name: column for column in table.columns}
     words, found = _WORD.findall(question), dict[str, tuple[Column, str]]()
-    used: set[str] = set()
-    proper = {word.lower() for word in words[1:] if word[:1].isupper()}
-    hits = [(row["cell"], row["whole"].lower() == "true", row) for row in cells if row.get("cell")]
-    for cell, is_whole, row in sorted(hits, key=lambda hit: (not hit[1], -len(hit[0]), different(hit[2]))):
-        if (column := columns.get(row["col"])) is None:
+    lower = [word.lower() for word in words]
+    hits = [(row["cell"], row["whole"].lower() == "true", row["col"]) for row in cells if row.get("cell")]
+    for cell, is_whole, name in sorted(hits, key=lambda hit: -len(hit[0])):
+        if (column := columns.get(name)) is None:
             continue
-        if is_flag(cell) and column.match([word.lower() for word in words]):
-            found.setdefault(column.name, (column, cell))
-            continue
-        said = _in(cell) & {word.lower() for word in words}
-        is_few = different(row) <= FEW and len(_in(cell)) <= 4 * len(said) and not re.search(r"\w\.\w|/", cell)
-        is_named = len(cell) >= 3 or cell in words if is_whole else is_few and bool(said & proper)
         is_word = cell.lower() in STOP_CELLS and (cell.islower() or cell not in words)
-        if column.name not in found and is_named and not (said and said <= used) and not is_word:
-            found[column.name] = (column, cell)
-            used |= said
+        is_named = is_whole and not is_word and (len(cell) >= 3 or cell in words)
+        if is_named or (is_flag(cell) and column.match(lower)):
+            found.setdefault(name, (column, cell))
     for match in _NUMBERED.finditer(question):
         fitting = [c for c in table.columns if c.is_measure and c.fit([match["column"].lower()]) > 0.5]
         found.update({c.name: (c, match["value"]) for c in fitting[:1]})
@@ -520,7 +495,6 @@ def _bounds(question: str, table: Table) -> tuple[tuple[Column, str], ...]:
     for match in _BOUND.finditer(question):
         sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
         near = [word.lower() for word in (*_WORD.findall(match["before"])[-3:], *_WORD.findall(match["after"])[:2])]
-        near += [word.removesuffix("er") for word in match["how"].lower().split()]
         near += [sense for word in near for sense in _SENSE.get(stem(word), [])]
         fits = [(column.fit(near), column) for column in table.columns if column.is_measure]
         score, column = max(fits, key=lambda one: one[0], default=(0.0, None))

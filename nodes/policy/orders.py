@@ -137,8 +137,8 @@ _NOT_FORGET = re.compile(r"\b(?:do not|don['’]t|never) (?:forget|fail|neglect|
 _DONE_TO = re.compile(
     r"\b(?:(?:i|we)(?:['’]d like| would like| want| need)|(?:make sure|ensure)(?: that)?|"
     rf"(?:please|you|and|then) (?:get|have)|(?:get|have)(?=[^.!?\n]*(?:[.!\n]|$))) "
-    r"(?P<what>it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+){0,2}) (?:(?:is|are|gets?|to be|being) )?"
-    rf"(?P<form>{_FORMS})"
+    r"(?P<what>it|them|this|that|these|those|everything|(?:the|my|our|your) [\w-]+(?: [\w-]+){0,2})"
+    rf" (?:(?:is|are|gets?|to be|being) )?(?P<form>{_FORMS})"
     r"(?=\s+(?:to|by|on|at|from|tomorrow|today|tonight|now|before|until|as)\b|\s*(?:[.!,;]|$))",
     re.IGNORECASE,
 )
