@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from nodes.language.mentions import Mentions, mentions_in
 from nodes.language.shapes import shape_of
-from nodes.language.subjects import ASKS, PLACES, VERB, capital, joined, keywords, phrases, without_errand
+from nodes.language.subjects import ASKS, PLACES, capital, joined, keywords, phrases, without_errand
 from nodes.language.words import STOP_WORDS
 from nodes.policy import errands
 from nodes.policy.orders import ordered
@@ -36,46 +36,29 @@ _AND = re.compile(
     rf"^[¿\s]*(?:(?:(?:{_JOINT})\s+)?(?:what about|how about|(?:the )?same (?:question )?for|was ist mit|"
     r"wie (?:ist|sieht) es (?:aus )?mit|qu['’]en est-il (?:de|du|des)|et pour(?=\s+(?-i:[A-Z]))|"
     rf"qué (?:hay de|pasa con)|che ne dici di|en wat met|"
-    rf"(?:что насч|как насч)[её]т|a co z)\s+|(?:no,? |sorry,? )*i (?:meant|mean)\s+|"
-    rf"(?:only|just)\s+(?=(?:{PLACES})\s)|(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
+    rf"(?:что насч|как насч)[её]т|a co z)\s+|"
+    rf"(?:{_JOINT})[\s,]+|(?=\S+\s*(?:呢|は)[?？]))",
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
 _BARE = re.compile(
-    rf"(?:(?:{PLACES})\s+)?(?:{ASKS})(?:\s+(?:long|often|much|many|far|soon|late|early|not))?|"
-    rf"(?:up )?(?:{PLACES})\s+(?:what|which)\s+[\w-]+",
-    re.IGNORECASE,
+    rf"(?:{PLACES})\s+(?:{ASKS})(?:\s+[\w-]+)?|(?:{ASKS})(?: (?:long|often|much|many|far))?", re.IGNORECASE
 )
-_ONES = re.compile(
-    r"(?:which|what|who)(?: ones| of (?:them|these|those))?(?: are (?:they|these|those))?", re.IGNORECASE
-)
-_HOW_MANY = re.compile(r"\bhow many\b", re.IGNORECASE)
-_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "both": 2}
-_BOTH = re.compile(
-    rf"(?:the (?P<count>{'|'.join(_NUMBERS)})|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE
-)
+_BOTH = re.compile(r"(?:the two|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE)
 _NTHS = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
-    rf"\bthe (?P<place>{'|'.join(_NTHS)})(?: (?P<count>two|three))?"
-    r"(?:(?<=er)\b| (?:ones?|options?|points?|items?)\b|(?=[\s?.!]*$))(?: of (?:them|these|those))?",
+    rf"\bthe (?P<place>{'|'.join(_NTHS)})(?:(?<=er)\b| (?:ones?|options?|points?|items?)\b|(?=[\s?.!]*$))",
     re.IGNORECASE,
 )
-"""A place in what was listed: `the second one`, `the last two`."""
-_PLURALS = re.compile(r"\b(?!does\b)[a-z-]{2,}[^\Wsui]s\b")
+"""A place in what was listed: `the second one`."""
 _OF_THESE = re.compile(r"\bof (?:these|those|them|the (?:two|three|four|five|above))\b", re.IGNORECASE)
 _PERSON = re.compile(r"\b(?:s?he|him|(?P<whose>his|her))\b", re.IGNORECASE)
 _PLURAL = frozenset(["they", "them", "these", "those", "their", "theirs"])
 _ONE = re.compile(
     r"\b(?:(?P<whose>its|theirs?|his|her)|it(?! \w+ (?:to|that|if)\b)|they|them|he|she|these|those|this one|that one|"
-    r"(?<!which )(?<!no )(?<!each )(?<!every )(?<!or )(?<!the )one(?=\s*[?.!]|$)|"
-    r"(?:this|that)(?=\s+(?:is|was|does|has|costs?|works?|means?|takes?)\b|\s*[?.!]|\s*$))\b"
+    r"(?<!which )(?<!the )one(?=\s*[?.!]|$)|"
+    r"(?:this|that)(?=\s+(?:is|was|does|has)\b|\s*[?.!]|$))\b"
     r"(?!\s+(?:is|was) (?:that|to|better to)\b)",
-    re.IGNORECASE,
-)
-_ELSEWHERE = re.compile(
-    r"\b(?:es|sie|er|ihn?|ihm|ihre?|seine?|davon|de(?:ss|r)en|dies(?:e[rsnm]?)?|ils?|elles?|cela|ça|celui-ci|ceux-ci|ce|"
-    r"ell[oa]s?|est[oa]s?|es[oa]s?|quest[oi]|loro|deze|dit|hij|zij|он[аои]?|это|этот|эти|них|его|её)\b|"
-    r"它|这|那个|哪个|それ|これ|그것|هذا|هذه",
     re.IGNORECASE,
 )
 _PLACED = re.compile(rf"^({PLACES}|{'|'.join(errands.ABOUT)}|pro|avec)\s", re.IGNORECASE)
@@ -84,34 +67,27 @@ _PROPERTY = re.compile(r"^(?:what|which|who) (?:is|are|was|were)\b", re.IGNORECA
 _DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
 _HELPS = _DOES | {"is", "are", "was", "were"}
 _SUPERLATIVE = re.compile(r"(?:the )?(?:\w{2,}est|most|least|best|worst)\b(?P<what> [\w-]+)?", re.IGNORECASE)
-_HAS = re.compile(r"^(?P<which>(?:which|what|who)\b.*?) (?:has|have|had) (?:the )?\w+(?:est)?\b", re.IGNORECASE)
 _COMPARES = re.compile(
     r"^(?:which|what|who)(?: ones?)? (?:(?:is|are|was|were|has|have|costs?) )?(?:the |much )?"
     r"(?:\w{2,}er|more|less|worse|\w{2,}est|most|least|best|worst)\b",
     re.IGNORECASE,
 )
-_PAIR = re.compile(r"\b(?:between|compare) (?P<both>.+? and .+?)(?: (?:on|by) .+?)?[\s?.!]*$", re.IGNORECASE)
 _KIND = re.compile(
-    r"^(?:which|what|how many|list|name|show|give me|find)\b(?: (?:are|is))?(?: all)?(?: of)?(?: (?:the|our|my|these))?"
-    rf" (?P<what>(?!(?:of|the|is|are|was|{'|'.join(sorted(_DOES))})\b)[\w-]+)"
-    rf"(?P<which> (?!(?:and|is|are|was|were|with the|with their|{'|'.join(sorted(_DOES))})\b)[^?.!]{{3,60}}?)?"
-    r"(?:[\s?.!]*$| (?:and|is|are|was|were|with)\b)",
+    r"^(?:which|what|how many|list|name|show)(?: (?:all|of|the|our|my))* (?P<what>[\w-]+s)\b"
+    r"(?P<which> (?!and|is|are|was|were|with|do|does|did|can)[^?.!]{3,60})?",
     re.IGNORECASE,
 )
 """A kind of things that is asked for: `rooms`, `that have a projector`."""
-_THANKS = re.compile(r"(?:thank(?:s| you)|thx|ok(?:ay)?|great|good|nice|danke|merci|gra[cz]ias?|спасибо|谢谢)\b.{0,20}")
 _DETERMINERS = frozenset(
     "the a an our my your this that der die das den dem le les la el los las il".split()  # noqa: SIM905 - as above
 )
-_OF, _PLACE = frozenset(["of", "to", "at", "the"]), frozenset(PLACES.split("|"))
+_OF = frozenset(["of", "to", "at", "the"])
 _DONE = re.compile(
     r"[a-z]{2,}(?:ed|[dtkvl]en)|lit|made|built|held|kept|lost|found|sold|paid|won|run|open|wrote|came|wants|keeps"
 )
 """Words that are said of a thing: verbs in forms that tell."""
 _SMALL = rf"(?:{PLACES}|{'|'.join(sorted(_HELPS))}|has|have|had|and)"
 _BARE_NOUN = re.compile(rf"\b{_SMALL} (?P<it>(?!{_SMALL}\b)[\w-]+(?: (?!{_SMALL}\b)[\w-]+)?)", re.IGNORECASE)
-_SAYS = r"(?<=\w\w\w) (?:\w+[^\Wsu]s|wrote|came)\b"
-"""What goes on behind the thing that a statement speaks of."""
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"[\w'’.+#-]*[\w+#]")
@@ -136,25 +112,11 @@ class Turn:
 
     @property
     def subject(self) -> str:
-        """What the question is about: its names, else a thing.
-
-        How far a thing goes tells the answer, which says it in the same words: `the landlord` of “How much notice
-        must the landlord give?”.
-        """
-        is_told = self.question.endswith(".") and not re.match(VERB, self.question, re.IGNORECASE)
-        text = re.split(_SAYS, self.question)[0] if is_told else without_errand(self.question)
-        words, said = _WORD.findall(text), _flat(self.answer)
-        low = [word.lower() for word in words]
-        places = [n for n, word in enumerate(low) if word in _DETERMINERS]
-        for n in places:
-            last = len(words) - (not _DOES.isdisjoint(low[:n]))  # the verb
-            ends = (end for end in range(last, n + 1, -1) if low[end - 1] not in STOP_WORDS)
-            if end := next((end for end in ends if f" {' '.join(low[n + 1 : end])} " in said), 0):
-                return " ".join(words[n:end])
-        if is_told and not places:
-            return ""
-        thing = _thing_in(words, places[0] if places else -1)
-        is_part = bool(places) and any(one in thing for one in self.names)
+        """What the question is about: its names, else a thing."""
+        words = _WORD.findall(without_errand(self.question))
+        at = next((n for n, word in enumerate(words) if word.lower() in _DETERMINERS), -1)
+        thing = _thing_in(words, at)
+        is_part = at >= 0 and any(one in thing for one in self.names)
         return joined(self.names) if self.names and not is_part else thing
 
 
@@ -164,13 +126,13 @@ def _thing_in(words: Sequence[str], at: int) -> str:
     asks = bool(low and re.fullmatch(ASKS, low[0]) and low[0] not in _HELPS)
     start = at + 1 if at >= 0 else next((n for n, word in enumerate(low) if n >= asks and word not in STOP_WORDS), 0)
     end = start
-    while end < len(words) and end - start < 8:
+    while end < len(words):
         then = words[end + 1] if end + 1 < len(words) else ""
         is_joint = end > start and low[end] in _OF and (then[:1].isupper() or then.lower() == "the" or low[end] == "of")
         if not is_joint and (low[end] in STOP_WORDS - {"the"} or (end > start and _DONE.fullmatch(words[end]))):
             break
         end += 1
-    is_before_verb = set(low[:start]) & (_DOES if asks else _HELPS) and (end == len(words) or low[end] in _PLACE)
+    is_before_verb = set(low[:start]) & (_DOES if asks else _HELPS)
     end -= bool(is_before_verb and end - start > 1)
     return " ".join(words[start - (at >= 0) : end])
 
@@ -183,13 +145,9 @@ def followed(request: str, earlier: Sequence[str], answers: Sequence[str] = ()) 
     turns: list[Turn] = []
     for turn, answer in zip_longest(earlier, answers[: len(earlier)], fillvalue=""):
         said = turn.strip()
-        rest = _AND.sub("", said).strip(" ?!.")
-        is_about_answer = turns and (
-            shape_of(said) or _BARE.fullmatch(rest) or (ordered(said) and not phrases(_inside(said)))
-        )
+        is_about_answer = turns and (shape_of(said) or (ordered(said) and not phrases(_inside(said))))
         if said and not is_about_answer:
-            said_of_it = re.sub(r"^#.*$", "", answer, flags=re.MULTILINE)  # a heading only says the question again
-            turns.append(Turn(_meant(said, turns).removeprefix(_REASON), said_of_it))
+            turns.append(Turn(_meant(said, turns).removeprefix(_REASON), answer))
     return _meant(request, turns)
 
 
@@ -201,7 +159,7 @@ def standing_alone(text: str, questions: Sequence[str]) -> str:
 def _meant(request: str, turns: Sequence[Turn]) -> str:
     text = " ".join(request.split())
     bare = text.strip(" ?!.¿？。！،؟").casefold()
-    if not turns or not text or len(text.split()) > LONGEST or _THANKS.fullmatch(bare):
+    if not turns or not text or len(text.split()) > LONGEST:
         return request
     last = turns[-1].question
     if _AGAIN.fullmatch(bare):
@@ -210,59 +168,42 @@ def _meant(request: str, turns: Sequence[Turn]) -> str:
         return f"{_REASON}{last}"
     began = _AND.match(text)
     rest = text[began.end() :].strip() if began else text
-    if _ONES.fullmatch(rest.strip(" ?!.")) and _HOW_MANY.search(last):
-        return _HOW_MANY.sub("which", last, count=1)
     if _BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
         return f"{last.rstrip(' ?.!')} {rest}"
     rest = _pointed(rest, turns)
-    if began and not _ASKS.match(rest):
+    if began and not _ASKS.match(rest) and not _OF_THESE.search(rest):
         return _asked_of(rest.strip(" ?!.？呢は"), turns)
     return _about(rest, turns, is_joined=bool(began))
 
 
 def _pointed(text: str, turns: Sequence[Turn]) -> str:
-    """The text with the names of what was listed, where it points at those: `the last two`, `both`."""
+    """The text with the names of what was listed, where it points at those: `the second one`, `both`."""
     spoken = list(dict.fromkeys(name for turn in turns[-3:] for name in turn.names))
     listed = next((turn.named.things for turn in reversed(turns) if len(turn.named.things) > 1), tuple(spoken))
-
-    def nth(found: re.Match[str]) -> str:
-        place, count = _NTHS[found["place"].lower()], _NUMBERS.get((found["count"] or "").lower(), 1)
-        things = listed[-count:] if place < 0 else listed[place : place + count]
-        return joined(list(things)) if len(things) == count else found.group()
-
-    return _BOTH.sub(lambda found: _these(turns, _NUMBERS[(found["count"] or "both").lower()]), _NTH.sub(nth, text))
+    found = _NTH.search(text)
+    place = _NTHS[found["place"].lower()] if found else len(listed)
+    text = _put(listed[place], text, found) if found and place < len(listed) else text
+    return _BOTH.sub(lambda _: _these(turns), text)
 
 
-def _these(turns: Sequence[Turn], count: int = 2) -> str:
-    """So many things that were spoken of last: what answers came to, what one listed, what the questions name."""
+def _these(turns: Sequence[Turn]) -> str:
+    """The two things that were spoken of last: what the questions name, what answers came to, what one listed."""
     ones = list(dict.fromkeys(turn.named.one for turn in turns if turn.named.one))
     spoken = list(dict.fromkeys(name for turn in turns[-3:] for name in turn.names))
-    found = (spoken, ones[-count:], turns[-1].named.things, _contrast(turns))
-    return next((joined(list(one)) for one in found if len(one) == count), _kind(turns))
-
-
-def _contrast(turns: Sequence[Turn]) -> list[str]:
-    """The two things in which the last two questions differ: `the tower` and `the bridge`."""
-    one, other = (turn.question.strip(" ?.!").split() for turn in [*turns[:1], *turns][-2:])
-    same = next((n for n, both in enumerate(zip(one, other, strict=False)) if both[0] != both[1]), 0)
-    same -= same > 0 and one[same - 1] in _DETERMINERS
-    ends = zip(one[: same - 1 : -1], other[: same - 1 : -1], strict=False)
-    rest = next((n for n, both in enumerate(ends) if both[0] != both[1]), 0)
-    parts = [" ".join(words[same : len(words) - rest]) for words in (one, other)]
-    return parts if same + rest > 1 and all(parts) else []
+    found = (spoken, ones[-2:], turns[-1].named.things)
+    return next((joined(list(two)) for two in found if len(two) == 2), _kind(turns))
 
 
 def _kind(turns: Sequence[Turn]) -> str:
     """What `of these` are: the kind of things that was asked for last, or the names that were."""
     last = turns[-1]
-    if both := _PAIR.search(last.question):
-        return both["both"]
-    if len(last.names) > 1:
-        return joined(last.names)
     if found := _KIND.match(last.question):
         which = (found["which"] or "").strip(" ?.!")
-        is_placed = not which or re.match(rf"(?:{PLACES}|that)\b", which, re.IGNORECASE)
-        return f"the {found['what']} {'' if is_placed else 'that '}{which}".strip()
+        return (
+            f"the {found['what']} {'' if re.match(f'{PLACES}|that', which) else 'that '}{which}"
+            if which
+            else f"the {found['what']}"
+        )
     return last.subject
 
 
@@ -270,13 +211,9 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     """The last question, asked of something else: `and Dapr?`, `and per year?`; or something else of its subject."""
     last = turns[-1].question
     bare, subject = last.rstrip(" ?.!"), turns[-1].subject
-    if _OF_THESE.search(what):
-        return f"Which is {_OF_THESE.sub(f'of {_kind(turns)}', what)}?"
     most = _SUPERLATIVE.fullmatch(re.sub(r" ones?$", "", what))
     ranked = next((turn.question for turn in reversed(turns) if _SUPERLATIVE.search(turn.question)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
-        if (has := _HAS.match(ranked)) and not most["what"] and not re.match(r"(?:the )?(?:most|least|fewest)\b", what):
-            return f"{has['which']} is {most.group()}?"
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
     if _CJK.search(what + last):
         return _LATIN.sub(what, last, count=1) if _LATIN.search(last) else f"{what} {last}"
@@ -292,8 +229,7 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     if phrases(what) and not places:
         return f"{bare}: {what}"
     if phrases(what):
-        is_determined = not _DETERMINERS.isdisjoint(last[: places[-1].start()].lower().split()[-1:])
-        return _put(_DETERMINED.sub("", what) if is_determined else what, last, places[-1])
+        return _put(_DETERMINED.sub("", what), last, places[-1])
     aspect = _DETERMINED.sub("", what)
     if aspect != what and not _ONE.match(what) and _DETERMINED.match(subject) and not _PROPERTY.match(last):
         return last.replace(subject, what)
@@ -305,13 +241,9 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
 
 def _like(what: str, question: str) -> str:
     """The question with a noun in place of the last one that has no article before it either."""
-    words = re.findall(r"[\w-]+", question)
-    for found in reversed(list(_BARE_NOUN.finditer(question))):
-        said = [word for word in found["it"].split() if not _DONE.fullmatch(word)]
-        if said and said[0].lower() not in STOP_WORDS and said[0].isdigit() is what.isdigit():
-            return f"{question[: found.start('it')]}{what}{question[found.start('it') + len(' '.join(said)) :]}"
-    is_of_last = question.partition(" ")[0].lower() in _HELPS and not _DONE.fullmatch(words[-1])  # does it cover theft?
-    return f"{question[: question.rindex(words[-1])]}{what}?" if is_of_last else ""
+    found = [one for one in _BARE_NOUN.finditer(question) if one["it"].split()[0].lower() not in STOP_WORDS]
+    fitting = [one for one in found if one["it"].isdigit() is what.isdigit()]
+    return f"{question[: fitting[-1].start('it')]}{what}{question[fitting[-1].end('it') :]}" if fitting else ""
 
 
 def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
@@ -324,7 +256,7 @@ def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
         return f"{text.rstrip(' ?.!')} of {_these(turns)}?"
     if (whole := _with_subject(text, turns)) != text:
         return whole
-    is_open = is_joined or bool(_ELSEWHERE.search(text)) or len(keywords(text)) < 2
+    is_open = is_joined or len(keywords(text)) < 2
     if own or not is_open or not is_short or keywords(text).keys() >= keywords(subject).keys():
         return text
     return f"{text.rstrip(' ?.!？')} ({subject.replace(' and ', ', ')})?"
@@ -342,16 +274,11 @@ def _with_subject(text: str, turns: Sequence[Turn]) -> str:
     if not match or phrases(_inside(text[: match.start()])):
         return text
     last, is_plural, named = turns[-1], match.group().lower() in _PLURAL, turns[-1].named
-    of_names = next((turn.subject for turn in reversed(turns) if turn.names), last.subject)
-    subject = of_names
+    subject = last.subject
     if is_plural and named.are_computed:
         subject = joined(list(named.things))
     elif named.one and not is_plural and not last.names and not last.question.lower().startswith("who "):
         subject = named.one
-    elif is_plural and (plural := _PLURALS.findall(last.question)) and not _PLURALS.search(subject):
-        subject = plural[-1]
-    elif not is_plural:
-        subject = re.sub(r"^(?:the )?\w+[^s\W]s of (?:the )?", "", subject)  # the symptoms of gout: it is the gout
     return _put(_of(subject) if match["whose"] else subject, text, match) if subject else text
 
 
@@ -362,10 +289,6 @@ def _of(subject: str) -> str:
 def _inside(question: str) -> str:
     """A question without its first word, whose capital says nothing."""
     return question.partition(" ")[2]
-
-
-def _flat(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _put(what: str, text: str, place: re.Match[str]) -> str:

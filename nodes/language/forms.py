@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from nodes.language.table_questions import AGGREGATES, STOP_CELLS, Asked, Row, Table, alike, asked
+from nodes.language.table_questions import AGGREGATES, STOP_CELLS, Row, Table, alike, asked
 from nodes.language.words import STOP_WORDS, keywords, words
 from nodes.policy.figures import figures_in, is_for_limits, is_limit
 from nodes.policy.schemas import Path, faults, parts_at, pointer, possible_types, words_of
@@ -112,7 +112,8 @@ class Form:
         if not own:
             return self._plain_list(items, path, record)
         found = self._found(own)
-        if found and (_LIMITS.search(self._goal) or self._is_ranked_somehow(found)):
+        is_unclear = bool(_FIRST.search(self._goal)) and found and not self._chosen(found, self._goal)[1]
+        if found and (_LIMITS.search(self._goal) or is_unclear):
             return self._nothing(path, "rules cannot tell which of the rows the request asks for")
         if not found:
             return self._nothing(path, f"no table and no labels hold {_listed(list(own))}")
@@ -123,13 +124,10 @@ class Form:
         name = words_of(path[-1:])
         own = record.best(name) if record else self._one([s for s in self._said if fit(name, s.name) >= FITS], path)
         if own:
-            made: list[JsonValue] = [
-                _fitted(one.strip(), items, name) for one in re.split(r"[,;]\s+|\s+\|\s+", own.value)
-            ]
-            kept: list[JsonValue] = [one for one in made if one is not None]
-            if kept and len(kept) == len(made):
+            made = [_fitted(one.strip(), items, name) for one in re.split(r"[,;]\s+|\s+\|\s+", own.value)]
+            if None not in made:
                 self.basis[pointer(path)] = {"sources": [own.label]}
-                return kept
+                return made
         column = [said for rows in self._tables for one in rows if (said := one.best(name))]
         found = {
             value: said.label for said in reversed(column) if (value := _fitted(said.value, items, name)) is not None
@@ -138,37 +136,25 @@ class Form:
             return self._nothing(path, f"no table and no label holds {name!r}")
         values = list(reversed(found.items()))
         self.basis |= {pointer((*path, n)): {"sources": [label]} for n, (_, label) in enumerate(values)}
-        column_: list[JsonValue] = [value for value, _ in values]
-        return column_
+        return [value for value, _ in values]
 
     def _value(self, schema: Any, path: Path, record: Record | None) -> JsonValue:
         name = words_of(path[-1:])
         if record and (own := record.best(name)) and (value := _fitted(own.value, schema, name)) is not None:
             return self._from(own, value, path)
-        if record and not record.table:
-            return self._nothing(path, f"nothing is said of {name!r} there")
-        if len(path) > 1 and isinstance(path[-2], int):
-            cell = record.best(name) if record else None
-            why = (
-                f"what its row says of {name!r} does not fit: {cell.value[:60]}" if cell else f"its row has no {name!r}"
-            )
-            return self._nothing(path, why)
-        found = [
-            (fit(name, said.name), said, value)
-            for said in self._said
-            if fit(name, said.name) >= FITS and (value := _fitted(said.value, schema, name)) is not None
-        ]
-        best = max((score for score, *_ in found), default=0.0)
-        chosen = [(said, value) for score, said, value in found if score == best]
-        if own := self._one([said for said, _ in chosen], path):
-            return self._from(own, next(value for said, value in chosen if said == own), path)
+        if record and (not record.table or isinstance(path[-2], int)):
+            return self._nothing(path, f"nothing that fits is said of {name!r} there")
+        named = [said for said in self._said if fit(name, said.name) >= FITS]
+        fitting = [said for said in named if _fitted(said.value, schema, name) is not None]
+        best = max((fit(name, said.name) for said in fitting), default=0.0)
+        chosen = [said for said in fitting if fit(name, said.name) == best]
+        if own := self._one(chosen, path):
+            return self._from(own, _fitted(own.value, schema, name), path)
+        told = _listed(list(dict.fromkeys(f"{said.value[:60]} [{said.label}]" for said in chosen or named)))
         if chosen:
-            told = dict.fromkeys(f"{said.value[:60]} [{said.label}]" for said, _ in chosen)
-            return self._nothing(path, f"the sources say different things: {_listed(list(told))}")
-        unfit = dict.fromkeys(f"{s.value[:60]} [{s.label}]" for s in self._said if fit(name, s.name) >= FITS)
-        if unfit:
-            return self._nothing(path, f"what is said of {name!r} does not fit: {_listed(list(unfit))}")
-        return self._nothing(path, f"no row of a table and no label names {name!r}")
+            return self._nothing(path, f"the sources say different things: {told}")
+        why = f"what is said of {name!r} does not fit: {told}" if told else ""
+        return self._nothing(path, why or f"no row of a table and no label names {name!r}")
 
     def _one(self, found: Sequence[Said], path: Path) -> Said | None:
         """The one that is meant: where values differ, the one whose surroundings the request or the form names."""
@@ -189,10 +175,8 @@ class Form:
         if not rows:
             return None
         for question in (f"{words_of(path)} {' '.join(simple)}" if path else "", self._goal):
-            kept, reading = self._named(rows, question), self._reading(rows, question)
-            if reading and _is_ranking(reading):
-                return next(iter(_ranked(reading, kept)), None)
-            if len(kept) == 1:
+            kept, is_ranked = self._chosen(rows, question)
+            if kept and (is_ranked or len(kept) == 1):
                 return kept[0]
         return None
 
@@ -200,8 +184,8 @@ class Form:
         """The records of a list: rows of the table that has most of its fields, or what is said under like labels."""
         names = [words_of((name,)) for name in own]
         if rows := self._rows(names, least=min(2, len(names))):
-            kept, reading = self._named(rows, self._goal), self._reading(rows, self._goal)
-            return _ranked(reading, kept)[: self._first()] if reading and _is_ranking(reading) else kept
+            kept, is_ranked = self._chosen(rows, self._goal)
+            return kept[: self._first()] if is_ranked else kept
         grouped: dict[str, list[Said]] = {}
         for said in self._said:
             if any(fit(name, said.name) >= FITS for name in names):
@@ -228,25 +212,27 @@ class Form:
         about = [row.values[0].value for rows in like for row in rows if row.values]
         return [row for rows in like for row in rows] if len(set(about)) == len(about) else best
 
-    def _reading(self, rows: Sequence[Record], question: str) -> Asked | None:
-        """What a question asks of a table."""
-        table = rows[0].table
-        return asked(question, table, _cells(table, rows, question)) if table else None
-
-    def _named(self, rows: Sequence[Record], question: str) -> list[Record]:
-        """The rows with the cells that a question names, where it names any."""
+    def _chosen(self, rows: Sequence[Record], question: str) -> tuple[list[Record], bool]:
+        """The rows with the cells that a question names, where it names any; and whether it ranks them."""
         wanted = f" {_spaced(question)} "
         named: dict[str, set[str]] = {}
         for said in (said for row in rows for said in row.values if not number_in(said.value)):
             cell = _spaced(said.value)
             if len(cell) > 1 and cell not in STOP_CELLS and f" {cell} " in wanted:
                 named.setdefault(said.name, set()).add(said.value)
-        return [row for row in rows if all(_cell(row, name) in cells for name, cells in named.items())]
-
-    def _is_ranked_somehow(self, rows: Sequence[Record]) -> bool:
-        """Whether the request asks for the first of a ranking that cannot be read."""
-        reading = self._reading(rows, self._goal)
-        return bool(_FIRST.search(self._goal)) and not (reading and _is_ranking(reading))
+        kept = [row for row in rows if all(_cell(row, name) in cells for name, cells in named.items())]
+        probed = [Row(col=name, cell=cell, different="b", whole="true") for name in named for cell in named[name]]
+        reading = asked(question, rows[0].table, probed) if rows[0].table else None
+        is_ranking = reading and reading.aggregate in ("max", "min")
+        if not reading or not is_ranking or not reading.target or not reading.target.is_measure:
+            return kept, False
+        amounts = [(number_in(_cell(row, reading.target.name)), row) for row in kept]
+        ranked = sorted(
+            ((amount, row) for amount, row in amounts if amount is not None),
+            key=lambda one: one[0],
+            reverse=reading.aggregate == "max",
+        )
+        return [row for _, row in ranked], True
 
     def _first(self) -> int:
         """How many of a ranking the request asks for."""
@@ -272,34 +258,8 @@ def _names(rows: Sequence[Record]) -> set[str]:
     return {said.name for row in rows for said in row.values}
 
 
-def _is_ranking(reading: Asked) -> bool:
-    return reading.aggregate in ("max", "min") and reading.target is not None and reading.target.is_measure
-
-
-def _ranked(reading: Asked, rows: Sequence[Record]) -> list[Record]:
-    """The rows in the order of a ranking, without those that have no amount."""
-    name = reading.target.said if reading.target else ""
-    amounts = [
-        (amount, row) for row in rows if (said := row.best(name)) and (amount := number_in(said.value)) is not None
-    ]
-    return [row for _, row in sorted(amounts, key=lambda one: one[0], reverse=reading.aggregate == "max")]
-
-
 def _cell(row: Record, name: str) -> str:
     return next((said.value for said in row.values if said.name == name), "")
-
-
-def _cells(table: Table, rows: Sequence[Record], question: str) -> list[Row]:
-    """The cells that a question names, in the form of `Table.probe`."""
-    found: list[Row] = []
-    wanted = f" {_spaced(question)} "
-    for column in (column for column in table.columns if column.is_text):
-        cells = {said.value for row in rows if (said := row.best(column.said))}
-        size = chr(ord("a") + max(len(cells), 1).bit_length() - 1)
-        found.append(Row(col=column.name, cell="", different=size, whole="false"))
-        named = [cell for cell in sorted(cells) if f" {_spaced(cell)} " in wanted]
-        found += [Row(col=column.name, cell=cell, different=size, whole="true") for cell in named if len(cell) > 1]
-    return found
 
 
 def _words(text: str) -> list[str]:

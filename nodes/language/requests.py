@@ -5,57 +5,34 @@ request forbids, quotes, or gives as an example is no wish (`nodes.policy.orders
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
-from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, without_errand
-from nodes.language.words import STOP_WORDS, words
+from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords
 from nodes.policy import errands
-from nodes.policy.orders import GIVES_OUT, POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
+from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
 MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
 
 _QUESTION = re.compile(rf"^¿|^(?:(?:{PLACES}) )?(?:{ASKS})\b|[?？]$", re.IGNORECASE)
 _JOINT = "and|und|et|y|e|ed"
-_ITEM = re.compile(
-    r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+|"
-    r"(?<=[.?!;:])\s+\d{1,2}[.)]\s+"
-)
+_ITEM = re.compile(r"(?:^|\n)\s*(?:[-*•]|\(?(?:\d{1,2}|[a-h])[.)])\s+|(?<=[\s:;,.])\(?(?:\d{1,2}|[a-h])\)\s+")
 _SENTENCE = re.compile(
     r"(?<=[?!])\s+|(?<=\w\w[.)])\s+(?=[A-Z0-9\"“])|(?:(?<=[.!?][\"'”’»])|(?<=[\"'”’»][.!?]))\s+(?=[A-Z])|;\s+|\n+"
 )
 _CLAUSE = re.compile(
     rf"(?<=\w)(?<!\bwhy):\s+(?=(?:(?:{PLACES}) )?(?:{ASKS})\b|{VERB}|(?:i|we|you|he|she|they|it)\b)|,?\s+(?=but\s)|"
-    r",\s+(?=(?:(?:so|and) )?(?:i|we|you|he|she|they|it|nothing|nobody|no one)(?:['’]\w+)?\s)|\s+[–—-]{1,2}\s+",
+    r",\s+(?=(?:(?:so|and) )?(?:i|we|you|he|she|they|it|nothing|nobody|no one)(?:['’]\w+)?\s)",
     re.IGNORECASE,
 )
 """Where one clause of a sentence ends and another begins that is not ruled by it; `Why: …?` is one question."""
-_FRAME = re.compile(
-    r"^(?:if|when|for|in|on|at|under|regarding|concerning|according to|as to|with regard to)\b(?!.*\b(?:i|you|we)\b)",
-    re.IGNORECASE,
-)
-"""How begins what says under which condition, or of what, the rest of a sentence asks."""
 _THEN = re.compile(
-    rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:(?:then|finally|also|dann|just|only|simply|instead)\s+)?|"
+    rf"(?:\s*[,;]\s*(?:(?:{_JOINT})\s+)?(?:(?:then|finally|also|dann)\s+)?|"
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
     re.IGNORECASE,
 )
-_OWNS = (
-    r"ha(?:s|ve|d)\s+(?!(?:the|it|he|she|they|we|i|you|any\w*|some\w*|every\w*|our|my|your|this|these|there)\b|"
-    r"(?-i:[A-Z]))"
-)
-"""`has 60 members`, which asks nothing."""
-_ASKS_ON = re.compile(
-    rf"\s*,?\s+(?:{_JOINT})\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)(?!{_OWNS})|,\s+(?=(?:(?:(?:{PLACES})\s+)?(?:what|how)|why|who|which|whether)\s+\w|"
-    r"(?:when|where)\s+(?:is|are|was|were|do|does|did|can|will|has|have|should)\b)",
-    re.IGNORECASE,
-)
-_SUBORDINATE = re.compile(
-    r"\b(?:how|what|why|which|who|that|if|when|whether|to(?!\s+(?:(?:the|an?|my|our|your)\b|(?-i:[A-Z]))))\s+\w+",
-    re.IGNORECASE,
-)
+_ASKS_ON = re.compile(rf"(?:\s*,?\s+(?:{_JOINT})|,)\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)", re.IGNORECASE)
 _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
 )
@@ -66,9 +43,6 @@ _LETTER = re.compile(
     re.IGNORECASE,
 )
 """How a letter begins and ends."""
-_TOLD = re.compile(r"^(?:i|we|you|he|she|they|it|there|nobody|no one|nothing|everybody|everyone)\b", re.IGNORECASE)
-_WANTS_TO = re.compile(r"(?:i|we)\b[\w '’]{1,20}\bto\b(?! know)", re.IGNORECASE)
-"""What somebody wants to do themselves, unless that is work for others: `we want to visit the castle`."""
 _BACKGROUND = re.compile(
     r"^(?:(?:have|has|had|is|are|was|were) (?:not|never|been|had|already|still|now)|not|no|never|do not|don['’]?t|"
     r"without|for example|for instance|e\.g\.)\b",
@@ -100,17 +74,9 @@ _BEFORE = re.compile(
     r"\b(?:it|this|that|these|those|them|the above|(?:the|your|all) (?:results?|findings?|outcome|answers?))\b",
     re.IGNORECASE,
 )
-_READERS = re.compile(r"\b(?:for|to) (?:(?:the|our|my|all) )?[\w-]+", re.IGNORECASE)
-_ONCE_DONE = re.compile(
-    r"(?<![^\s])(?:once|after|when|as soon as) you(?:['’]ve| have) (?P<form>[a-z]+) (?P<what>[^,.;\n]+), (?:then )?",
-    re.IGNORECASE,
-)
-_BASES = {"found": "find", "written": "write", "made": "make", "drawn": "draw", "got": "get", "identified": "identify"}
-_THAT_IS = re.compile(r"\b(?:that|saying|to say)\s+(?P<what>.+)$", re.IGNORECASE | re.DOTALL)
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
-_LEADING = r"(?:the|its|their|about|on|of|covering|including|include|cover|are|is)"
-_COMPARES = re.compile(r"^(?:compare|contrast)\b|\b(?:versus|vs\.?|difference between)\b", re.IGNORECASE)
+_COMPARES = re.compile(r"^(?:compare|contrast)\b", re.IGNORECASE)
 _ON = re.compile(r"\s+(?:on|by|regarding|in terms of|with re(?:gard|spect) to|concerning)\s+(?P<on>.+)$", re.IGNORECASE)
 _NO_ITEM = r"e\.g\.|(?:for (?:example|instance)|such as|when|where|if|because|while|but)\b"
 _AND = re.compile(r",\s*(?:and |or |as well as )?|\s+as well as\s+")
@@ -139,67 +105,38 @@ def understood(text: str) -> Request:
     request = Request(text.strip(), actions=ordered(text))
     before: list[str] = []
     for clause in wishes_in(text):
-        said = [one for one in _SENTENCE.split(text.partition(clause)[0].strip()) if keywords(one)]
-        before = before or [f"{one.rstrip(' ,;')}." if not one.endswith((".", "?")) else one for one in said[-1:]]
         is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
         whole = clause if is_of_result else standing_alone(clause, before)
         before = before if is_of_result and before else [whole]
         _take(whole, request)
-    request.aspects = _whole(request.aspects)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
     return request
 
 
-def _whole(aspects: Sequence[str]) -> list[str]:
-    """The questions, those that say too little to stand alone (`and which doesn't?`) with the one before."""
-    found: list[str] = []
-    for aspect in aspects:
-        if found and STOP_WORDS.issuperset(word.lower() for word in words(aspect)):
-            found[-1] = f"{found[-1].rstrip(' ?.')}, and {aspect[:1].lower()}{aspect[1:]}"
-        else:
-            found.append(aspect)
-    return found
-
-
 def is_of_answer(written: str) -> bool:
     """Whether a text that is asked for is about nothing but what was said before: `write that up as a memo`."""
-    about = _TEXT.sub("", _READERS.sub("", written))
+    about = _TEXT.sub("", written)
     return KIND.get(_verb(written)) in ("writing", "vague") and bool(_BEFORE.search(written)) and not keywords(about)
 
 
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
-    wishes, clauses, is_announced = list[str](), list[str](), False
+    wishes, clauses = list[str](), list[str]()
     text = without_forbidden(_LETTER.sub("", straight(text))) or text
-    text = _ONCE_DONE.sub(_ordered_first, text)
     parts = [part for part in _ITEM.split(text) if part.strip()]
     for number, part in enumerate(parts):
-        for place, sentence in enumerate(_SENTENCE.split(part.strip())):
-            frame = ""
+        for sentence in _SENTENCE.split(part.strip()):
             for wish in _clauses_of(sentence):
-                clause = re.sub(r",?\s+(?:and|or)$", "", POLITE.sub("", wish.strip()).strip(" ,;.\n"))
+                clause = POLITE.sub("", wish.strip()).strip(" ,;.\n")
                 announces = clause.endswith(":") and number + 1 < len(parts)
-                is_announced |= announces
                 if announces or not re.search(r"\w", clause) or _BACKGROUND.match(clause):
                     continue
-                is_item = number > 0 and place == 0 and (is_announced or len(parts) > 2)
-                is_told = _WANTS_TO.match(wish.strip()) and _verb(clause) not in KIND
-                if is_item or (_is_wish(clause) and not is_told):
-                    wishes.append(f"{frame}{clause}")
-                elif _FRAME.match(clause):
-                    frame = f"{clause.rstrip(':')}, "
-                    continue
-                clauses.append(f"{frame}{clause}")
-    told = [one for one in clauses if not _TOLD.match(one)]
-    return wishes or [one for one in clauses if _NEEDS.search(one)] or told or clauses
-
-
-def _ordered_first(found: re.Match[str]) -> str:
-    """`find the tariff, then` for “once you have found the tariff,”."""
-    form = found["form"].lower()
-    verb = next((one for one in (_BASES.get(form), form[:-2], form[:-1], form) if one in KIND), "")
-    return f"{verb} {found['what']}, then " if verb else found.group()
+                is_item = number > 0 and len(parts) > 2
+                if is_item or _is_wish(clause):
+                    wishes.append(clause)
+                clauses.append(clause)
+    return wishes or [one for one in clauses if _NEEDS.search(one)] or clauses
 
 
 def _clauses_of(sentence: str) -> list[str]:
@@ -221,8 +158,8 @@ def _chained(sentence: str) -> list[str]:
     kept: list[str] = []
     for piece in _THEN.split(sentence):
         is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2])
-        is_ruled = kept and governs(kept[-1]) and _SUBORDINATE.search(kept[-1])
-        if is_ruled and (is_loose or not _is_wish(POLITE.sub("", kept[-1]))):
+        is_ruled = kept and governs(kept[-1])
+        if is_ruled and is_loose:
             kept[-1] = f"{kept[-1]} and {piece}"
         else:
             kept.append(piece)
@@ -245,38 +182,16 @@ def _take(clause: str, request: Request) -> None:
     verb = _verb(clause)
     kind = "question" if verb == "do" and clause.endswith("?") else KIND.get(verb, "question")
     rest = clause[len(verb) :].strip(" :,") if kind != "question" else clause
-    rest = re.sub(r"\s+for (?:me|us)\b", "", rest)
-    about = _ABOUT.search(rest)
-    is_text_about = bool(about and _TEXT.search(rest[: about.start()]))
     if kind == "action" and request.actions:
-        is_message = request.actions == ["send"] and (message := _THAT_IS.search(rest))
-        if is_message and message and not (request.aspects or request.written):
-            request.written = f"Write: {message['what']}"
-        request.writing |= bool(request.aspects) and not request.made and not GIVES_OUT.isdisjoint(request.actions)
-    elif _STRATEGY.search(clause) or kind == "strategy":
+        return
+    if _STRATEGY.search(clause) or kind == "strategy":
         request.strategy = request.strategy or clause
     elif kind == "implementation" or (kind in ("vague", "writing") and _MADE.search(rest)):
         request.made.append(clause)
     elif kind == "writing" or (kind == "vague" and _TEXT.search(rest)):
-        is_summary = verb.startswith("summari") and not request.aspects
-        if not is_summary and request.aspects and (_RESULT.match(rest) or not about):
-            request.writing = True
-            return
-        if about and is_text_about and request.aspects and about.group().lower().startswith("for "):
-            request.writing = True  # those who are to read it
-            return
-        subject = (about["what"] if about and is_text_about else rest).strip(" .?")
-        if any(keywords(subject).keys() <= keywords(aspect).keys() for aspect in request.aspects):
-            request.writing = True
-            return
-        pair = re.fullmatch(r"([\w-]+(?: [\w-]+)?) and ([\w-]+(?: [\w-]+)?)", subject)
-        if request.aspects or pair or len(enumerated(subject)) > 1:
-            request.writing = True
-            for part in pair.groups() if pair else (subject,):
-                _add_aspects(part, request)
-        elif is_summary or not keywords(subject):
-            request.aspects.append(clause)
-        else:
+        request.writing = True
+        if keywords(_TEXT.sub("", rest)) or not (request.aspects or request.written):
+            request.aspects += [request.written] if request.written else []
             request.written = clause
     else:
         _add_aspects(rest if kind == "vague" else clause, request)
@@ -285,33 +200,24 @@ def _take(clause: str, request: Request) -> None:
 def _add_aspects(text: str, request: Request) -> None:
     """What is to be found out, each part of a list by itself."""
     for aspect in _compared(text) or enumerated(text):
-        if (keywords(aspect) or _QUESTION.search(aspect)) and without_errand(aspect).lower() not in (
-            without_errand(other).lower() for other in request.aspects
-        ):
+        if keywords(aspect) or _QUESTION.search(aspect):
             request.aspects.append(aspect)
 
 
 def enumerated(text: str) -> list[str]:
     """The items of a list in a clause, each with what all are of (`of the market`); the clause where it has no list."""
-    head, colon, tail = text.partition(": ")
-    items = [item.strip(" .?") for item in _AND.split(tail if colon and "," in tail else text) if item.strip(" .?")]
+    items = [item.strip(" .?") for item in _AND.split(text) if item.strip(" .?")]
     items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
-    is_chain = any(re.match(rf"{VERB}|{_NO_ITEM}", item, re.IGNORECASE) for item in items[1:])
-    if is_chain or len(items) < (2 if colon else 3):
+    if (
+        len(items) < 3
+        or _QUESTION.search(text)
+        or any(re.match(rf"{VERB}|{_NO_ITEM}", item, re.IGNORECASE) for item in items[1:])
+    ):
         return [text]
-    joint = f" of {_bare(head)}" if colon and keywords(_bare(head)) and not _NEEDS.search(head) else ""
-    if not joint and (last := _OF.match(items[-1])):
-        items[-1], joint = last["item"], f" {last['joint']} {_bare(last['of'])}"
-    first = re.match(rf"(?P<of>.*\b{_LEADING})\s+(?P<item>[^,]+)$", items[0], re.DOTALL)
-    if first and not colon and not joint and _QUESTION.search(text) and keywords(first["of"]):
-        return [text]  # one question about several things
-    if first and not colon:
-        items[0] = first["item"]
-        whole = _bare(re.split(r"[\s,]+(?:covering|including|include|cover)\b", first["of"])[0])
-        is_of_whole = re.search(r"\b(?:cover|includ)", first["of"]) and keywords(whole)
-        joint = joint or (f" of {whole}" if is_of_whole else "")
-    lead = re.compile(rf"^{VERB}\s+(?=\w)|^(?:me |us )?(?:about )?", re.IGNORECASE)
-    return [lead.sub("", f"{item}{joint}") for item in items]
+    last = _OF.match(items[-1])
+    whole = f" {last['joint']} {last['of']}" if last else ""
+    items[-1] = last["item"] if last else items[-1]
+    return [re.sub(rf"^{VERB}\s+(?=\w)", "", f"{item}{whole}", flags=re.IGNORECASE) for item in items]
 
 
 def _compared(text: str) -> list[str]:
@@ -323,20 +229,7 @@ def _compared(text: str) -> list[str]:
     items = [item.strip(" .?") for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]
     if (len(items) != 2 and not on) or len(items) < 2:
         return []
-    if (
-        not on
-        and (of := re.match(r"(?P<what>.+ (?:of|for|in|at) )", items[0]))
-        and not re.search(r" (?:of|for|in|at) ", items[1])
-    ):
-        items[1] = f"{of['what']}{items[1]}"
     return [f"{on['on'].rstrip(' .?')} of {item}" if on else item for item in items if item]
-
-
-def _bare(text: str) -> str:
-    """A subject without the verbs and small words around it."""
-    text = re.sub(rf"^(?:{VERB}\s*)?(?:what (?:is|are)\s+)?", "", POLITE.sub("", text.strip()), flags=re.IGNORECASE)
-    text = re.sub(rf"\s*\b{_LEADING}\s*$", "", text, flags=re.IGNORECASE)
-    return re.sub(r"^(?:the|a|an)\s+", "", text.strip(), flags=re.IGNORECASE).strip(" :,.?")
 
 
 _DENIED = re.compile(r"did not allow (?P<what>[\w-]+).*?That was task \S+: (?P<task>.+)$", re.DOTALL)

@@ -5,7 +5,7 @@ What is put together keeps its labels, and its quotations are as they were quote
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import pairwise
+from itertools import accumulate
 
 from nodes.language.following import followed
 from nodes.language.shapes import Shape, ShapeName
@@ -19,6 +19,7 @@ SHORT = 320
 """Characters of a point in a shorter answer, or in a cell of a table."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
+_PIECE = re.compile(rf".+?(?:{_SENTENCE.pattern}|\n|\Z)", re.DOTALL)
 _SAID_OF_ITSELF = re.compile(
     r"\n*^(?:Confidence:|No passage speaks of |… \(the beginning of )[^\n]*$", re.IGNORECASE | re.MULTILINE
 )
@@ -85,18 +86,16 @@ def _shortened(point: str, asked: Collection[str], chars: int) -> str:
 
     Quoted text stays as it is quoted.
     """
-    label, text = LABEL.search(point), LABEL.sub("", point).strip()
     if len(point) <= chars:
         return point
+    label, text = LABEL.search(point), LABEL.sub("", point).strip()
     is_quoted = text.startswith((">", "**"))
-    starts = [0, *(match.end() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text))]
-    pieces = [text[start:end] for start, end in pairwise([*starts, len(text)])]
+    pieces = _PIECE.findall(text)
     best = max(range(len(pieces)), key=lambda n: len(set(stems(pieces[n])) & set(asked)))
-    text = text[starts[best] :]
-    text = f"> {text}" if best and is_quoted and not text.startswith(">") else text
-    ends = [match.start() for match in re.finditer(rf"{_SENTENCE.pattern}|\n", text)] + [len(text)]
-    kept = text[: max([end for end in ends if end <= chars], default=ends[0])].rstrip("> \n")
-    return f"{kept}{chr(10) if is_quoted else ' '}{label.group()}" if label else kept
+    ends = list(accumulate(map(len, pieces[best:])))
+    kept = "".join(pieces[best:])[: max([end for end in ends if end <= chars], default=ends[0])].rstrip("> \n")
+    mark = "> " if best and is_quoted and not kept.startswith(">") else ""
+    return f"{mark}{kept}{chr(10) if is_quoted else ' '}{label.group()}" if label else f"{mark}{kept}"
 
 
 def _in_a_line(point: str) -> str:

@@ -45,16 +45,11 @@ def _faults(talk: Conversation, results: Sequence[Section], tasks: Mapping[str, 
     for result in results:
         task = result.attrs.get("task", "")
         subject = joined(list(subject_of(tasks.get(task, "")).values())[:6])
-        found[task] = _fault(result, subject, is_sourced=is_sourced)
+        about = f" on {subject}" if subject else ""
+        is_said = bool(labels_in(result.body)) or NOTHING in result.body
+        found[task] = ""
+        if not result.body.strip():
+            found[task] = f"The result is empty. Say what is known{about}."
+        elif is_sourced and result.attrs.get("kind") in SOURCED and not is_said:
+            found[task] = f"The result cites nothing. Search the sources and cite what supports each statement{about}."
     return found
-
-
-def _fault(result: Section, subject: str, *, is_sourced: bool) -> str:
-    """What is missing, or nothing."""
-    about = f" on {subject}" if subject else ""
-    if not result.body.strip():
-        return f"The result is empty. Say what is known{about}."
-    needs = is_sourced and result.attrs.get("kind", "") in SOURCED
-    if not needs or labels_in(result.body) or NOTHING in result.body:
-        return ""
-    return f"The result cites nothing. Search the sources and cite what supports each statement{about}."

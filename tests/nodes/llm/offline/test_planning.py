@@ -98,7 +98,7 @@ def test_an_empty_request_is_planned_all_the_same() -> None:
 def test_an_enumeration_is_split_and_each_part_keeps_the_subject() -> None:
     draft = planned("Find the history, pricing and limits of CrewAI")
     assert [task.description for task in draft.tasks[:3]] == [
-        "History of CrewAI",
+        "The history of CrewAI",
         "Pricing of CrewAI",
         "Limits of CrewAI",
     ]
