@@ -1,29 +1,34 @@
 """Figures from the tables of the sources: aggregate, group, filter and table are chosen by the words of the question.
 
-Words meet column names (`life expectancy` and `lifeExp`) and cell values (`Gentoo` in the column `species`), which are
-looked up in the table first. Where no column fits what is to be averaged, added up or ranked, nothing is.
+Each word of a question is linked to an aggregate, to a column (`life expectancy` and `lifeExp`), to a cell of one
+(`Gentoo`, `Sundays` and `Sun`), to a number, or to nothing. A reading holds if its links account for enough of the
+words. Where no column fits what is to be averaged, added up or ranked, nothing is.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeVar
 
-from nodes.language.subjects import capital, joined
-from nodes.language.words import keywords, stem
+from nodes.language.subjects import ERRANDS, capital, joined
+from nodes.language.words import STOP_WORDS, keywords, stem
 
+_T = TypeVar("_T")
 Row = dict[str, str]
 
 FITS = 0.5
-"""Share of the question's words that a table has to account for (with names, columns and cells)."""
+"""Share of the question's words that a reading has to account for."""
 SURE = 0.6
-"""The same where rows are counted for a “most” that no column holds, or for a “how many” of what it does not name."""
+"""The same where rows are counted that nothing in the table is called by."""
+TIED = 0.4
+"""The same of an amount that is named, with rows or groups of the table."""
 LISTED = 12
 """Groups that are listed, and rows of a table that is ranked."""
 RANKED = 5
 """The first rows of a ranking."""
-FEW = 40
-"""Different cells of a column, at most, for a part of one to name it."""
+FEW = 64
+"""Different cells of a column, at most, for a part of one, or a word short for one, to name it."""
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -35,38 +40,74 @@ AGGREGATES = {
     "share": r"share|percent(?:age)?|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
     r"latest|newest|hottest|warmest|best|most expensive|strongest|"
-    r"(?:higher|larger|bigger|greater|longer|more)(?! than)",
+    r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|more)(?! than)",
     "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
-    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper)(?! than)",
+    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower)(?! than)",
     "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
     "count": r"how many|number of|count",
     "summary": r"analy[sz]e|figures?|statistics|range|overview",
 }
 """Words that ask for an aggregate, by its name in SQL."""
 SENSES = {
-    "mass weight": "heavy heaviest light lightest weigh weighs",
-    "length": "long longest short shortest",
-    "height elevation": "tall tallest high",
-    "age": "old oldest young youngest aged",
-    "width": "wide widest",
-    "depth": "deep deepest",
-    "price cost": "expensive cheap cheapest costs charge charges",
-    "speed": "fast fastest slow slowest",
-    "gdp income": "rich richest poor poorest",
+    "mass weight": "heavy heavier heaviest light lighter lightest weigh weighs",
+    "length duration": "long longer longest short shorter shortest last lasts lasted",
+    "height elevation altitude": "tall taller tallest high higher highest",
+    "age": "old older oldest young younger youngest aged",
+    "width": "wide wider widest",
+    "depth": "deep deeper deepest",
+    "price cost bill": "expensive cheap cheaper cheapest costs charge charges pay pays paid spend spends spent",
+    "salary wage income earnings": "earn earns earned paid pay rich richest poor poorest",
+    "sales": "sell sells sold selling",
+    "speed": "fast faster fastest slow slower slowest",
+    "gdp": "rich richest poor poorest",
     "population": "populous inhabitants people",
-    "temperature": "hot hottest warm warmest cold coldest",
-    "size area": "large largest big biggest small smallest",
+    "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
+    "size area": "large larger largest big bigger biggest small smaller smallest",
+    "female woman girl": "women ladies girls",
+    "male man boy": "men gentlemen boys",
 }
-"""What a column may be called that is asked for by another word."""
+"""What a column, or a cell, may be called that is asked for by another word."""
+OPPOSITES = {"profit": "loss losses", "survived alive": "died dead drowned killed", "passed": "failed", "won": "lost"}
+"""The same for words that ask for the least of it, or for those of which it is not so."""
+ADDED = frozenset("sales profit revenue amount quantity turnover".split())  # noqa: SIM905
+"""Words in the names of columns of which a group has the sum."""
 ROWS = "people persons entries records rows cases items differ compare often common commonly frequent used".split()  # noqa: SIM905
 """Words for what the rows are, or for looking at them, that no table has to account for."""
+LABELS = frozenset(("name", "title", "label", "model"))
+"""What a column is called whose cells name the rows."""
 STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what which how many much year".split())  # noqa: SIM905
 """Cells that a question has for other reasons."""
 UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
 """Last words of column names that say what is measured in."""
-NUMBERS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
+MEASURED_IN = frozenset(
+    [
+        "hour",
+        "minute",
+        "second",
+        "day",
+        "year",
+        "dollar",
+        "euro",
+        "pound",
+        "kilogram",
+        "gram",
+        "metre",
+        "meter",
+        "mile",
+        "kilometre",
+    ]
+)
+"""Words for units, which no column has to be called by."""
+KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
 """Words in the names of columns whose numbers are names."""
-SMALL = UNITS | {"of", "per", "at", "the", "a"}
+SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
+NEUTRAL = frozenset(("total", "count", "number", "value", "amount", "n"))
+"""Parts of names that need not be asked for."""
+NUMBERS = {
+    word: str(number)
+    for words in ("one two three four five six seven eight nine ten", "first second third fourth fifth sixth")
+    for number, word in enumerate(words.split(), start=1)
+}
 TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
 
 _NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
@@ -78,19 +119,21 @@ _COLUMN = re.compile(
     r"(?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
 )
 _WORD = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
 _PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
-_GROUP = re.compile(
-    r"\b(?:by|per|for (?:each|every)|each|every|across|among)\s+(?:the\s+)?(?=(?P<what>\w+(?:\s\w+)?))", re.IGNORECASE
-)
+_EACH = r"by|per|for (?:each|every)|each|every|across|among"
+_GROUP = re.compile(rf"\b(?:{_EACH})\s+(?:the\s+)?(?=(?P<what>\w+(?:\s\w+)?))", re.IGNORECASE)
 _WHICH = re.compile(
-    r"\b(?:which|what|(?:rank|sort|order)(?: all| the| these| our)*)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
+    r"\b(?:which|what|(?:rank|sort|order)(?: all| the| these| our)*)\s+(?P<what>\w+(?:[\s-]\w+)?)", re.IGNORECASE
 )
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\b(?:wh(?:at|y|en|ere|o|ose|ich)|how|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE)
-_NUMBERED = re.compile(r"\b(?P<value>\d+(?:\.\d+)?)\s+(?P<column>[a-z]\w+)", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|no|non|never|without|nobody|\w+n't)[\s-]+(?:an? |any |\w+ed )?(?P<what>\w+)", re.IGNORECASE
+)
 _SIGNS = {
     ">=": r"at least|no less than|not less than|from",
     "<=": r"at most|up to|no more than|not more than",
@@ -102,9 +145,23 @@ _BOUND = re.compile(
     r"(?P<value>\d[\d,]*(?:\.\d+)?)(?P<after>(?:\s+[\w'-]+){0,2})",
     re.IGNORECASE,
 )
+_HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
+_SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
-_SENSE = {stem(word): wanted.split() for wanted, said in SENSES.items() for word in said.split()}
-_SAID_BY_FORM = {stem(w) for p in (*ROWS, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
+_SAID_BY_FORM = {stem(w) for p in (*ROWS, *MEASURED_IN, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
+
+
+def _by_stem(said_of: dict[str, str]) -> dict[str, list[str]]:
+    """What a word may mean, stems of both: of each the words of all entries that have it."""
+    found: dict[str, list[str]] = {}
+    for wanted, said in said_of.items():
+        for word in said.split():
+            found.setdefault(stem(word), []).extend(map(stem, wanted.split()))
+    return found
+
+
+_OPPOSITE = _by_stem(OPPOSITES)
+_SENSE = _by_stem({**SENSES, **OPPOSITES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +188,11 @@ class Column:
         return [part.lower() for part in _PARTS.split(self.name) if part]
 
     @property
+    def own(self) -> list[str]:
+        """The same without units and small words."""
+        return [part for part in self.parts if part not in SMALL]
+
+    @property
     def is_time(self) -> bool:
         """Whether it says when."""
         return any(_TIME.match(part) for part in (*self.parts, self.kind))
@@ -138,12 +200,7 @@ class Column:
     @property
     def is_measure(self) -> bool:
         """Whether it holds amounts."""
-        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not self.is_number
-
-    @property
-    def is_number(self) -> bool:
-        """Whether its cells are numbers that stand for names."""
-        return bool(_NUMERIC.match(self.kind)) and bool(NUMBERS & set(self.parts))
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
 
     @property
     def is_text(self) -> bool:
@@ -152,24 +209,24 @@ class Column:
 
     def match(self, wanted: Sequence[str]) -> set[str]:
         """Which of these words name it."""
-        return {word for word in wanted if any(alike(part, word) for part in self.parts if part not in SMALL)}
+        return {word for word in wanted if any(alike(part, word) for part in self.own)}
 
     def is_counted_in(self, wanted: Sequence[str]) -> bool:
         """Whether it holds how many of them there are: `seats`, `seats_sold`, but no `seat_price` of seats."""
-        own = [part for part in self.parts if part not in SMALL]
+        own = self.own
         while len(own) > 1 and re.search(r"(?:ed|en|old|total|count|number|n)$", own[-1]):
             own.pop()
         return bool(own) and any(alike(own[-1], word) for word in wanted)
 
-    def fit(self, wanted: Sequence[str]) -> float:
-        """How well these words name it: words of its name that are asked for, less those that are not."""
-        own = [part for part in self.parts if part not in SMALL]
-        said = [part for part in own if any(alike(part, word) for word in wanted)]
-        return len(said) - 0.2 * (len(own) - len(said)) if said else 0.0
-
     def equals(self, value: str) -> str:
         """The condition in SQL; of a date, its year."""
         return f"year({self.sql}) = {value}" if _TIME.match(self.kind) else f"{self.sql} = {literal(value)}"
+
+
+Filter = tuple[Column, tuple[str, ...]]
+"""A column and the cells that it may have."""
+Link = tuple[float, set[str], str, Column]
+"""How surely words mean a cell of a column, 0 to 1 for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,41 +246,44 @@ class Table:
         """Which of these words its file, its name or its columns speak of."""
         return set().union(*(column.match(wanted) for column in (self.named, *self.columns)))
 
-    def label(self, different: dict[str, int]) -> Column | None:
-        """The column that says what a row is about, given the number of different cells in each."""
-        texts = [c for c in self.columns if c.is_text and different.get(c.name, 2) > 1]
-        return max(texts, key=lambda c: different.get(c.name, 0), default=None)
-
     def probe(self, question: str) -> str:
-        """SQL for the cells that the question names, and the number of different cells in each column.
+        """SQL for the cells that the question may name, and of each column about how many different ones it has.
 
         The number is written as a letter, its logarithm: no figure of an answer is to be cited as computed here.
+        `whole`: whether all of the cell stands in the question; of a column, whether its cells tell the rows apart.
         """
         texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
-        said = [word.lower() for word in keywords(question).values()]
-        is_flag = [column for column in self.columns if column.is_measure or column.kind == "BOOLEAN"]
-        flags = [column for column in is_flag if column.match(said)][:MOST_TEXTS]
-        flagged = " UNION ALL ".join(
-            f"(SELECT {literal(c.name)} AS col, '1' AS cell, 'b' AS different, true AS whole FROM {quoted(self.name)} "
-            f"HAVING min({c.sql}::DOUBLE) = 0 AND max({c.sql}::DOUBLE) = 1 AND count(DISTINCT {c.sql}) = 2)"
-            for c in flags
-        )
+        said, table = _content(question, self), quoted(self.name)
+        meant = [*said, *(sense for word in said for sense in _SENSE.get(stem(word), []))]
+        flags = [column for column in self.columns if column.is_measure or column.kind == "BOOLEAN"]
+        parts = [
+            f"(SELECT {literal(c.name)} AS col, cell, 'b' AS different, true AS whole FROM (VALUES ('0'), ('1')) "
+            f"flag(cell) WHERE (SELECT min({c.sql}::DOUBLE) = 0 AND max({c.sql}::DOUBLE) = 1 "
+            f"AND count(DISTINCT {c.sql}) = 2 FROM {table}))"
+            for c in [column for column in flags if column.match(meant)][:MOST_TEXTS]
+        ]
         if not texts:
-            return flagged
+            return " UNION ALL ".join(parts)
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(_WORD.findall(question.lower()))} ")
-        forms = [form for word in said if len(word) > 2 for form in (word, word.removesuffix("s"))][:48]
-        single = ", ".join(map(literal, forms)) or "''"
-        return (
-            f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell "
-            f"FROM {quoted(self.name)}), keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
-            "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key "
-            "FROM cells WHERE cell IS NOT NULL) (SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, "
-            f"contains({whole}, key) AS whole FROM keys WHERE length(key) > 2 AND "
-            f"(whole OR key IN (' yes ', ' true ') OR list_has_any(string_split(key, ' '), [{single}])) "
-            "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 30) "
-            "UNION ALL (SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), false FROM keys GROUP BY col)"
-        ) + (f" UNION ALL {flagged}" if flagged else "")
+        forms = ", ".join([literal(form) for word in said for form in sorted(_forms(word))][:90]) or "''"
+        named = (
+            f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "
+            "keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
+            "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key, "
+            "lower(regexp_extract(cell, '[A-Z]?[a-z]{2,}|[A-Z]{3,}')) AS start FROM cells WHERE cell <> '') "
+            f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
+            "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
+            f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
+            f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
+            "(contains(key, ' ' || form) OR length(start) > 2 AND starts_with(form, start)))) > 0) "
+            "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 40)"
+        )
+        telling = (
+            "(SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), "
+            f"10 * count(*) >= 9 * (SELECT count(*) FROM {table}) FROM keys GROUP BY col)"
+        )
+        return " UNION ALL ".join([named, telling, *parts])
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +298,8 @@ class Asked:
     """What the rows are grouped by."""
     label: Column | None
     """What the rows that are listed are called by."""
-    filters: tuple[tuple[Column, str], ...]
+    filters: tuple[Filter, ...]
+    """Cells that the rows have. The share is one of rows with the last, among those with the others."""
     most: int = LISTED
     """Rows of the answer."""
     bounds: tuple[tuple[Column, str], ...] = ()
@@ -254,13 +315,19 @@ class Asked:
         return not (self.aggregate or self.filters or self.bounds)
 
     @property
+    def _split(self) -> int:
+        """How many of the filters say which rows are looked at."""
+        return len(self.filters) - (self.aggregate == "share" and not self.bounds)
+
+    @property
     def sql(self) -> str:
         """The question: a `name` and `value` a row, and `n` for the rows behind it, or columns by their names."""
         target = self.target.sql if self.target else ""
         name = self.group or self.label
-        conditions = [column.equals(value) for column, value in self.filters]
-        conditions += [f"{column.sql} {bound}" for column, bound in self.bounds]
-        rows = f"count(*) FILTER (WHERE {' AND '.join(conditions)})"
+        conditions = [f"({' OR '.join(map(column.equals, values))})" for column, values in self.filters]
+        limits = [f"{column.sql} {bound}" for column, bound in self.bounds]
+        counted = [*conditions[self._split :], *limits] if self.aggregate == "share" else []
+        rows = f"count(*) FILTER (WHERE {' AND '.join(counted)})"
         values = {
             "share": f"round(100.0 * {rows} / count(*), 2) AS value, {rows} AS n, count(*) AS whole",
             "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
@@ -274,18 +341,15 @@ class Asked:
             asked_for = [column for column, _ in (*self.filters, *self.bounds)]
             wanted = [*asked_for, *times, *([self.target] if self.target else [])]
             shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
-        where = [] if self.aggregate == "share" else [*conditions, *([f"{name.sql} IS NOT NULL"] if name else [])]
+        where = conditions[: self._split] + [one for one in limits if one not in counted]
+        where += [f"{name.sql} IS NOT NULL"] if name else []
         where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
-        named = f"{name.sql} AS name, " if name and self.aggregate not in ("share", "summary") else ""
-        parts = [f"SELECT {named}{shown} FROM {quoted(self.table.name)}"]
+        is_named = name and self.aggregate != "summary" and bool(self.aggregate or self.is_list)
+        parts = [f"SELECT {f'{name.sql} AS name, ' if name and is_named else ''}{shown} FROM {quoted(self.table.name)}"]
         parts += [f"WHERE {' AND '.join(where)}"] if where else []
-        parts += ["GROUP BY 1"] if named and self.aggregate else []
-        is_ranked = named and self.aggregate
-        order = (
-            f"2 {'ASC' if self.aggregate == 'min' or self.is_lowest_first else 'DESC'} NULLS LAST, 1"
-            if is_ranked
-            else "1"
-        )
+        parts += ["GROUP BY 1"] if is_named and self.aggregate else []
+        is_rising = self.aggregate == "min" or self.is_lowest_first
+        order = f"2 {'ASC' if is_rising else 'DESC'} NULLS LAST, 1" if is_named and self.aggregate else "1"
         parts.append(f"ORDER BY {order} LIMIT {self.most}")
         return " ".join(parts)
 
@@ -298,16 +362,23 @@ class Asked:
             return []
 
     def _said(self, rows: list[Row]) -> list[str]:
-        conditions = " and ".join(f"{column.said} is {value}" for column, value in (*self.filters, *self.bounds))
-        scope = f" in {self.table.name}" + (f" where {conditions}" if conditions else "")
-        what = self.target.said if self.target else "rows"
+        said = [f"{column.said} is {' or '.join(values)}" for column, values in self.filters]
+        limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
+        by = f" by {self.group.said}" if self.group else ""
         if self.aggregate == "share":
-            return [f"Share of rows{scope}: {row['value']} % ({row['n']} of {shown(row['whole'])})." for row in rows]
+            counted, among = [*said[self._split :], *limits], said[: self._split]
+            scope = f", of those where {' and '.join(among)}" if among else ""
+            shares = [
+                f"{row['name'] + ' ' if 'name' in row else ''}{row['value']} % ({row['n']} of {shown(row['whole'])})"
+                for row in rows
+            ]
+            return [f"Share of rows{by} in {self.table.name} where {' and '.join(counted)}{scope}: {joined(shares)}."]
+        scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
+        what = self.target.said if self.target else "rows"
         if not self.aggregate and (self.filters or self.bounds):
             return [f"In {self.table.name}: {_columns_of(row)}." for row in rows]
-        counted = "different values of " if self.aggregate == "count" and self.target else ""
-        by = f" by {self.group.said}" if self.group else ""
-        title = capital(f"{TITLES.get(self.aggregate, '')} {counted}{what}".strip())
+        counted_as = "different values of " if self.aggregate == "count" and self.target else ""
+        title = capital(f"{TITLES.get(self.aggregate, '')} {counted_as}{what}".strip())
         return [f"{title}{by}{scope}: {joined([self._figure(row) for row in rows])}."]
 
     def _figure(self, row: Row) -> str:
@@ -325,102 +396,325 @@ class Asked:
 
 def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit."""
-    wanted = [word.lower() for word in keywords(question).values()]
-    text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
-    own = "|".join(r"[\s_-]*".join(column.parts) for column in table.columns if len(column.parts) > 1)
-    bare = re.sub(rf"\b(?:{own})\b", " ", text, flags=re.IGNORECASE) if own else text  # the `total bill` is no total
-    forms = [name for name, pattern in _ASKED.items() if pattern.search(bare)]
-    is_ranking = "rank" in forms
-    aggregate = ("min" if "min" in forms else "max") if is_ranking else forms[0] if forms else ""
-    counts = {row["col"]: different(row) for row in cells if row.get("col")}
-    bounds = _bounds(question, table)
-    filters = _filters(question, table, cells)
-    filters = [one for one in filters if one[0] not in [column for column, _ in bounds]]
-    filtered = {column.name for column, _ in filters}
-    spoken = {word for _, cell in filters for word in wanted if word in _in(cell) or alike(cell.lower(), word)}
-    spoken |= {word for column, _ in filters for word in column.match(wanted)}
-    free = [word for word in wanted if word not in spoken]
-    senses = [sense for word in free for sense in _SENSE.get(stem(word), [])]
-    groups = [c for c in table.columns if c.name not in filtered]
-    group = _named(_GROUP, text, [c for c in groups if not c.is_measure]) or _named(_GROUP, text, groups, least=1.0)
-    group = None if is_ranking else group
-    which = _named(_WHICH, text, [c for c in table.columns if not c.is_measure and not c.is_number])
-    target = _target(table, free, senses, {column.name for column in (group, which) if column} | filtered)
-    extreme = aggregate in ("max", "min")
-    if (extreme or (senses and not aggregate)) and target and not target.is_measure:
-        amount = _target(
-            replace(table, columns=tuple(c for c in table.columns if c.is_measure)), free, senses, filtered
-        )
-        which, target = (which or target, amount) if amount else (which, target)
-    target = target or (which if filters and not aggregate else None)
-    is_amount = target is not None and target.is_measure
-    if aggregate == "share" and target and is_amount and not target.match(list(table.named.match(free))):
-        # the share is what the column holds, not one of rows
-        aggregate = next((form for form in forms if form != "share"), "")
-        extreme = aggregate in ("max", "min")
-    if aggregate == "count" and target and (counted := _HOW_MANY.search(text)):
-        if is_amount and target.is_counted_in(counted["what"].lower().split()):
-            aggregate = "" if filters else "sum"
-        else:
-            target = _named(_HOW_MANY, text, [c for c in groups if c.is_text and c != group])
-    elif extreme and "avg" in forms:
-        aggregate = "avg"
-    elif extreme and not is_ranking and not is_amount and which and (target or group or "most" in text):
-        aggregate, group = "count", which
-    if aggregate in ("avg", "sum", "median") and which and not group and {"max", "min", "rank"} & set(forms):
-        group = which
-    label = (which or table.label(counts)) if aggregate in ("max", "min") and not group else None
-    most = LISTED if group or is_ranking or not aggregate else RANKED
-    if bounds and not aggregate:
-        label, target = None, which or table.label(counts)
-    is_lowest = aggregate in ("avg", "sum", "median") and "min" in forms
-    found = Asked(table, aggregate, target, group, label, tuple(filters), most, bounds, is_lowest_first=is_lowest)
-    is_measured = is_amount or (target is not None and target.is_time and aggregate in ("max", "min"))
-    if aggregate in MEASURES and not is_measured:
-        return None
-    if found.is_list:
-        group = table.label({name: count for name, count in counts.items() if not target or name != target.name})
-        is_told = group and target and target.is_text and group != target and counts.get(group.name, LISTED) <= LISTED
-        of_rows = (table.named.match(wanted) | group.match(wanted)) if group else set()
-        rest = [word for word in free if word not in of_rows]
-        is_of_column = (
-            target
-            and of_rows
-            and rest
-            and set(rest) == target.match(rest) | {word for word in rest if target.match(_SENSE.get(stem(word), []))}
-        )
-        is_named = is_told or (is_of_column and group and counts.get(group.name, LISTED + 1) <= LISTED)
-        if not is_named or (_QUESTION.search(text) and not is_of_column):
-            return None  # it asks for something else, of which a column happens to have a word
-    elif aggregate in ("share", "") and not bounds and not (filters and (target or aggregate)):
-        return None
-    if aggregate == "count" and not (filters or bounds or group or target or table.named.match(free)):
-        return None
-    said = table.match(wanted) | spoken | {word for _, bound in bounds for word in wanted if word in bound.split()}
-    said |= {word for word in free if target and target.match(_SENSE.get(stem(word), []))}
-    open_words = [word for word in wanted if word in said or stem(word) not in _SAID_BY_FORM]
-    about = {word for word in wanted if stem(word) not in _SAID_BY_FORM}
-    fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
-    counted = _HOW_MANY.search(text) if aggregate == "count" else None
-    is_vague = counted and not said & set(counted["what"].lower().split()) and counted["what"].split()[0] not in ROWS
-    needed = SURE if is_vague or (aggregate == "count" and which and group == which and not target) else FITS
-    is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
-    is_of_another |= any(not said & names for names in _names(question) if names & set(open_words))
-    return (
-        None
-        if fit < needed or is_of_another
-        else replace(
-            found,
-            group=group,
-            fit=round(fit, 2),
-        )
-    )
+    return _Reading(question, table, cells).asked()
 
 
 def best(found: Sequence[Asked | None]) -> Asked | None:
     """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
     fitting = [one for one in found if one]
     return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
+
+
+class _Reading:
+    """One question, read with one table before it: what its words are linked to, and what it asks with that."""
+
+    def __init__(self, question: str, table: Table, cells: Sequence[Row]) -> None:
+        self.question, self.table = question, table
+        self.text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
+        self.written = _WORD.findall(question)
+        self.words = [word.lower() for word in self.written]
+        self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
+        self.content = _content(question, table)
+        self.exact = {
+            word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
+        }
+        """Words that a column is called by as they stand: no other is meant by a part of them."""
+        self.cells = [row for row in cells if row.get("cell")]
+        self.different = {row["col"]: different(row) for row in cells if row.get("col")}
+        whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
+        self.telling = {name for name, tells in whole.items() if tells}
+        """Columns whose cells tell the rows apart."""
+        self.repeating = whole.keys() - self.telling
+        self.forms = self._asked_for()
+        self.bounds = self._bounds()
+        self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
+        self.free = [word for word in self.content if word not in self.spoken]
+        filtered = [column for column, _ in self.filters]
+        self.is_of_one_row = any(column.name in self.telling for column in filtered)
+        self.compared = next((column for column, values in self.filters if len(values) > 1), None)
+        self.others = [column for column in table.columns if column not in filtered]
+        texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
+        self.group = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
+        if "rank" in self.forms:
+            self.group = None
+        self.which = self.named(_WHICH, [c for c in table.columns if not c.is_measure and not KEYS & set(c.parts)])
+        amount = None if self.which else self.named(_WHICH, measures, least=1.0)
+        taken = [column for column in (self.group, self.which, amount) if column]
+        target = self._target([column for column in self.others if column not in taken])
+        of_amount = self._target([column for column in measures if column not in taken])
+        if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
+            self.which, target = self.which or (target if target != of_amount else None), of_amount
+        self.target = target or amount
+        self.which = self.which or (amount if amount != self.target else None)
+
+    def link(self, column: Column, part: str, word: str) -> float:
+        """How surely a word means a part of a column's name, 0 to 1."""
+        score = likeness(part, word)
+        if score < 1 and word in self.exact:
+            return 0.0
+        meant = _SENSE.get(stem(word), []) if column.is_measure else []
+        return score or 0.6 * max((likeness(part, sense) for sense in meant), default=0.0)
+
+    def linked(self, column: Column, words: Sequence[str]) -> set[str]:
+        """Which of these words mean the column."""
+        return {word for word in words if any(self.link(column, part, word) for part in column.own)}
+
+    def fit(self, column: Column, words: Sequence[str]) -> float:
+        """How well words name a column: the parts of its name that they mean, less those that they do not."""
+        found = [max((self.link(column, part, word) for word in words), default=0.0) for part in column.own]
+        missing = [part for part, one in zip(column.own, found, strict=True) if not one and part not in NEUTRAL]
+        return sum(found) - 0.2 * len(missing) if any(found) else 0.0
+
+    def named(self, pattern: re.Pattern[str], columns: Sequence[Column], least: float = 0.1) -> Column | None:
+        """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
+        for match in pattern.finditer(self.text):
+            said = match["what"].lower().replace("-", " ").split()
+            score, chosen = _best([(self.fit(column, said[:n]), column) for column in columns for n in (1, 2)])
+            if chosen and score >= least and (least < 1 or self.linked(chosen, said[:1])):
+                return chosen
+        return None
+
+    def asked(self) -> Asked | None:
+        """What is asked, if the table has it."""
+        table, bounds, filters = self.table, self.bounds, self.filters
+        aggregate, target, group = self._computed()
+        is_ranked = aggregate in ("max", "min")
+        label = (self.which or self.label()) if is_ranked and not group else None
+        if bounds and not aggregate:
+            label, target = None, self.which or self.label()
+        is_lowest = aggregate in ("avg", "sum", "median") and self._extreme() == "min"
+        most = LISTED if group or "rank" in self.forms or not aggregate else RANKED
+        found = Asked(table, aggregate, target, group, label, filters, most, bounds, is_lowest_first=is_lowest)
+        if aggregate in MEASURES:
+            is_held = target is not None and (target.is_measure or (target.is_time and is_ranked))
+        elif aggregate == "count":  # nobody counts the rows that have a name of their own
+            is_named = bool(filters or group) and (bool(group) or not self.is_of_one_row)
+            is_held = bool(target or bounds or is_named or (not filters and table.named.match(self.free)))
+        elif found.is_list:
+            found = replace(found, group=self.label(target))
+            is_held = self._is_list_of(found)
+        else:
+            is_held = bool(bounds or (filters and (target or aggregate)))
+        fit = self._fit(found) if is_held else 0.0
+        return replace(found, fit=round(fit, 2)) if fit else None
+
+    def _asked_for(self) -> list[str]:
+        """The aggregates that are asked for; a column may be called by a word for one, as `total bill` and `rank`."""
+        names = [r"[\s_-]*".join(map(re.escape, column.parts)) for column in self.table.columns if column.parts]
+        several, one = ([name for name in names if ("*" in name) == wanted] for wanted in (True, False))
+        called = "|".join([*several, rf"(?:{_EACH}|which)(?:\s\w+)?\s(?:{'|'.join(one)})"])
+        bare = re.sub(rf"\b(?:{called})\b", " ", self.text, flags=re.IGNORECASE)
+        return [name for name, pattern in _ASKED.items() if pattern.search(bare)]
+
+    def _extreme(self) -> str:
+        """Whether the most or the least is asked for: the biggest loss is the least profit."""
+        is_least = "min" in self.forms and ("rank" in self.forms or "max" not in self.forms)
+        if not is_least and not {"max", "rank"} & set(self.forms):
+            return ""
+        meant = {one for word in self.free for one in _OPPOSITE.get(stem(word), [])}
+        is_turned = self.target and not self.exact & set(self.target.own) and meant & {*map(stem, self.target.own)}
+        return "min" if is_least or is_turned else "max"
+
+    def _computed(self) -> tuple[str, Column | None, Column | None]:
+        """The aggregate, of which column, by which groups."""
+        forms, target, which, group, extreme = self.forms, self.target, self.which, self.group, self._extreme()
+        kind = next((form for form in ("avg", "sum", "median") if form in forms), "")
+        counted = _HOW_MANY.search(self.text)
+        is_amount = target is not None and target.is_measure
+        is_column = is_amount and target and not target.match(list(self.table.named.match(self.free)))
+        if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
+            return "share", None, group
+        if is_amount and target:
+            together = "sum" if ADDED & set(target.parts) else "avg"
+            category = group or (which if which and which.name not in self.telling else None)
+            if kind and (category or not extreme):
+                return kind, target, category if extreme else group
+            if extreme and "rank" not in forms and category:
+                if category == self.compared and category.name not in self.telling:
+                    return together, target, category
+                if category == which and category.name in self.repeating and together == "sum":
+                    return "sum", target, category
+            if extreme:
+                return extreme, target, group
+            if counted and target.is_counted_in(counted["what"].lower().split()):
+                return "" if self.is_of_one_row or (self.filters and not self.telling) else "sum", target, group
+            if "summary" in forms and "count" not in forms:
+                return "summary", target, group
+            if _HOW_MUCH.search(self.text) and not self.is_of_one_row:
+                return together, target, group
+        is_of_time = target is not None and target.is_time
+        if extreme and "rank" not in forms and not is_of_time and not is_amount:
+            most = self.compared or which
+            if most and re.search(r"\b(?:most|more|few\w*|less|least)\b", self.text):
+                return "count", target if target != most else None, most
+        if "count" in forms and not extreme:
+            return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group]), group
+        rest = kind or extreme or ("summary" if "summary" in forms else "")
+        return rest, target or (which if self.filters and not rest else None), group
+
+    def label(self, but: Column | None = None) -> Column | None:
+        """The column that says what a row is about: one whose cells tell the rows apart, best one called a name."""
+        texts = [c for c in self.table.columns if c.is_text and c != but and self.different.get(c.name, 2) > 1]
+        return max(
+            texts,
+            key=lambda c: (
+                c.name in self.telling,
+                c.name in self.telling and (bool(self.linked(c, self.content)), bool(LABELS & set(c.parts))),
+                self.different.get(c.name, 0),
+            ),
+            default=None,
+        )
+
+    def _target(self, columns: Sequence[Column]) -> Column | None:
+        """The column that the question asks for: the one that its words name best, numbers before texts."""
+        by_form = [word for word in self.words if stem(word) in _SAID_BY_FORM and word not in self.content]
+        degrees = [word for word in by_form if stem(word) in _SENSE]
+        fits = [
+            (score + 0.1 * column.is_measure + 0.1 * bool(self.linked(column, by_form)), column)
+            for column in columns
+            if (score := max(self.fit(column, self.free), self.fit(column, degrees))) > 0.05
+        ]
+        score, chosen = _best(fits)
+        return chosen if score > 0.15 else None
+
+    def _is_list_of(self, found: Asked) -> bool:
+        """Whether the question does nothing but name what the table says of each."""
+        target, group = found.target, found.group
+        if not target or not group:
+            return False
+        of_rows = self.table.named.match(self.content) | group.match(self.content)
+        rest = [word for word in self.free if word not in of_rows]
+        is_of_column = bool(of_rows and rest) and set(rest) == self.linked(target, rest)
+        is_told = target.is_text and self.different.get(group.name, LISTED) <= LISTED
+        is_short = is_told or (is_of_column and self.different.get(group.name, LISTED + 1) <= LISTED)
+        return is_short and (is_of_column or not _QUESTION.search(self.text))
+
+    def _fit(self, found: Asked) -> float:
+        """The share of the question's words that a reading accounts for; 0 where that is too little."""
+        said = self.spoken | self.table.named.match(self.content)
+        said |= {word for column in self.table.columns for word in self.linked(column, self.content)}
+        said |= {word for _, bound in found.bounds for word in self.content if word.replace(",", "") in bound.split()}
+        open_words = [word for word in self.content if word in said or stem(word) not in _SAID_BY_FORM]
+        about = {word for word in self.content if stem(word) not in _SAID_BY_FORM}
+        fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
+        counted = _HOW_MANY.search(self.text) if found.aggregate == "count" else None
+        what, _, then = counted["what"].lower().partition(" ") if counted else ("", "", "")
+        is_vague = bool(counted) and what not in ROWS and not said & {what, then}
+        is_tied = bool(self.spoken or found.group or self.table.named.match(self.content))
+        needed = SURE if is_vague or (found.aggregate == "count" and self.which and found.group == self.which) else FITS
+        if found.aggregate in MEASURES and is_tied:
+            needed = TIED
+        is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
+        is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
+        is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
+        is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
+        is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
+        return 0.0 if fit < needed or is_of_another else fit
+
+    def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
+        """The cells that the question names, in its order, and its words for them.
+
+        Cells of one column that are named side by side are compared: `in 1950 or 2000`.
+        """
+        links = [*self._cells(), *self._numbers(), *self._years()]
+        found: dict[Column, list[str]] = {}
+        words: dict[Column, set[str]] = {}
+        for _, said, cell, column in sorted((one for one in links if one[3] not in but), key=lambda one: -one[0]):
+            is_new = column not in found or self._stand_together(words[column], said)
+            if is_new and cell not in found.get(column, []) and not said <= set().union(*words.values()):
+                found.setdefault(column, []).append(cell)
+                words.setdefault(column, set()).update(said)
+        order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
+        if _SHARE_OF_ALL.search(self.text) and len(order) > 1:
+            order = order[1:] + order[:1]
+        spoken = set().union(*words.values(), *(self.linked(column, self.content) for column in found))
+        return tuple((column, tuple(found[column])) for column in order), spoken
+
+    def _cells(self) -> Iterator[Link]:
+        """The cells of the probe that are named."""
+        columns = {column.name: column for column in self.table.columns}
+        for row in self.cells:
+            if column := columns.get(row["col"]):
+                is_no = row["cell"].lower() in ("no", "false", "0")
+                named = self._flag(column, not is_no) if is_no or is_flag(row["cell"]) else self._cell(column, row)
+                if named:
+                    yield (*named, row["cell"], column)
+
+    def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
+        """How surely the question names a cell, and by which words."""
+        cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
+        tokens = [token.lower() for token in (_WORD if is_whole else _TOKEN).findall(cell)]
+        free = [
+            word for word in self.content if word in tokens or not (word in self.exact or stem(word) in _SAID_BY_FORM)
+        ]
+        links = {token: _best([(_meets(token, word), word) for word in free]) for token in tokens}
+        if is_whole:
+            links = {token: (1.0, token) for token in tokens}
+        elif "".join(tokens) in free:
+            links = dict.fromkeys(tokens, (0.9, "".join(tokens)))
+        said = {word for score, word in links.values() if score and word}
+        rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
+        is_filler = cell.lower() in STOP_CELLS | STOP_WORDS and (cell.islower() or cell not in self.written)
+        if not said or is_filler or cell.isdigit():
+            return None
+        if rest:
+            is_exact = all(score in (0, 1) for score, _ in links.values()) and not re.search(r"\w\.\w|/", cell)
+            is_named = is_few and is_exact and len(tokens) <= 4 * len(said) and bool(said & self.proper)
+        elif len(cell) < 3 and cell not in self.written:
+            is_named = len(cell) == 1 and bool({"sex", "gender"} & set(column.parts))
+        else:
+            is_named = is_few or min(score for score, _ in links.values()) > 0.8
+        score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
+        return (score, said) if is_named else None
+
+    def _flag(self, column: Column, is_so: bool) -> tuple[float, set[str]] | None:
+        """The same of a cell that says that what the column is called is so, or is not."""
+        opposite = {word for word in self.content if {*map(stem, column.own)} & {*_OPPOSITE.get(stem(word), [])}}
+        said = opposite | self.linked(column, self.content)
+        denied = {match["what"].lower() for match in _NOT.finditer(self.question)}
+        score = max(self.fit(column, list(said)), float(bool(opposite)))
+        return (score, said) if score > 0.3 and is_so == (bool(opposite) == bool(said & denied)) else None
+
+    def _numbers(self) -> Iterator[Link]:
+        """Numbers beside the name of a column: `8 cylinders`, `the third class`, with both words."""
+        kept = {(row["col"], row["cell"]) for row in self.cells}
+        for first, second in pairwise(self.words):
+            for word, near in ((first, second), (second, first)):
+                value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "")
+                able = [column for column in self.table.columns if column.is_measure or (column.name, value) in kept]
+                score, column = _best([(self.fit(column, [near]), column) for column in able if value])
+                if column and score > 0.5:
+                    yield score, {word, near}, value, column
+
+    def _years(self) -> Iterator[Link]:
+        time = next((column for column in self.table.columns if column.is_time and not column.is_text), None)
+        yield from ((0.5, {year}, year, time) for year in _YEAR.findall(self.question) if time)
+
+    def _at(self, word: str) -> int:
+        return self.words.index(word) if word in self.words else 0
+
+    def _bounds(self) -> tuple[tuple[Column, str], ...]:
+        """What a question says of amounts: `a price below 5`, `more than 3 seats`, `costs at least 10`."""
+        found = []
+        for match in _BOUND.finditer(self.question):
+            sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
+            near = [*_WORD.findall(match["before"])[-3:], *_WORD.findall(match["after"])[:2], *match["how"].split()]
+            fits = [
+                (self.fit(column, [word.lower() for word in near]), column)
+                for column in self.table.columns
+                if column.is_measure
+            ]
+            score, column = _best(fits)
+            if column and score > 0.15:
+                found.append((column, f"{sign} {match['value'].replace(',', '')}"))
+        return tuple(found)
+
+    def _stand_together(self, some: set[str], others: set[str]) -> bool:
+        """Whether words are named as two of a kind: `men or women`, `of Acme and of Bolt`."""
+        ends = sorted(self._at(word) for word in (*some, *others))
+        pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
+        between = {word for a, b in pairs for word in self.words[a + 1 : b]}
+        return bool(pairs) and some.isdisjoint(others) and bool(between & {"or", "and", "vs", "versus", "than"})
 
 
 def tables_in(lines: Sequence[str]) -> list[Table]:
@@ -446,15 +740,26 @@ def rows_in(answer: str) -> list[Row]:
     return [dict(zip(cells[0], row, strict=True)) for row in cleaned if len(row) == len(cells[0])]
 
 
-def alike(part: str, word: str) -> bool:
-    """Whether a part of a name and a word mean the same.
+def likeness(part: str, word: str) -> float:
+    """How surely a part of a name and a word mean the same, 0 to 1.
 
-    One stem, one short for the other (`pop`, `exp`), or the end of it (`state`, `outstate`).
+    One stem, one short for the other (`pop`, `exp`), the end of it (`state`, `outstate`), its consonants (`mfr`).
     """
     one, two = stem(part), stem(word)
+    if one == two:
+        return 1.0
     short, long = sorted((one, two), key=len)
-    is_short_for = long.startswith(short) and (len(short) >= 4 or (len(short) == 3 and short == part))
-    return one == two or is_short_for or (len(word) >= 5 and part.endswith(word))
+    if long.startswith(short) and (len(short) >= 4 or (len(short) == 3 and short == part)):
+        return 0.8
+    if len(word) >= 4 and part.endswith(word):
+        return 0.7
+    is_short_form = 2 <= len(part) <= 4 and len(word) >= 5 and not set(part) & set("aeiou")
+    return 0.6 * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
+
+
+def alike(part: str, word: str) -> bool:
+    """Whether a part of a name and a word mean the same."""
+    return likeness(part, word) > 0
 
 
 def different(row: Row) -> int:
@@ -485,70 +790,33 @@ def shown(text: str) -> str:
     return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
 
 
-def _filters(question: str, table: Table, cells: Sequence[Row]) -> list[tuple[Column, str]]:
-    """The cells that the question names, one a column, whole cells before parts; numbers of a column; the year."""
-    columns = {column.name: column for column in table.columns}
-    words, found = _WORD.findall(question), dict[str, tuple[Column, str]]()
-    used: set[str] = set()
-    proper = {word.lower() for word in words[1:] if word[:1].isupper()}
-    hits = [(row["cell"], row["whole"].lower() == "true", row) for row in cells if row.get("cell")]
-    for cell, is_whole, row in sorted(hits, key=lambda hit: (not hit[1], -len(hit[0]), different(hit[2]))):
-        if (column := columns.get(row["col"])) is None:
-            continue
-        if is_flag(cell) and column.match([word.lower() for word in words]):
-            found.setdefault(column.name, (column, cell))
-            continue
-        said = _in(cell) & {word.lower() for word in words}
-        is_few = different(row) <= FEW and len(_in(cell)) <= 4 * len(said) and not re.search(r"\w\.\w|/", cell)
-        is_named = len(cell) >= 3 or cell in words if is_whole else is_few and bool(said & proper)
-        is_word = cell.lower() in STOP_CELLS and (cell.islower() or cell not in words)
-        if column.name not in found and is_named and not (said and said <= used) and not is_word:
-            found[column.name] = (column, cell)
-            used |= said
-    for match in _NUMBERED.finditer(question):
-        fitting = [c for c in table.columns if c.is_measure and c.fit([match["column"].lower()]) > 0.5]
-        found.update({c.name: (c, match["value"]) for c in fitting[:1]})
-    year, time = _YEAR.search(question), next((c for c in table.columns if c.is_time and not c.is_text), None)
-    if year and time:
-        found.setdefault(time.name, (time, year[1]))
-    return list(found.values())
+def _content(question: str, table: Table) -> list[str]:
+    """The words of a question that say what is asked about; those of errands where a column is called so."""
+    parts = {stem(part) for column in table.columns for part in column.parts}
+    return [word.lower() for key, word in keywords(question).items() if word.lower() not in ERRANDS or key in parts]
 
 
-def _bounds(question: str, table: Table) -> tuple[tuple[Column, str], ...]:
-    """What a question says of amounts: `a price below 5`, `more than 3 seats`, `costs at least 10`."""
-    found = []
-    for match in _BOUND.finditer(question):
-        sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
-        near = [word.lower() for word in (*_WORD.findall(match["before"])[-3:], *_WORD.findall(match["after"])[:2])]
-        near += [word.removesuffix("er") for word in match["how"].lower().split()]
-        near += [sense for word in near for sense in _SENSE.get(stem(word), [])]
-        fits = [(column.fit(near), column) for column in table.columns if column.is_measure]
-        score, column = max(fits, key=lambda one: one[0], default=(0.0, None))
-        if column and score > 0.15:
-            found.append((column, f"{sign} {match['value'].replace(',', '')}"))
-    return tuple(found)
+def _forms(word: str) -> set[str]:
+    """How a cell may be written that a word means: `women` and `female` or `f`, `third` and `3rd`, `3`."""
+    number = NUMBERS.get(word, "")
+    ordinal = {f"{number}{'st' if number == '1' else 'nd' if number == '2' else 'rd' if number == '3' else 'th'}"}
+    senses = _SENSE.get(stem(word), [])
+    sexes = {sense[0] for sense in [stem(word), *senses] if sense in (stem("female"), stem("male"))}
+    return {word, stem(word), word.removesuffix("s"), *senses, *({number} | ordinal if number else ()), *sexes}
 
 
-def _target(table: Table, free: Sequence[str], senses: Sequence[str], exclude: set[str]) -> Column | None:
-    """The column that the question asks for: the one that its words name best, numbers before texts."""
-    fits = [
-        (max(column.fit(free) + 0.1 * column.is_measure, column.fit(senses) - 0.3), column)
-        for column in table.columns
-        if column.name not in exclude
-    ]
-    score, chosen = max(fits, key=lambda item: item[0], default=(0.0, None))
-    return chosen if score > 0.15 else None
+def _meets(token: str, word: str) -> float:
+    """How surely a word means a part of a cell, 0 to 1."""
+    if token == word or stem(token) == stem(word):
+        return 1.0
+    if {token, stem(token)} & _forms(word):
+        return 0.9
+    root = stem(word)
+    return 0.7 * ((len(token) >= 3 and root.startswith(token)) or (len(root) >= 4 and token.startswith(root)))
 
 
-def _named(pattern: re.Pattern[str], text: str, columns: Sequence[Column], least: float = 0.1) -> Column | None:
-    """The column that stands where the pattern expects one; `least`: how well it has to fit."""
-    for match in pattern.finditer(text):
-        said = match["what"].lower().split()
-        fits = [(column.fit(said[:n]), column) for column in columns for n in (1, 2)]
-        score, chosen = max(fits, key=lambda item: item[0], default=(0.0, None))
-        if score >= least:
-            return chosen
-    return None
+def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:
+    return max(fits, key=lambda one: one[0], default=(0.0, None))
 
 
 def _names(question: str) -> list[set[str]]:
@@ -563,7 +831,3 @@ def _names(question: str) -> list[set[str]]:
 
 def _columns_of(row: Row) -> str:
     return "; ".join(f"{Column(name, '').said} {shown(value)}" for name, value in row.items() if value)
-
-
-def _in(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))

@@ -77,7 +77,17 @@ def _records(value: Any) -> list[dict[str, Any]]:
     return []
 
 
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with what an object in it says as fields of their own: `medals gold`."""
+    parts = (
+        {f"{key} {name}": one for name, one in part.items()} if isinstance(part, dict) else {key: part}
+        for key, part in record.items()
+    )
+    return {key: one for fields in parts for key, one in fields.items()}
+
+
 def _grid(records: Sequence[dict[str, Any]]) -> Grid | None:
+    records = [_flat(record) for record in records]
     header = list(dict.fromkeys(key for record in records for key in record))
     if not 0 < len(header) <= COLUMNS:
         return None

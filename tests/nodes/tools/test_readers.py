@@ -287,8 +287,9 @@ def test_a_csv_that_is_no_table_is_text(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "rows"),
     [
-        ("a.json", b'[{"a": 1}, {"a": 2, "b": {"c": [1]}}]', [["1", None], ["2", '{"c": [1]}']]),
+        ("a.json", b'[{"a": 1}, {"a": 2, "b": {"c": [1]}}]', [["1", None], ["2", "[1]"]]),
         ("a.json", b'{"page": 1, "items": [{"a": true}]}', [["true"]]),
+        ("a.json", b'{"n": 1, "data": [{"a": "x", "b": {"c": 1, "d": 2}}]}', [["x", "1", "2"]]),
         ("a.jsonl", b'{"a": "x"}\n{"a": null}\n', [["x"], [None]]),
         ("a.json", b'[{"a": "\\ud800"}]', [["?"]]),
     ],

@@ -275,3 +275,100 @@ SHIPS_LINE = (
 )
 def test_words_that_a_column_is_called_by_ask_for_that_column(question: str, answer: str) -> None:
     assert answer in analysed(question, query_over(SHIPS, file="ships.csv"), SHIPS_LINE)
+
+
+STAYS = """\
+CREATE TABLE stays AS SELECT * FROM (VALUES
+ ('Q1', 'Ann Ives', 'cardio', 'Sun', 'F', '1st', 80.0, 1, 'No', 2),
+ ('Q2', 'Ben Moss', 'cardio', 'Mon', 'M', '3rd', 20.0, 0, 'Yes', 6),
+ ('Q3', 'Cyd Pike', 'surgery', 'Sun', 'F', '3rd', 30.0, 0, 'No', 6),
+ ('Q4', 'Dee Rand', 'surgery', 'Tue', 'F', '1st', 70.0, 0, 'Yes', 6)
+) t(code, name, ward, day, sex, class, total_fee, survived, smoker, beds)"""
+STAYS_LINE = (
+    "stays.csv: table stays (code VARCHAR, name VARCHAR, ward VARCHAR, day VARCHAR, sex VARCHAR, class VARCHAR, "
+    "total_fee DOUBLE, survived BIGINT, smoker VARCHAR, beds BIGINT), 4 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the average fee on Sundays?", "where day is Sun: 55 (2 rows)"),
+        ("How much do cardiology patients pay as a fee on average?", "where ward is cardio: 50 (2 rows)"),
+        ("What is the average fee of women?", "where sex is F: 60 (3 rows)"),
+        ("How many stays of women in the third class were there?", "where sex is F and class is 3rd: 1."),
+        ("How many of the stays have six beds?", "where beds is 6: 3."),
+        ("How many women died?", "where sex is F and survived is 0: 2."),
+        ("How many of the stays were non-smokers?", "where smoker is No: 2."),
+    ],
+)
+def test_words_meet_cells_that_are_written_in_another_way(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(STAYS, file="stays.csv"), STAYS_LINE)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "What share of the first class survived?",
+            "where survived is 1, of those where class is 1st: 50.0 % (1 of 2).",
+        ),
+        (
+            "What share survived in the first class?",
+            "where survived is 1, of those where class is 1st: 50.0 % (1 of 2).",
+        ),
+        (
+            "What percentage of the stays was of smokers by ward?",
+            "Share of rows by ward in stays where smoker is Yes: cardio 50.0 % (1 of 2) and surgery 50.0 % (1 of 2).",
+        ),
+    ],
+)
+def test_a_share_is_one_of_the_rows_that_are_named_first(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(STAYS, file="stays.csv"), STAYS_LINE)
+
+
+def test_rows_are_called_by_their_names_not_by_their_codes() -> None:
+    text = analysed("Which stay had the highest fee?", query_over(STAYS, file="stays.csv"), STAYS_LINE)
+    assert "Highest total fee in stays: Ann Ives (80), Dee Rand (70)" in text
+
+
+TRADE = """\
+CREATE TABLE trade AS SELECT * FROM (VALUES
+ ('North', 'Top', 'Pots', 'mail', 10.0, -30.0, 3, 1990), ('North', 'Low', 'Pans', 'shop', 50.0, 40.0, 4, 2000),
+ ('South', 'Low', 'Pots', 'shop', 90.0, -20.0, 5, 2000), ('South', 'Low', 'Pans', 'shop', 20.0, 60.0, 6, 2010)
+) t(region, rank, "sub-category", "ship way", sales, profit, wt, "year")"""
+TRADE_LINE = (
+    'trade.csv: table trade (region VARCHAR, rank VARCHAR, "sub-category" VARCHAR, "ship way" VARCHAR, sales DOUBLE, '
+    "profit DOUBLE, wt BIGINT, year BIGINT), 4 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What are the average sales for each commercial rank?", "by rank in trade: Low 53.33 (3 rows) and Top 10"),
+        ("How much was sold in each region?", "Total sales by region in trade: South 110 (2 rows) and North 60"),
+        ("How much do the goods of each region weigh?", "Average wt by region in trade: South 5.5 (2 rows)"),
+        ("Which sub-category made the biggest loss?", "by sub-category in trade: Pots -50 (2 rows) and Pans 100"),
+        ("Was more sold in 1990 or in 2000?", "where year is 1990 or 2000: 2000: 140 (2 rows) and 1990: 10 (1 row)."),
+        ("Do the North and the South differ in average profit?", "where region is North or South: South 20 (2 rows)"),
+        ("How many goods were there per ship way?", "by ship way in trade: shop 3 and mail 1."),
+    ],
+)
+def test_what_is_compared_or_named_after_each_makes_groups(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(TRADE, file="trade.csv"), TRADE_LINE)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the average weight of a parrot?",
+        "How much was sold in Brazil?",
+        "How many warehouses does Pots have in 2024?",
+        "Which region has the highest rainfall?",
+        "Were more ships built in 1990 or in 2000 by Maersk?",
+        "What share of the customers is retired?",
+    ],
+)
+def test_a_name_a_number_or_a_thing_that_is_not_in_the_table_is_not_answered_from_it(question: str) -> None:
+    assert "#table]" not in analysed(question, query_over(TRADE, file="trade.csv"), TRADE_LINE)
