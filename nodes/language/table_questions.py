@@ -441,9 +441,9 @@ class _Reading:
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
         taken = [column for column in (self.group, self.which, amount) if column]
         target = self._target([column for column in self.others if column not in taken])
-        if not (target and target.is_measure) and (set(MEASURES) & set(self.forms) or target is None):
-            of_amount = self._target([column for column in measures if column not in taken])
-            self.which, target = (self.which or target, of_amount) if of_amount else (self.which, target)
+        of_amount = self._target([column for column in measures if column not in taken])
+        if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
+            self.which, target = self.which or (target if target != of_amount else None), of_amount
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
@@ -606,7 +606,7 @@ class _Reading:
             needed = TIED
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
-        is_of_another |= any(word.isdigit() and word not in said for word in open_words)
+        is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
         return 0.0 if fit < needed or is_of_another else fit
