@@ -8,7 +8,7 @@ COPY pyproject.toml constraints.txt README.md LICENSE langgraph.json ./
 COPY state state
 COPY nodes nodes
 COPY graph graph
-RUN pip install -c constraints.txt '.[postgres,server,office,notify,otel]' \
+RUN pip install -c constraints.txt '.[postgres,server,office,semantic,notify,otel]' \
     && rm -rf state nodes graph \
     && useradd --create-home baton \
     && install -d -o baton /srv/files

@@ -95,6 +95,17 @@ def labels_in(text: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys((m["file"], m["place"]) for m in LABEL.finditer(text)))
 
 
+def line_of(place: str, text: str, number: int) -> str:
+    """The place of line `number` (from 0) of a text that stands at `place`; all of `place` where that is not sure.
+
+    It is where the text has as many lines as its place: some may not be shown.
+    """
+    first, _, last = place.partition("-")
+    lines = int((last or first)[1:]) - int(first[1:]) + 1
+    is_sure = place.startswith("L") and text.count("\n") + 1 == lines
+    return f"L{int(first[1:]) + number}" if is_sure else place
+
+
 def without_labels(text: str) -> str:
     """`text` with its labels taken out and the spaces they leave closed up."""
     kept, end = [], 0

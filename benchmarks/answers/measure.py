@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 
 from graph import open_supervisor
-from nodes.tools.likeness import word_vectors
+from nodes.tools.likeness import text_vectors
 from nodes.tools.sources import Sources, open_sources
 from state.run import Run
 
@@ -191,7 +191,7 @@ def main() -> None:
     names = [name for name in names if not (asked.tuned and spec["folders"][name].get("held_out"))]
     scores = asyncio.run(measure(names, spec, listing=asked.list))
     scores = {**scores, "all": together(scores)}
-    print("with word vectors" if word_vectors() else "without word vectors (the extra `semantic`)")
+    print("with vectors of texts" if text_vectors() else "without vectors of texts (the extra `semantic`)")
     for name, score in scores.items():
         if score.lengths:
             kinds = f"{score.answered}/{score.answerable} answered, plain FTS5 {score.plain}"

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from nodes.policy.orders import actions_in, ordered
-from nodes.policy.request_shape import Near, shape_of, similarity
+from nodes.policy.request_shape import shape_of, similarity
 from state.episode import Advice, Episode
 from state.plan import Plan, Task
 
@@ -53,13 +53,13 @@ class _Evidence:
     weight: float = 1.0
 
 
-def advise(request: str, episodes: Iterable[Episode], near: Near | None = None) -> Proposal | None:
-    """The plan shape to use, or none. `episodes`: in any order; `near`: how alike words are, where that is known."""
+def advise(request: str, episodes: Iterable[Episode]) -> Proposal | None:
+    """The plan shape to use, or none. `episodes`: in any order."""
     asked, by_plan = shape_of(request), defaultdict[str, list[_Evidence]](list)
     for episode in sorted(episodes, key=lambda one: -one.finished_at):
         if episode.is_follow_up or episode.status == "cancelled":
             continue
-        alike = similarity(asked, shape_of(episode.request), near)
+        alike = similarity(asked, shape_of(episode.request))
         if alike < SIMILAR_FROM:
             continue
         weight = CORRECTED_WEIGHT if episode.corrections else 1.0

@@ -6,14 +6,11 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from nodes.policy import errands
-
-Near = Callable[[str, str], float]
-"""How alike two words are, 0 to 1, where a table of word vectors is installed."""
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(
@@ -36,8 +33,6 @@ EACH_PART = 0.97
 """For each part that the subject of one has and the other's has not."""
 NAMELESS = 0.9
 """Where only one of them has a subject at all."""
-NEAR_KIND = 0.5
-"""Likeness of word vectors from which two sorts of things nobody has listed count as one."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +59,11 @@ class RequestShape:
         return sum(len(slot.split()) for slot in self.slots)
 
 
-def similarity(one: RequestShape, other: RequestShape, near: Near | None = None) -> float:
+def similarity(one: RequestShape, other: RequestShape) -> float:
     """How much alike is what they ask for, 0 to 1, whatever about; 0 where something else is to be done."""
     if one.acts != other.acts or one.is_denied != other.is_denied:
         return 0.0
-    found = _of_kinds(one.kinds, other.kinds, near)
+    found = _of_kinds(one.kinds, other.kinds)
     if not one.kinds and not other.kinds:
         longest = max(one.subject_words, other.subject_words)
         found = 1.0 if one.slots == other.slots else BARE if longest <= LONG_BARE_WORDS else LONG_BARE
@@ -77,14 +72,9 @@ def similarity(one: RequestShape, other: RequestShape, near: Near | None = None)
     return found * EACH_PART ** abs(len(one.slots) - len(other.slots))
 
 
-def _of_kinds(one: frozenset[str], other: frozenset[str], near: Near | None) -> float:
+def _of_kinds(one: frozenset[str], other: frozenset[str]) -> float:
     if one == other:
         return 1.0
-    mine, others = one - other, other - one
-    if near and mine and len(mine) == len(others):
-        nearest = [max(near(word, theirs) for theirs in others) for word in mine]
-        if min(nearest) >= NEAR_KIND:
-            return 1.0
     return OTHER_KIND * len(one & other) / len(one | other)
 
 

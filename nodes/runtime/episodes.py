@@ -4,7 +4,7 @@ Episodes outlive their threads: `baton prune` leaves them alone, `baton history 
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from langgraph.store.base import BaseStore, Item, PutOp
 from pydantic import ValidationError
@@ -15,7 +15,6 @@ from nodes.policy.request_shape import shape_of
 from nodes.policy.routing import NO_RECORD, Record
 from nodes.runtime.context import RunContext
 from nodes.runtime.rows import MOST, read_all, space
-from nodes.tools.likeness import word_vectors
 from state.episode import Episode
 
 _KIND = "episodes"
@@ -64,13 +63,7 @@ async def advised(store: BaseStore, request: str) -> Proposal | None:
     wanted = [shape_of(request).asks, None]
     found = [await store.asearch((_KIND,), filter={"asks": {"$eq": asks}}, limit=LOOKED_AT) for asks in wanted]
     items = [item for items in found for item in items]
-    return await asyncio.to_thread(_advised, request, items) if items else None
-
-
-def _advised(request: str, items: Sequence[Item]) -> Proposal | None:
-    vectors = word_vectors()
-    near = (lambda one, other: vectors.likeness(one, [other])) if vectors else None
-    return advise(request, _read(items), near)
+    return await asyncio.to_thread(lambda: advise(request, _read(items))) if items else None
 
 
 async def earned(run: RunContext) -> Record:

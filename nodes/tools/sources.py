@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import Document, Found, Listing, Located, Skipped, TableDocument
 from nodes.tools.index import TOGETHER, Hits, Index
-from nodes.tools.likeness import word_vectors
+from nodes.tools.likeness import text_vectors
 from nodes.tools.passages import Passage
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import READ, read_documents
@@ -69,7 +69,7 @@ class Sources:
         self.addresses = addresses or {}
         """Of pages of the web, by file: where each was, and when it was read."""
         self._documents = {document.file: document for document in documents}
-        self._index = Index(_searchable(documents), word_vectors())
+        self._index = Index(_searchable(documents), text_vectors())
         self.tables = Tables({d.file: d.grid for d in documents if d.grid})
         """The tables among them, for SQL."""
         self.skipped = [*skipped, *(Skipped(file, why) for file, why in self.tables.failed.items())]

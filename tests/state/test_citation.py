@@ -2,7 +2,7 @@
 
 import pytest
 
-from state.citation import Citation, labels_in, without_labels
+from state.citation import Citation, labels_in, line_of, without_labels
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,16 @@ def test_taking_labels_out_closes_the_gap(text: str, bare: str) -> None:
 
 def test_a_citation_gives_back_the_label_it_was_read_from() -> None:
     assert labels_in(Citation(file="a.md", place="L3-L9").label) == [("a.md", "L3-L9")]
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "line"),
+    [
+        ("L3-L5", "one\ntwo\nthree", "L4"),
+        ("L3-L9", "one\ntwo\nthree", "L3-L9"),  # four of its lines are not shown
+        ("p3", "one\ntwo\nthree", "p3"),
+        ("b3-b5", "one\ntwo\nthree", "b3-b5"),
+    ],
+)
+def test_a_line_of_a_text_has_a_place_of_its_own_where_that_is_sure(place: str, text: str, line: str) -> None:
+    assert line_of(place, text, 1) == line

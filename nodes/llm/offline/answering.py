@@ -19,14 +19,10 @@ from state.citation import LABEL, SPAN
 
 POINTS = 3
 """Points of an answer, at most."""
-CHARS = 1200
+CHARS = 1300
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
-CLEAR = 75
-"""How well the second passage may fit, in percent of the first, where the first is the answer by itself.
-
-It has the answer in 75 of 100 cases then, with the next two in 80; else in 43, with the next two in 62, and with what
-stands around the three in 71 (424 questions on 33 folders of texts).
-"""
+CLEAR = 93
+"""How well the second passage may fit, in percent of the first, where one of the first three is likely the answer."""
 WIDE = 1500
 """Characters that a passage may have with what stands around it, where none is the answer by itself."""
 WHOLE = 300
@@ -93,7 +89,7 @@ def answer(talk: Conversation) -> Reply:
     """Search and compute, then say what was found, and how sure it is: by how likely that answers."""
     if calls := lookups(talk):
         return calls
-    heading = f"## {title_of(talk.task)}\n\n" if talk.request.strip() != talk.task.strip() else ""
+    heading = "" if _asks_one(talk, questions_in(talk.task)) else f"## {title_of(talk.task)}\n\n"
     text, sure = points(talk)
     return concluded(talk, heading + text, sure)
 
@@ -217,7 +213,7 @@ def passages_for(talk: Conversation, *, is_wide: bool = False) -> list[Passage]:
     wide = is_wide and any(done.args.get("chars") == WIDE for done in talk.results("search"))
     searches = [done for done in talk.results("search") if done.args not in own or ("chars" in done.args) == wide]
     searches.sort(key=lambda done: 1 if done.args in own else 0 if _is_likely(done) else 2)
-    results = [passages_in(done.text)[: 1 if _second(done) < CLEAR else None] for done in searches]
+    results = [passages_in(done.text) for done in searches]
     results += [passages_in(done.text) for done in talk.results("read")]
     ranked = [one[rank] for rank in range(max(map(len, results), default=0)) for one in results if rank < len(one)]
     found: dict[str, Passage] = {}

@@ -10,7 +10,7 @@ from nodes.language.table_questions import Column, Table
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.sections import Section
-from state.citation import without_labels
+from state.citation import line_of, without_labels
 
 _SAID = re.compile(
     r"^[ \t>]*(?:[-*+•][ \t]+|\d+[.)][ \t]+)?[*_\"']{0,2}(?P<key>[^\W_][^:|\n*]{0,59}?)[*_\"']{0,2}[ \t]*"
@@ -80,16 +80,11 @@ def _labelled(talk: Conversation) -> Iterator[Said]:
             if title := _HEADING.match(line):
                 heading = title["title"]
                 continue
-            label, around = _line(file, place, number), f"{file} {heading}"
+            label, around = f"{file}#{line_of(place, text, number)}", f"{file} {heading}"
             if "|" not in line and (match := _SAID.match(line)):
                 yield Said(label, match["key"], _bare(match["value"]), around)
     for match in _FINDING.finditer(talk.body("result")):
         yield Said(f"{match['file']}#table", match["key"], match["value"], match["file"])
-
-
-def _line(file: str, place: str, number: int) -> str:
-    """The label of a line of a passage, where it is counted in lines; else the passage's."""
-    return f"{file}#L{int(place.partition('-')[0][1:]) + number}" if place.startswith("L") else f"{file}#{place}"
 
 
 def _bare(text: str) -> str:

@@ -10,6 +10,7 @@ from nodes.language.subjects import keywords, names, title_of
 from nodes.language.words import stems
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
+from state.citation import line_of
 
 MOST = 4
 """Lines of one kind."""
@@ -57,9 +58,8 @@ def _lines(talk: Conversation) -> Iterator[tuple[str, str]]:
     """Sentences in what was found and in the inputs' quotations, with the label of the narrowest place that is sure."""
     texts = [*(done.text for done in talk.results("search")), *(_unquoted(part.body) for part in talk.all("input"))]
     for passage in reversed([passage for text in texts for passage in passages_in(text) if passage.place[0] != "r"]):
-        first = int(passage.place[1:].partition("-")[0])
         for number, line in enumerate(passage.text.split("\n")):
-            label = f"[{passage.file}#L{first + number}]" if passage.place[0] == "L" else passage.label
+            label = f"[{passage.file}#{line_of(passage.place, passage.text, number)}]"
             for sentence in _SENTENCE.split(re.sub(r"^\s*(?:[-*•>]|\d+[.)])\s+", "", line)):
                 if SHORTEST <= len(sentence) <= LONGEST and '"' not in sentence:
                     yield sentence.strip(), label

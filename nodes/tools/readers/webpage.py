@@ -1,9 +1,10 @@
 """HTML: what a browser would show, line for line.
 
 The standard tokenizer says at which line each bit of text stands (a tree, as BeautifulSoup builds it, knows that of
-elements only), so line 12 of the extracted text is what line 12 of the file shows. Within one line, blocks and
-cells are set apart by a tab. What a browser shows by layout is written out: `2<sup>16</sup>` as `2^16`, list items
-with their mark or number.
+elements only), so line 12 of the extracted text is what line 12 of the file shows. Text that goes on behind inline
+markup without a line break of its own stays in its line, wherever the markup ends; a line that shows nothing within a
+block is empty, without a line end. Within one line, blocks and cells are set apart by a tab. What a browser shows by
+layout is written out: `2<sup>16</sup>` as `2^16`, list items with their mark or number.
 """
 
 import html
@@ -22,6 +23,7 @@ SILENT = {"script", "style", "template", "noscript", "svg", "math", "iframe", "o
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "dfn", "em", "font", "i", "kbd", "label", "mark", "q"}
 INLINE |= {"s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "img", "ins", "del"}
+INLINE |= {"acronym", "big", "nobr", "strike"}
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = {"ul", "ol", "menu"}
 RAISED = re.compile(r"\s*(?!(?:st|nd|rd|th|er|ère|e|o|a|TM|SM|®|™)\s*$)[-+−\w().,*/]{1,12}\s*", re.IGNORECASE)
@@ -130,6 +132,13 @@ class _Visible(HTMLParser):
         self._lists: list[int | None] = []
         """For each list that is open, the number of its next item; None where items are not numbered."""
         self._is_raised = False
+        self._is_pre = False
+        self._at = 0
+        """The line in which text goes on; 0 behind a tag that is not inline."""
+        self._shown = 0
+        """The last line that this block shows; 0 if none."""
+        self._empty: set[int] = set()
+        """Lines that show nothing, with text of one block before and behind them."""
         self.tables: list[_Table] = []
         """In the order in which they end."""
         self._open: list[_Table] = []
@@ -146,7 +155,8 @@ class _Visible(HTMLParser):
 
     def lines(self) -> list[str]:
         """The visible text, one entry a line of the file; no white space but single spaces and tabs between blocks."""
-        return [_tidy("".join(row)) + "\n" for row in self._rows[1:]]
+        rows = enumerate(self._rows[1:], 1)
+        return ["" if number in self._empty else _tidy("".join(row)) + "\n" for number, row in rows]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self.silenced:
@@ -157,8 +167,9 @@ class _Visible(HTMLParser):
         elif tag in HEADINGS:
             self._end_heading()
             self._heading = (self.getpos()[0], HEADINGS[tag], [])
+        self._is_pre = self._is_pre or tag == "pre"
         if tag not in INLINE:
-            self._put("\t")
+            self._end_block()
             self._in_table(tag, dict(attrs))
         self._is_raised = tag == "sup" or (self._is_raised and tag in INLINE)
         if tag in LISTS:
@@ -168,7 +179,7 @@ class _Visible(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's
         if tag not in INLINE:
-            self._put("\t")
+            self._end_block()
 
     def handle_endtag(self, tag: str) -> None:
         if self.silenced:
@@ -181,8 +192,9 @@ class _Visible(HTMLParser):
             self._lists.pop()
         if tag in HEADINGS:
             self._end_heading()
+        self._is_pre = self._is_pre and tag != "pre"
         if tag not in INLINE:
-            self._put("\t")
+            self._end_block()
         if self._open and tag in CELLS:
             self._cell[-1] = None
         elif self._open and tag == "table":
@@ -195,7 +207,13 @@ class _Visible(HTMLParser):
             self._is_raised = False
             data = f"^{data.lstrip()}" if RAISED.fullmatch(data) else data
         for offset, part in enumerate(data.split("\n")):
-            self._put(part.replace("\t", " "), offset)
+            if offset or not self._at:
+                self._at = self._line(offset)
+            self._rows[self._at].append(part.replace("\t", " "))
+            if part.strip() or self._is_pre:
+                if self._shown:
+                    self._empty.update(range(self._shown + 1, self._at))
+                self._shown = self._at
         if self._open and (cell := self._cell[-1]):
             cell.texts.append(data)
             if data.strip():
@@ -210,8 +228,15 @@ class _Visible(HTMLParser):
     def handle_charref(self, name: str) -> None:
         self.handle_data(html.unescape(f"&#{name};").replace("\n", " "))
 
-    def _put(self, text: str, offset: int = 0) -> None:
-        self._rows[min(self.getpos()[0] + offset, len(self._rows) - 1)].append(text)
+    def _line(self, offset: int = 0) -> int:
+        return min(self.getpos()[0] + offset, len(self._rows) - 1)
+
+    def _put(self, text: str) -> None:
+        self._rows[self._line()].append(text)
+
+    def _end_block(self) -> None:
+        self._put("\t")
+        self._at = self._shown = 0
 
     def _in_table(self, tag: str, attrs: dict[str, str | None]) -> None:
         """What a tag begins of a table; cells and rows end where the next one begins."""

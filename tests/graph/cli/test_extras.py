@@ -132,4 +132,4 @@ def test_every_extra_is_part_of_the_development_set() -> None:
     extras = project()["optional-dependencies"]
     [own] = [Requirement(text) for text in extras["dev"] if text.startswith("baton[")]
 
-    assert own.extras == extras.keys() - {"dev", "ray", "semantic"}  # for their size
+    assert own.extras == extras.keys() - {"dev", "ray"}  # for its size

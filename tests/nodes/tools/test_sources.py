@@ -69,7 +69,6 @@ def test_a_place_that_is_not_there_is_refused(sources: Sources, place: str) -> N
         ("Bolt", "[data/prices.csv#r2]"),
         ("ship", "[page.html#L2-L3]"),
         ("launch", "[page.html#L2-L3]"),
-        ("study", "[study.pdf#p1]"),
     ],
 )
 def test_the_best_passage_comes_first_with_its_label(sources: Sources, query: str, label: str) -> None:

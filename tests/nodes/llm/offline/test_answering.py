@@ -74,11 +74,11 @@ def test_a_line_break_in_a_passage_is_kept() -> None:
 def test_an_answer_is_short_enough_to_read() -> None:
     long = "\n\n".join(f"[f{n}.md#L{n}] {f'Checkpoints of supervisor {n} are durable. ' * 25}" for n in range(1, 9))
 
-    def answer(asked: str) -> str:
-        return finished(brief(TASK, request=asked), {"search": lambda args: f"{long}\n\n{SURE}"})[0]
+    def answer(second: int) -> str:
+        return finished(brief(TASK), {"search": lambda args: f"{long}\n\n{said('none', 90, second)}"})[0]
 
-    assert len(quotes(answer(TASK))) == 3
-    assert len(quotes(answer(f"{TASK} And who wrote Hamlet?"))) == 1
+    assert len(quotes(answer(95))) == 3
+    assert len(quotes(answer(80))) == 1
 
 
 def test_the_words_that_nothing_speaks_of_are_named_first() -> None:
@@ -236,11 +236,6 @@ def test_where_several_passages_fit_alike_longer_ones_are_read() -> None:
 
     assert quotes(answer(said("none", 90, second=95))) == [long]
     assert "Line 19" not in answer(said("none", 90, second=60))
-
-
-def test_where_one_passage_fits_best_by_far_it_is_shown_alone() -> None:
-    tools = {"search": lambda args: f"{FOUND}\n\n{said('none', 90, second=60)}"}
-    assert [file for file, _ in labels_in(finished(brief(TASK), tools)[0])] == ["guide.md"]
 
 
 def test_longer_passages_are_read_for_no_part_of_a_request_and_not_where_nothing_answers() -> None:

@@ -52,6 +52,12 @@ def test_a_strategy_looks_for_each_kind() -> None:
     assert '"A threat to buyers is the short life of such products." [risks.md#L8]' in text
 
 
+def test_a_strategy_names_the_whole_place_of_a_text_that_lacks_lines_of_it() -> None:
+    found = "[risks.html#L8-L13] Whoever buys,\nA threat to buyers is the short life of such products."
+    text, _ = finished(brief("SWOT of the market", "strategy", *INPUTS), {"search": lambda args: found})
+    assert '"A threat to buyers is the short life of such products." [risks.html#L8-L13]' in text
+
+
 def test_a_strategy_says_again_only_what_names_its_kind_first_and_advice_names_whom_it_is_for() -> None:
     said = Section(
         "input", "> The two firms put their sales at 5 billion and give a forecast.\n[a.md#L1]", {"task": "t1"}

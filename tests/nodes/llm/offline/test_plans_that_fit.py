@@ -41,8 +41,8 @@ def _in_order(kinds: list[str], wanted: list[str]) -> bool:
         ("held_out", 18),
         ("other_fields", 118),
         ("daily", 37),
-        ("all_trades", 270),
-        ("many_fields", 59),
+        ("all_trades", 262),
+        ("many_fields", 57),
     ],
 )
 def test_most_requests_get_the_plan_that_fits_and_none_an_action_that_it_did_not_ask_for(
