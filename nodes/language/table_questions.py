@@ -34,10 +34,10 @@ MOST_TEXTS = 14
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
 AGGREGATES = {
-    "avg": r"average|mean|on average|typical(?:ly)?",
+    "avg": r"average|mean|on average|typical|typically",
     "sum": r"total|sum|altogether|in all|overall|combined",
     "median": r"median",
-    "share": r"share|percent(?:age)?|proportion|fraction",
+    "share": r"share|percent|percentage|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
     r"latest|newest|hottest|warmest|best|most expensive|strongest|"
     r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|more)(?! than)",
@@ -283,7 +283,7 @@ class Table:
             f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
             "(contains(key, ' ' || form) OR len(list_filter(parts, lambda part: length(part) > 2 AND "
             "starts_with(form, part))) > 0))) > 0) "
-            "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 40)"
+            "ORDER BY whole DESC, keys.different, length(cell) DESC, cell LIMIT 40)"
         )
         telling = (
             "(SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), "
@@ -656,7 +656,8 @@ class _Reading:
         for row in self.cells:
             if column := columns.get(row["col"]):
                 is_no = row["cell"].lower() in ("no", "false", "0")
-                named = self._flag(column, not is_no) if is_no or is_flag(row["cell"]) else self._cell(column, row)
+                is_so = (is_no or is_flag(row["cell"])) and different(row) < 4  # yes, no and unknown
+                named = self._flag(column, not is_no) if is_so else self._cell(column, row)
                 if named:
                     yield (*named, row["cell"], column)
 
@@ -673,7 +674,8 @@ class _Reading:
             links = dict.fromkeys(tokens, (0.9, "".join(tokens)))
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
-        is_filler = cell.lower() in STOP_CELLS | STOP_WORDS and (cell.islower() or cell not in self.written)
+        is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in _SAID_BY_FORM
+        is_filler = is_common and (cell.islower() or cell not in self.written)
         if not said or is_filler or cell.isdigit():
             return None
         if rest:

@@ -143,6 +143,16 @@ def test_what_is_ranked_is_called_by_its_name_not_by_its_number() -> None:
     assert "Highest Altitude in ports: Telluride (2767) and Oakland (3)." in text
 
 
+def test_a_code_that_reads_as_yes_says_nothing_of_its_column() -> None:
+    codes = ", ".join(
+        f"('{code}', 'Port {code}', {number})" for number, code in enumerate(["YES", "ABE", "LAX", "ORY"])
+    )
+    ports = f"CREATE TABLE ports AS SELECT * FROM (VALUES {codes}) t(code, name, altitude)"
+    line = "ports.csv: table ports (code VARCHAR, name VARCHAR, altitude BIGINT), 4 rows"
+    text = analysed("Which port with a code has the highest altitude?", query_over(ports, file="ports.csv"), line)
+    assert "Highest altitude in ports: Port ORY (3)" in text
+
+
 @pytest.mark.parametrize(
     "question",
     [
@@ -300,6 +310,7 @@ STAYS_LINE = (
         ("How many stays of women in the third class were there?", "where sex is F and class is 3rd: 1."),
         ("How many of the stays have six beds?", "where beds is 6: 3."),
         ("What is the average fee of assistant nurses?", "where nurse is AsstNurse: 40 (3 rows)"),
+        ("What percentage of the stays regards cardiologists?", "where ward is cardio: 50.0 % (2 of 4)"),
         ("How many women died?", "where sex is F and survived is 0: 2."),
         ("How many of the stays were non-smokers?", "where smoker is No: 2."),
         ("What is the highest fee of a woman?", "in stays where sex is F: Ann Ives (80)"),
