@@ -63,8 +63,8 @@ SENSES = {
     "population": "populous inhabitants people",
     "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
     "size area": "large larger largest big bigger biggest small smaller smallest",
-    "female woman girl": "women ladies girls",
-    "male man boy": "men gentlemen boys",
+    "female": "women woman ladies lady girls girl",
+    "male": "men man gentlemen boys boy",
 }
 """What a column, or a cell, may be called that is asked for by another word."""
 OPPOSITES = {"profit": "loss losses", "survived alive": "died dead drowned killed", "passed": "failed", "won": "lost"}
@@ -103,11 +103,13 @@ KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
 SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
 NEUTRAL = frozenset(("total", "count", "number", "value", "amount", "n"))
 """Parts of names that need not be asked for."""
-NUMBERS = {
-    word: str(number)
-    for words in ("one two three four five six seven eight nine ten", "first second third fourth fifth sixth")
-    for number, word in enumerate(words.split(), start=1)
-}
+_SPELT = """
+    one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
+    first:1st second:2nd third:3rd fourth:4th fifth:5th sixth:6th
+    """
+NUMBERS = dict(pair.split(":") for pair in _SPELT.split())
+SHORT = 0.6
+"""How surely a word is meant by its consonants."""
 TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
 
 _NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
@@ -132,7 +134,9 @@ _HOW_MANY = re.compile(
 )
 _QUESTION = re.compile(r"\b(?:wh(?:at|y|en|ere|o|ose|ich)|how|does|did|is|are|was|were|can)\b|\?", re.IGNORECASE)
 _NOT = re.compile(
-    r"\b(?:not|no|non|never|without|nobody|\w+n't)[\s-]+(?:an? |any |\w+ed )?(?P<what>\w+)", re.IGNORECASE
+    r"\b(?:not|no|non|never|without|outside|except|excluding|other than|apart from|\w+n't)[\s-]+"
+    r"(?:in |from |of )?(?:an? |any |the |\w+ed )?(?P<what>\w+)",
+    re.IGNORECASE,
 )
 _SIGNS = {
     ">=": r"at least|no less than|not less than|from",
@@ -271,12 +275,14 @@ class Table:
             f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "
             "keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
             "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key, "
-            "lower(regexp_extract(cell, '[A-Z]?[a-z]{2,}|[A-Z]{3,}')) AS start FROM cells WHERE cell <> '') "
+            "string_split(lower(regexp_replace(cell, '([a-z])([A-Z])', '\\1 \\2', 'g')), ' ') AS parts "
+            "FROM cells WHERE cell <> '') "
             f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
             "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
             f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
             f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
-            "(contains(key, ' ' || form) OR length(start) > 2 AND starts_with(form, start)))) > 0) "
+            "(contains(key, ' ' || form) OR len(list_filter(parts, lambda part: length(part) > 2 AND "
+            "starts_with(form, part))) > 0))) > 0) "
             "ORDER BY whole DESC, length(cell) DESC, cell LIMIT 40)"
         )
         telling = (
@@ -540,7 +546,8 @@ class _Reading:
                 return "" if self.is_of_one_row or (self.filters and not self.telling) else "sum", target, group
             if "summary" in forms and "count" not in forms:
                 return "summary", target, group
-            if _HOW_MUCH.search(self.text) and not self.is_of_one_row:
+            is_of_many = any(column.name in self.repeating for column, _ in self.filters)
+            if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
                 return together, target, group
         is_of_time = target is not None and target.is_time
         if extreme and "rank" not in forms and not is_of_time and not is_amount:
@@ -569,10 +576,12 @@ class _Reading:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
         by_form = [word for word in self.words if stem(word) in _SAID_BY_FORM and word not in self.content]
         degrees = [word for word in by_form if stem(word) in _SENSE]
+        rows = {match["what"].lower().split()[0] for match in re.finditer(r"(?i)\bwhich (?P<what>\w+)", self.text)}
+        free = [word for word in self.free if word not in rows]  # what is ranked is no amount
         fits = [
             (score + 0.1 * column.is_measure + 0.1 * bool(self.linked(column, by_form)), column)
             for column in columns
-            if (score := max(self.fit(column, self.free), self.fit(column, degrees))) > 0.05
+            if (score := max(self.fit(column, free), self.fit(column, degrees))) > 0.05
         ]
         score, chosen = _best(fits)
         return chosen if score > 0.15 else None
@@ -592,7 +601,8 @@ class _Reading:
     def _fit(self, found: Asked) -> float:
         """The share of the question's words that a reading accounts for; 0 where that is too little."""
         said = self.spoken | self.table.named.match(self.content)
-        said |= {word for column in self.table.columns for word in self.linked(column, self.content)}
+        used = [found.group, found.target, self.which, *(column for column, _ in (*found.filters, *found.bounds))]
+        said |= {word for column in used if column for word in self.linked(column, self.content)}
         said |= {word for _, bound in found.bounds for word in self.content if word.replace(",", "") in bound.split()}
         open_words = [word for word in self.content if word in said or stem(word) not in _SAID_BY_FORM]
         about = {word for word in self.content if stem(word) not in _SAID_BY_FORM}
@@ -600,16 +610,26 @@ class _Reading:
         counted = _HOW_MANY.search(self.text) if found.aggregate == "count" else None
         what, _, then = counted["what"].lower().partition(" ") if counted else ("", "", "")
         is_vague = bool(counted) and what not in ROWS and not said & {what, then}
-        is_tied = bool(self.spoken or found.group or self.table.named.match(self.content))
+        of_target = self.linked(found.target, self.content) if found.target else set()
+        is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
         needed = SURE if is_vague or (found.aggregate == "count" and self.which and found.group == self.which) else FITS
         if found.aggregate in MEASURES and is_tied:
             needed = TIED
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
+        is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
+        is_limited = bool(found.filters or found.bounds or found.group)
+        is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
         return 0.0 if fit < needed or is_of_another else fit
+
+    def _is_flagged(self, word: str) -> bool:
+        """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
+        columns = [column for column in self.table.columns if self.linked(column, [word])]
+        denied = [column for column, values in self.filters if not all(map(is_flag, values))]
+        return word not in self.content or bool(set(columns) & set(denied))
 
     def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
         """The cells that the question names, in its order, and its words for them.
@@ -644,9 +664,8 @@ class _Reading:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
         tokens = [token.lower() for token in (_WORD if is_whole else _TOKEN).findall(cell)]
-        free = [
-            word for word in self.content if word in tokens or not (word in self.exact or stem(word) in _SAID_BY_FORM)
-        ]
+        own = set(map(stem, tokens))
+        free = [w for w in self.content if stem(w) in own or not (w in self.exact or stem(w) in _SAID_BY_FORM)]
         links = {token: _best([(_meets(token, word), word) for word in free]) for token in tokens}
         if is_whole:
             links = {token: (1.0, token) for token in tokens}
@@ -680,7 +699,7 @@ class _Reading:
         kept = {(row["col"], row["cell"]) for row in self.cells}
         for first, second in pairwise(self.words):
             for word, near in ((first, second), (second, first)):
-                value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "")
+                value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "").rstrip("dhnrst")
                 able = [column for column in self.table.columns if column.is_measure or (column.name, value) in kept]
                 score, column = _best([(self.fit(column, [near]), column) for column in able if value])
                 if column and score > 0.5:
@@ -753,8 +772,8 @@ def likeness(part: str, word: str) -> float:
         return 0.8
     if len(word) >= 4 and part.endswith(word):
         return 0.7
-    is_short_form = 2 <= len(part) <= 4 and len(word) >= 5 and not set(part) & set("aeiou")
-    return 0.6 * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
+    is_short_form = 2 <= len(part) <= 4 and len(word) >= 5 and not set(part[len(part) == 4 :]) & set("aeiou")
+    return SHORT * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
 
 
 def alike(part: str, word: str) -> bool:
@@ -798,11 +817,9 @@ def _content(question: str, table: Table) -> list[str]:
 
 def _forms(word: str) -> set[str]:
     """How a cell may be written that a word means: `women` and `female` or `f`, `third` and `3rd`, `3`."""
-    number = NUMBERS.get(word, "")
-    ordinal = {f"{number}{'st' if number == '1' else 'nd' if number == '2' else 'rd' if number == '3' else 'th'}"}
-    senses = _SENSE.get(stem(word), [])
+    senses, number = _SENSE.get(stem(word), []), NUMBERS.get(word, "")
     sexes = {sense[0] for sense in [stem(word), *senses] if sense in (stem("female"), stem("male"))}
-    return {word, stem(word), word.removesuffix("s"), *senses, *({number} | ordinal if number else ()), *sexes}
+    return {word, stem(word), word.removesuffix("s"), number, number.rstrip("dhnrst"), *senses, *sexes} - {""}
 
 
 def _meets(token: str, word: str) -> float:
@@ -812,7 +829,8 @@ def _meets(token: str, word: str) -> float:
     if {token, stem(token)} & _forms(word):
         return 0.9
     root = stem(word)
-    return 0.7 * ((len(token) >= 3 and root.startswith(token)) or (len(root) >= 4 and token.startswith(root)))
+    is_short_for = len(token) >= 3 and (root.startswith(token) or likeness(token, word) == SHORT)
+    return 0.7 * (is_short_for or (len(root) >= 4 and token.startswith(root)))
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

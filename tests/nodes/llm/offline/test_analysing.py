@@ -279,14 +279,15 @@ def test_words_that_a_column_is_called_by_ask_for_that_column(question: str, ans
 
 STAYS = """\
 CREATE TABLE stays AS SELECT * FROM (VALUES
- ('Q1', 'Ann Ives', 'cardio', 'Sun', 'F', '1st', 80.0, 1, 'No', 2),
- ('Q2', 'Ben Moss', 'cardio', 'Mon', 'M', '3rd', 20.0, 0, 'Yes', 6),
- ('Q3', 'Cyd Pike', 'surgery', 'Sun', 'F', '3rd', 30.0, 0, 'No', 6),
- ('Q4', 'Dee Rand', 'surgery', 'Tue', 'F', '1st', 70.0, 0, 'Yes', 6)
-) t(code, name, ward, day, sex, class, total_fee, survived, smoker, beds)"""
+ ('Q1', 'Ann Ives', 'cardio', 'Sun', 'F', '1st', 80.0, 1, 'No', 2, 'Nurse'),
+ ('Q2', 'Ben Moss', 'cardio', 'Mon', 'M', '3rd', 20.0, 0, 'Yes', 6, 'AsstNurse'),
+ ('Q3', 'Cyd Pike', 'surgery', 'Sun', 'F', '3rd', 30.0, 0, 'No', 6, 'AsstNurse'),
+ ('Q4', 'Dee Rand', 'surgery', 'Tue', 'F', '1st', 70.0, 0, 'Yes', 6, 'AsstNurse')
+) t(code, name, ward, day, sex, class, total_fee, survived, smoker, beds, nurse)"""
 STAYS_LINE = (
     "stays.csv: table stays (code VARCHAR, name VARCHAR, ward VARCHAR, day VARCHAR, sex VARCHAR, class VARCHAR, "
-    "total_fee DOUBLE, survived BIGINT, smoker VARCHAR, beds BIGINT), 4 rows"
+    "total_fee DOUBLE, survived BIGINT, smoker VARCHAR, beds BIGINT, "
+    "nurse VARCHAR), 4 rows"
 )
 
 
@@ -298,8 +299,10 @@ STAYS_LINE = (
         ("What is the average fee of women?", "where sex is F: 60 (3 rows)"),
         ("How many stays of women in the third class were there?", "where sex is F and class is 3rd: 1."),
         ("How many of the stays have six beds?", "where beds is 6: 3."),
+        ("What is the average fee of assistant nurses?", "where nurse is AsstNurse: 40 (3 rows)"),
         ("How many women died?", "where sex is F and survived is 0: 2."),
         ("How many of the stays were non-smokers?", "where smoker is No: 2."),
+        ("What is the highest fee of a woman?", "in stays where sex is F: Ann Ives (80)"),
     ],
 )
 def test_words_meet_cells_that_are_written_in_another_way(question: str, answer: str) -> None:
@@ -353,6 +356,7 @@ TRADE_LINE = (
         ("Was more sold in 1990 or in 2000?", "where year is 1990 or 2000: 2000: 140 (2 rows) and 1990: 10 (1 row)."),
         ("Do the North and the South differ in average profit?", "where region is North or South: South 20 (2 rows)"),
         ("How many goods were there per ship way?", "by ship way in trade: shop 3 and mail 1."),
+        ("How do the sales of Pots and Pans compare?", "by sub-category in trade where sub-category is"),
     ],
 )
 def test_what_is_compared_or_named_after_each_makes_groups(question: str, answer: str) -> None:
@@ -368,6 +372,10 @@ def test_what_is_compared_or_named_after_each_makes_groups(question: str, answer
         "Which region has the highest rainfall?",
         "Were more ships built in 1990 or in 2000 by Maersk?",
         "What share of the customers is retired?",
+        "What are the average sales outside the North?",
+        "How many rainy trades were there?",
+        "Which ship has the most guns?",
+        "How many ranks does the South have without Pots?",
     ],
 )
 def test_a_name_a_number_or_a_thing_that_is_not_in_the_table_is_not_answered_from_it(question: str) -> None:
