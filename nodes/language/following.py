@@ -74,7 +74,7 @@ _COMPARES = re.compile(
 )
 _KIND = re.compile(
     r"^(?:which|what|how many|list|name|show)(?: (?:all|of|the|our|my))* (?P<what>[\w-]+s)\b"
-    r"(?P<which> (?!and|is|are|was|were|with|do|does|did|can)[^?.!]{3,60})?",
+    r"(?P<which> (?!and|is|was|with|do|does|did|can)[^?.!]{3,60})?",
     re.IGNORECASE,
 )
 """A kind of things that is asked for: `rooms`, `that have a projector`."""
@@ -223,7 +223,8 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
             rf"\b{placed[1]}\s+(?:the\s+|a\s+)?(?:(?:[\w.-]+\s+){{0,3}}{head}\b|[\w.-]+(?:\s+(?-i:[A-Z])[\w.-]*)*)",
             re.IGNORECASE,
         )
-        return same.sub(what, last, count=1) if same.search(last) else f"{bare} {what}?"
+        found = list(same.finditer(last))
+        return _put(what, last, found[-1]) if found else f"{bare} {what}?"
     known = "|".join(map(re.escape, turns[-1].names))
     places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last)) if known else []
     if phrases(what) and not places:

@@ -29,7 +29,7 @@ SHAPES: dict[ShapeName, str] = {
 """Words that ask for a shape."""
 _AROUND = """
     dr answers reports text reply put show write form format version bit little instead turn last previous everything
-    now want rather even two three four five 1 2 3 4 5 can could rest
+    now want rather even two three four five 1 2 3 4 5 can could rest line lines each per
     als eine einer einem ein der die das den dem es bitte mach mache gib mir zeig zeige stelle stell dar fass fasse
     deine antwort ergebnis bericht und nur noch etwas viel zwei drei vier fünf mal kannst du
     en un une sous forme de le la les ça cela moi il te vous plaît plait plus fais mets donne réponse rapport et deux

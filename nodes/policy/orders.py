@@ -125,7 +125,7 @@ _SUBORDINATE = re.compile(
 )
 _FINITE = re.compile(
     r"^(?!\s*(?:to|do|does|did|can|could|may|might|must|should|will|would)\b).*"
-    r"(?:\b(?:is|are|was|were|has|had|have(?! to)|needs|wants)\b|['’]s\b)",
+    r"(?:\b(?:is|are|was|were|has|had|have(?! to)|needs|wants|\w{3,}ed)\b|['’]s\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _OBJECT = re.compile(

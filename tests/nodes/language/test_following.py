@@ -27,6 +27,16 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
             "how large is the largest of them?",
             "how large is the largest of the rooms that have a projector?",
         ),
+        (
+            ["Which of our boats are leaking?"],
+            "which of these is the oldest?",
+            "which of the boats that are leaking is the oldest?",
+        ),
+        (
+            ["How many litres of milk are in the fridge of the café?"],
+            "and of the school?",
+            "How many litres of milk are in the fridge of the school?",
+        ),
         (["List the teas and their prices"], "which is the cheapest?", "which is the cheapest of the teas?"),
         (ALPHA, "which one is cheaper?", "which one is cheaper of Alpha and Beta?"),
         ([*ALPHA, "which one is cheaper?"], "why?", "Why: which one is cheaper of Alpha and Beta?"),

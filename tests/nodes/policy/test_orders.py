@@ -36,6 +36,7 @@ from state.replies import PlanDraft, TaskDraft
         ("Make sure the notice is posted before Friday.", ["publish"]),
         ("Don't forget to send it to Kim", ["send"]),
         ("Find out which bills are open and send a reminder to each customer", ["send"]),
+        ("Find out how many lamps failed and email the number to Kim", ["send"]),
         ("Please have the old price list deleted from the website", ["delete"]),
         ("Have the files deleted from the server been restored?", []),
         ("Once it is approved, schedule a call with Kim", ["book"]),

@@ -43,6 +43,7 @@ def _in_order(kinds: list[str], wanted: list[str]) -> bool:
         ("daily", 37),
         ("all_trades", 262),
         ("many_fields", 57),
+        ("odd_jobs", 35),
     ],
 )
 def test_most_requests_get_the_plan_that_fits_and_none_an_action_that_it_did_not_ask_for(
