@@ -144,13 +144,11 @@ def test_what_is_ranked_is_called_by_its_name_not_by_its_number() -> None:
 
 
 def test_a_code_that_reads_as_yes_says_nothing_of_its_column() -> None:
-    codes = ", ".join(
-        f"('{code}', 'Port {code}', {number})" for number, code in enumerate(["YES", "ABE", "LAX", "ORY"])
-    )
-    ports = f"CREATE TABLE ports AS SELECT * FROM (VALUES {codes}) t(code, name, altitude)"
+    ports = """CREATE TABLE ports AS SELECT * FROM (VALUES
+ ('YES', 'Aden', 0), ('ABE', 'Bari', 1), ('LAX', 'Cork', 2), ('ORY', 'Dover', 3)) t(code, name, altitude)"""
     line = "ports.csv: table ports (code VARCHAR, name VARCHAR, altitude BIGINT), 4 rows"
     text = analysed("Which port with a code has the highest altitude?", query_over(ports, file="ports.csv"), line)
-    assert "Highest altitude in ports: Port ORY (3)" in text
+    assert "Highest altitude in ports: Dover (3)" in text
 
 
 @pytest.mark.parametrize(
