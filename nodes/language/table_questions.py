@@ -52,6 +52,7 @@ SENSES = {
     "mass weight": "heavy heavier heaviest light lighter lightest weigh weighs",
     "length duration": "long longer longest short shorter shortest last lasts lasted",
     "height elevation altitude": "tall taller tallest high higher highest",
+    "date": "day",
     "age": "old older oldest young younger youngest aged",
     "width": "wide wider widest",
     "depth": "deep deeper deepest",
@@ -382,6 +383,10 @@ class Asked:
         scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
         what = self.target.said if self.target else "rows"
         if not self.aggregate and (self.filters or self.bounds):
+            known = {column.name for column, values in self.filters if len(values) == 1}
+            left = [name for name in rows[0] if name not in known]
+            if len(rows) > 1 and len(left) == 1:
+                return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
             return [f"In {self.table.name}: {_columns_of(row)}." for row in rows]
         counted_as = "different values of " if self.aggregate == "count" and self.target else ""
         title = capital(f"{TITLES.get(self.aggregate, '')} {counted_as}{what}".strip())
@@ -458,7 +463,7 @@ class _Reading:
         score = likeness(part, word)
         if score < 1 and word in self.exact:
             return 0.0
-        meant = _SENSE.get(stem(word), []) if column.is_measure else []
+        meant = _SENSE.get(stem(word), []) if column.is_measure or column.is_time else []
         return score or 0.6 * max((likeness(part, sense) for sense in meant), default=0.0)
 
     def linked(self, column: Column, words: Sequence[str]) -> set[str]:
@@ -555,7 +560,11 @@ class _Reading:
             if most and re.search(r"\b(?:most|more|few\w*|less|least)\b", self.text):
                 return "count", target if target != most else None, most
         if "count" in forms and not extreme:
-            return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group]), group
+            return (
+                "count",
+                self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group], least=0.9),
+                group,
+            )
         rest = kind or extreme or ("summary" if "summary" in forms else "")
         return rest, target or (which if self.filters and not rest else None), group
 
@@ -566,7 +575,7 @@ class _Reading:
             texts,
             key=lambda c: (
                 c.name in self.telling,
-                c.name in self.telling and (bool(self.linked(c, self.content)), bool(LABELS & set(c.parts))),
+                c.name in self.telling and (self.fit(c, self.content) >= 0.9, bool(LABELS & set(c.parts))),
                 self.different.get(c.name, 0),
             ),
             default=None,

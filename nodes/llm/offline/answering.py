@@ -139,7 +139,7 @@ def points(talk: Conversation) -> tuple[str, float]:
     questions = questions_in(talk.task)
     counted = "\n".join(f"- {figure}" for question in questions for figure in figures(question, talk))
     reading = reading_of(talk.task, talk) if counted and len(questions) == 1 else None
-    if reading and not reading.is_list:
+    if reading and (not reading.is_list or reading.fit == 1):
         return counted, 0.85
     found = passages_for(talk)
     said_of = [about(question, talk) for question in searched(talk)]
@@ -152,8 +152,7 @@ def points(talk: Conversation) -> tuple[str, float]:
         nearest = [str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST]]
         return "\n\n".join([f"{said}; the nearest are:", *nearest] if nearest else [f"{said}."]), 0.3
     tables = {table.file for table in tables_in(talk.source_lines)}
-    is_told = reading is not None and reading.fit == 1
-    said = f"No passage speaks of {_listed(unknown)}." if unknown and not is_told else ""
+    said = f"No passage speaks of {_listed(unknown)}." if unknown else ""
     results = [done for one in searched(talk) if (done := talk.answer_to(_search(one)))]
     firsts = [passage for done in results for passage in passages_in(done.text)[:1]]
     is_long = not counted and _is_unclear(talk)

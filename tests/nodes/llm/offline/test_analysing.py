@@ -68,6 +68,28 @@ def test_the_order_the_rows_and_what_is_counted_are_those_that_are_asked_for(que
     assert figure in analysed(question, query_over(VISITS, file="visits.csv"), VISITS_LINE)
 
 
+FAIRS = """\
+CREATE TABLE ice_fairs AS SELECT * FROM (VALUES
+  ('Oslo', 'by cup', DATE '2019-02-03', 'Sunday', 2019, 0.4), ('Oslo', 'free', DATE '2020-02-02', 'Sunday', 2020, 0.9),
+  ('Bergen', 'by cup', DATE '2021-02-05', 'Friday', 2021, 0.7)) t(town, "ice fee", date, weekday, year, gain)"""
+FAIRS_LINE = (
+    'ice_fairs.csv: table ice_fairs (town VARCHAR, "ice fee" VARCHAR, date DATE, weekday VARCHAR, year BIGINT, '
+    "gain DOUBLE), 3 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many ice fairs were there in Oslo?", "Number of rows in ice_fairs where town is Oslo: 2."),
+        ("On which day was the gain the highest?", "Highest gain in ice_fairs: 2020-02-02 (0.9)"),
+        ("In which years was the opening on a Sunday?", "Year in ice_fairs where weekday is Sunday: 2019 and 2020."),
+    ],
+)
+def test_rows_are_counted_as_such_called_by_their_day_and_listed_in_one_sentence(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(FAIRS, file="ice_fairs.csv"), FAIRS_LINE)
+
+
 @pytest.mark.parametrize("question", ["Which of the plans is the cheapest?", "What is the cheapest plan?"])
 def test_a_column_that_the_table_is_called_by_does_not_hide_the_amount_that_is_ranked(question: str) -> None:
     plans = "CREATE TABLE plans AS SELECT * FROM (VALUES ('Solo', 9), ('Team', 39)) t(plan, price)"
