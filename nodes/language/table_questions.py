@@ -356,7 +356,7 @@ class Asked:
         parts += [f"WHERE {' AND '.join(where)}"] if where else []
         parts += ["GROUP BY 1"] if is_named and self.aggregate else []
         is_rising = self.aggregate == "min" or self.is_lowest_first
-        order = f"2 {'ASC' if is_rising else 'DESC'} NULLS LAST, 1" if is_named and self.aggregate else "1"
+        order = f"2 {'ASC' if is_rising else 'DESC'} NULLS LAST, 1" if is_named and self.aggregate else "ALL"
         parts.append(f"ORDER BY {order} LIMIT {self.most}")
         return " ".join(parts)
 
