@@ -41,7 +41,8 @@ FILES_READ = 3
 """Files that are read where there is no word to search for."""
 _MARK = re.compile(rf"^\[(?P<file>[^\[\]#\n]{{1,400}})#(?P<place>{SPAN})\](?:[ \t]*\n|[ \t]?)", re.MULTILINE)
 _LINES = re.compile(r"L(\d+)(?:-L(\d+))?")
-_OWN_WORDS = re.compile(r"\n\n\((?:Words in no passage|This is the end|\d+ of)[^\n]*\)\s*\Z")
+_OWN_WORDS = re.compile(r"\n\n(?:\([^\n]*\)|Pages that were named:\n(?s:.*))\s*\Z")
+"""How a tool ends: with what it says itself."""
 _ABOUT_QUERY = re.compile(
     r"\(Words in no passage: (?P<unknown>.*)\. .* with a likelihood of (?P<likely>\d+)%; "
     r"the second fits (?P<second>\d+)%"
@@ -236,10 +237,11 @@ def about(question: str, talk: Conversation) -> tuple[list[str], float]:
 
 def passages_in(text: str) -> list[Passage]:
     """The passages in one tool result; lines beyond the label's range are the tool's own words and are cut."""
+    text = _OWN_WORDS.sub("", text)
     marks = list(_MARK.finditer(text))
     found = []
     for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
-        body = _OWN_WORDS.sub("", text[mark.end() : end]).rstrip()
+        body = text[mark.end() : end].rstrip()
         if lines := _LINES.fullmatch(mark["place"]):
             most = max(1, int(lines[2] or lines[1]) - int(lines[1]) + 1)
             body = "\n".join(body.split("\n")[:most]).rstrip()

@@ -86,6 +86,17 @@ def test_the_words_that_nothing_speaks_of_are_named_first() -> None:
     assert text.startswith("No passage speaks of “cheaply”.\n\n**Checkpoints** (guide.md)")
 
 
+@pytest.mark.parametrize(
+    "ending",
+    [SURE, "(It goes on; fetch it again with start=10.)", "Pages that were named:\nhttps://example.org/a\n- b"],
+)
+def test_what_a_tool_says_itself_is_no_part_of_a_passage(ending: str) -> None:
+    found = f"[page.html#L1-L9] Checkpoints of a supervisor\nare durable.\n\n{ending}"
+    text, _ = finished(brief(TASK), {"search": lambda args: found})
+
+    assert quotes(text) == ["Checkpoints of a supervisor\nare durable."]
+
+
 def test_a_question_that_is_hardly_answered_is_declined_with_the_nearest_passages() -> None:
     text = answered("How are pancakes baked in an oven?", UNSURE)
     assert text.startswith(
