@@ -12,7 +12,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from nodes.language.table_questions import AGGREGATES, STOP_CELLS, Row, Table, alike, asked
+from nodes.language.table_questions import asked
+from nodes.language.table_schema import Row, Table
+from nodes.language.table_words import AGGREGATES, STOP_CELLS, alike
 from nodes.language.words import STOP_WORDS, keywords, words
 from nodes.policy.figures import figures_in, is_for_limits, is_limit
 from nodes.policy.schemas import Path, faults, parts_at, pointer, possible_types, words_of

@@ -7,123 +7,45 @@ words. Where no column fits what is to be averaged, added up or ranked, nothing 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
-from nodes.language.subjects import ERRANDS, capital, joined
-from nodes.language.words import STOP_WORDS, keywords, stem
+from nodes.language.table_answers import LISTED, Asked, Filter
+from nodes.language.table_schema import FEW, KEYS, WORD, Column, Row, Table, content_of, different
+from nodes.language.table_words import (
+    AGGREGATES,
+    NUMBERS,
+    OPPOSITE,
+    ROWS,
+    SAID_BY_FORM,
+    SENSE,
+    STOP_CELLS,
+    is_flag,
+    likeness,
+    meets,
+)
+from nodes.language.words import STOP_WORDS, stem
 
 _T = TypeVar("_T")
-Row = dict[str, str]
-
 FITS = 0.5
 """Share of the question's words that a reading has to account for."""
 SURE = 0.6
 """The same where rows are counted that nothing in the table is called by."""
 TIED = 0.4
 """The same of an amount that is named, with rows or groups of the table."""
-LISTED = 12
-"""Groups that are listed, and rows of a table that is ranked."""
 RANKED = 5
 """The first rows of a ranking."""
-FEW = 64
-"""Different cells of a column, at most, for a part of one, or a word short for one, to name it."""
-MOST_TEXTS = 14
-"""Columns whose cells are looked through."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
-AGGREGATES = {
-    "avg": r"average|mean|on average|typical|typically",
-    "sum": r"total|sum|altogether|in all|overall|combined",
-    "median": r"median",
-    "share": r"share|percent|percentage|proportion|fraction",
-    "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
-    r"latest|newest|hottest|warmest|best|most expensive|strongest|"
-    r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|more)(?! than)",
-    "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
-    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower)(?! than)",
-    "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
-    "count": r"how many|number of|count",
-    "summary": r"analy[sz]e|figures?|statistics|range|overview",
-}
-"""Words that ask for an aggregate, by its name in SQL."""
-SENSES = {
-    "mass weight": "heavy heavier heaviest light lighter lightest weigh weighs",
-    "length duration": "long longer longest short shorter shortest last lasts lasted",
-    "height elevation altitude": "tall taller tallest high higher highest",
-    "date": "day",
-    "age": "old older oldest young younger youngest aged",
-    "width": "wide wider widest",
-    "depth": "deep deeper deepest",
-    "price cost bill": "expensive cheap cheaper cheapest costs charge charges pay pays paid spend spends spent",
-    "salary wage income earnings": "earn earns earned paid pay rich richest poor poorest",
-    "sales": "sell sells sold selling",
-    "speed": "fast faster fastest slow slower slowest",
-    "gdp": "rich richest poor poorest",
-    "population": "populous inhabitants people",
-    "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
-    "size area": "large larger largest big bigger biggest small smaller smallest",
-    "female": "women woman ladies lady girls girl",
-    "male": "men man gentlemen boys boy",
-}
-"""What a column, or a cell, may be called that is asked for by another word."""
-OPPOSITES = {"profit": "loss losses", "survived alive": "died dead drowned killed", "passed": "failed", "won": "lost"}
-"""The same for words that ask for the least of it, or for those of which it is not so."""
 ADDED = frozenset("sales profit revenue amount quantity turnover".split())  # noqa: SIM905
 """Words in the names of columns of which a group has the sum."""
-ROWS = "people persons entries records rows cases items differ compare often common commonly frequent used".split()  # noqa: SIM905
-"""Words for what the rows are, or for looking at them, that no table has to account for."""
 LABELS = frozenset(("name", "title", "label", "model"))
 """What a column is called whose cells name the rows."""
-STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what which how many much year".split())  # noqa: SIM905
-"""Cells that a question has for other reasons."""
-UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
-"""Last words of column names that say what is measured in."""
-MEASURED_IN = frozenset(
-    [
-        "hour",
-        "minute",
-        "second",
-        "day",
-        "year",
-        "dollar",
-        "euro",
-        "pound",
-        "kilogram",
-        "gram",
-        "metre",
-        "meter",
-        "mile",
-        "kilometre",
-    ]
-)
-"""Words for units, which no column has to be called by."""
-KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
-"""Words in the names of columns whose numbers are names."""
-SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
 NEUTRAL = frozenset(("total", "count", "number", "value", "amount", "n"))
 """Parts of names that need not be asked for."""
-_SPELT = """
-    one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
-    first:1st second:2nd third:3rd fourth:4th fifth:5th sixth:6th
-    """
-NUMBERS = dict(pair.split(":") for pair in _SPELT.split())
-SHORT = 0.6
-"""How surely a word is meant by its consonants."""
-TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
 
-_NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
-_TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
-_LINE = re.compile(r"^(?P<file>.+?): ")
-_TABLE = re.compile(r"\btable (?P<name>\"[^\"]+\"|\S+) \((?P<columns>(?:\"(?:[^\"]|\"\")*\"|\([^()]*\)|[^\"()])*)\)")
-_COLUMN = re.compile(
-    r"(?P<name>\"(?:[^\"]|\"\")+\"|[^,\"]+?) "
-    r"(?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
-)
-_WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
-_PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
 _EACH = r"by|per|for (?:each|every)|each|every|across|among"
 _GROUP = re.compile(rf"\b(?:{_EACH})\s+(?:the\s+)?(?=(?P<what>\w+(?:\s\w+)?))", re.IGNORECASE)
@@ -153,267 +75,13 @@ _BOUND = re.compile(
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
-_SAID_BY_FORM = {stem(w) for p in (*ROWS, *MEASURED_IN, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
-
-
-def _by_stem(said_of: dict[str, str]) -> dict[str, list[str]]:
-    """What a word may mean, stems of both: of each the words of all entries that have it."""
-    found: dict[str, list[str]] = {}
-    for wanted, said in said_of.items():
-        for word in said.split():
-            found.setdefault(stem(word), []).extend(map(stem, wanted.split()))
-    return found
-
-
-_OPPOSITE = _by_stem(OPPOSITES)
-_SENSE = _by_stem({**SENSES, **OPPOSITES})
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column and DuckDB's type of it."""
-
-    name: str
-    kind: str
-
-    @property
-    def sql(self) -> str:
-        """The name, quoted for SQL."""
-        return quoted(self.name)
-
-    @property
-    def said(self) -> str:
-        """The name as one says it, with its unit in brackets."""
-        name, _, last = self.name.strip("_ ").replace("_", " ").rpartition(" ")
-        return f"{name} ({last})" if name and last.lower() in UNITS else f"{name} {last}".strip()
-
-    @property
-    def parts(self) -> list[str]:
-        """The words of its name."""
-        return [part.lower() for part in _PARTS.split(self.name) if part]
-
-    @property
-    def own(self) -> list[str]:
-        """The same without units and small words."""
-        return [part for part in self.parts if part not in SMALL]
-
-    @property
-    def is_time(self) -> bool:
-        """Whether it says when."""
-        return any(_TIME.match(part) for part in (*self.parts, self.kind))
-
-    @property
-    def is_measure(self) -> bool:
-        """Whether it holds amounts."""
-        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether it holds words."""
-        return self.kind.startswith(("VARCHAR", "TEXT", "ENUM"))
-
-    def match(self, wanted: Sequence[str]) -> set[str]:
-        """Which of these words name it."""
-        return {word for word in wanted if any(alike(part, word) for part in self.own)}
-
-    def is_counted_in(self, wanted: Sequence[str]) -> bool:
-        """Whether it holds how many of them there are: `seats`, `seats_sold`, but no `seat_price` of seats."""
-        own = self.own
-        while len(own) > 1 and re.search(r"(?:ed|en|old|total|count|number|n)$", own[-1]):
-            own.pop()
-        return bool(own) and any(alike(own[-1], word) for word in wanted)
-
-    def equals(self, value: str) -> str:
-        """The condition in SQL; of a date, its year."""
-        return f"year({self.sql}) = {value}" if _TIME.match(self.kind) else f"{self.sql} = {literal(value)}"
-
-
-Filter = tuple[Column, tuple[str, ...]]
-"""A column and the cells that it may have."""
 Link = tuple[float, set[str], str, Column]
 """How surely words mean a cell of a column, 0 to 1 for each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of the sources."""
-
-    file: str
-    name: str
-    columns: tuple[Column, ...]
-
-    @property
-    def named(self) -> Column:
-        """What it is called, and its file, as words to be met."""
-        return Column(f"{self.file.rpartition('.')[0]} {self.name}", "")
-
-    def match(self, wanted: Sequence[str]) -> set[str]:
-        """Which of these words its file, its name or its columns speak of."""
-        return set().union(*(column.match(wanted) for column in (self.named, *self.columns)))
-
-    def probe(self, question: str) -> str:
-        """SQL for the cells that the question may name, and of each column about how many different ones it has.
-
-        The number is written as a letter, its logarithm: no figure of an answer is to be cited as computed here.
-        `whole`: whether all of the cell stands in the question; of a column, whether its cells tell the rows apart.
-        """
-        texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
-        said, table = _content(question, self), quoted(self.name)
-        meant = [*said, *(sense for word in said for sense in _SENSE.get(stem(word), []))]
-        flags = [column for column in self.columns if column.is_measure or column.kind == "BOOLEAN"]
-        parts = [
-            f"(SELECT {literal(c.name)} AS col, cell, 'b' AS different, true AS whole FROM (VALUES ('0'), ('1')) "
-            f"flag(cell) WHERE (SELECT min({c.sql}::DOUBLE) = 0 AND max({c.sql}::DOUBLE) = 1 "
-            f"AND count(DISTINCT {c.sql}) = 2 FROM {table}))"
-            for c in [column for column in flags if column.match(meant)][:MOST_TEXTS]
-        ]
-        if not texts:
-            return " UNION ALL ".join(parts)
-        names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
-        whole = literal(f" {' '.join(_WORD.findall(question.lower()))} ")
-        forms = ", ".join([literal(form) for word in said for form in sorted(_forms(word))][:90]) or "''"
-        named = (
-            f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "
-            "keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
-            "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key, "
-            "string_split(lower(regexp_replace(cell, '([a-z])([A-Z])', '\\1 \\2', 'g')), ' ') AS parts "
-            "FROM cells WHERE cell <> '') "
-            f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
-            "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
-            f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
-            f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
-            "(contains(key, ' ' || form) OR len(list_filter(parts, lambda part: length(part) > 2 AND "
-            "starts_with(form, part))) > 0))) > 0) "
-            "ORDER BY whole DESC, keys.different, length(cell) DESC, cell LIMIT 40)"
-        )
-        telling = (
-            "(SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), "
-            f"10 * count(*) >= 9 * (SELECT count(*) FROM {table}) FROM keys GROUP BY col)"
-        )
-        return " UNION ALL ".join([named, telling, *parts])
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a question asks of one table."""
-
-    table: Table
-    aggregate: str
-    target: Column | None
-    """What is averaged, added up, ranked or shown."""
-    group: Column | None
-    """What the rows are grouped by."""
-    label: Column | None
-    """What the rows that are listed are called by."""
-    filters: tuple[Filter, ...]
-    """Cells that the rows have. The share is one of rows with the last, among those with the others."""
-    most: int = LISTED
-    """Rows of the answer."""
-    bounds: tuple[tuple[Column, str], ...] = ()
-    """Amounts that a row has to be above or below: a column and `> 10`."""
-    fit: float = 0.0
-    """Share of the question's words that this accounts for."""
-    is_lowest_first: bool = False
-    """Whether groups are ranked from the lowest: `the lowest average`."""
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it asks for what the table says of each: `licences` of a table of frameworks."""
-        return not (self.aggregate or self.filters or self.bounds)
-
-    @property
-    def _split(self) -> int:
-        """How many of the filters say which rows are looked at."""
-        return len(self.filters) - (self.aggregate == "share" and not self.bounds)
-
-    @property
-    def sql(self) -> str:
-        """The question: a `name` and `value` a row, and `n` for the rows behind it, or columns by their names."""
-        target = self.target.sql if self.target else ""
-        name = self.group or self.label
-        conditions = [f"({' OR '.join(map(column.equals, values))})" for column, values in self.filters]
-        limits = [f"{column.sql} {bound}" for column, bound in self.bounds]
-        counted = [*conditions[self._split :], *limits] if self.aggregate == "share" else []
-        rows = f"count(*) FILTER (WHERE {' AND '.join(counted)})"
-        values = {
-            "share": f"round(100.0 * {rows} / count(*), 2) AS value, {rows} AS n, count(*) AS whole",
-            "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
-            "count(*) AS n",
-            "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
-            "": f"{target} AS value" if self.is_list else "",
-        }
-        shown = values.get(self.aggregate, f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n")
-        if not shown:
-            times = [column for column in self.table.columns if column.name.lower() == "year"]
-            asked_for = [column for column, _ in (*self.filters, *self.bounds)]
-            wanted = [*asked_for, *times, *([self.target] if self.target else [])]
-            shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
-        where = conditions[: self._split] + [one for one in limits if one not in counted]
-        where += [f"{name.sql} IS NOT NULL"] if name else []
-        where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
-        is_named = name and self.aggregate != "summary" and bool(self.aggregate or self.is_list)
-        parts = [f"SELECT {f'{name.sql} AS name, ' if name and is_named else ''}{shown} FROM {quoted(self.table.name)}"]
-        parts += [f"WHERE {' AND '.join(where)}"] if where else []
-        parts += ["GROUP BY 1"] if is_named and self.aggregate else []
-        is_rising = self.aggregate == "min" or self.is_lowest_first
-        order = f"2 {'ASC' if is_rising else 'DESC'} NULLS LAST, 1" if is_named and self.aggregate else "ALL"
-        parts.append(f"ORDER BY {order} LIMIT {self.most}")
-        return " ".join(parts)
-
-    def sentences(self, rows: list[Row]) -> list[str]:
-        """What the answer says, a sentence a figure or list; the figures as the table gave them."""
-        told = [row for row in rows if any(row.values())]
-        try:
-            return self._said(told) if told else []
-        except KeyError:  # an answer of another shape says nothing
-            return []
-
-    def _said(self, rows: list[Row]) -> list[str]:
-        said = [f"{column.said} is {' or '.join(values)}" for column, values in self.filters]
-        limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
-        by = f" by {self.group.said}" if self.group else ""
-        if self.aggregate == "share":
-            counted, among = [*said[self._split :], *limits], said[: self._split]
-            scope = f", of those where {' and '.join(among)}" if among else ""
-            shares = [
-                f"{row['name'] + ' ' if 'name' in row else ''}{row['value']} % ({row['n']} of {shown(row['whole'])})"
-                for row in rows
-            ]
-            return [f"Share of rows{by} in {self.table.name} where {' and '.join(counted)}{scope}: {joined(shares)}."]
-        scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
-        what = self.target.said if self.target else "rows"
-        if not self.aggregate and (self.filters or self.bounds):
-            known = {column.name for column, values in self.filters if len(values) == 1}
-            left = [name for name in rows[0] if name not in known]
-            if len(rows) > 1 and len(left) == 1:
-                return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
-            return [f"In {self.table.name}: {_columns_of(row)}." for row in rows]
-        counted_as = "different values of " if self.aggregate == "count" and self.target else ""
-        title = capital(f"{TITLES.get(self.aggregate, '')} {counted_as}{what}".strip())
-        return [f"{title}{by}{scope}: {joined([self._figure(row) for row in rows])}."]
-
-    def _figure(self, row: Row) -> str:
-        """`15 (2 rows)`, of a group `US 15 (2 rows)`, in a ranking `Dash (40)`."""
-        n = row.get("n", "")
-        value = shown(row["value"]) if "value" in row else _columns_of({k: v for k, v in row.items() if k != "n"})
-        count = f" ({shown(n)} {'row' if n == '1' else 'rows'})" if n else ""
-        if "name" not in row:
-            return f"{value}{count}"
-        name = f"“{row['name']}”" if "," in row["name"] else row["name"] or "none"
-        return (
-            f"{name}{':' * bool(re.fullmatch('[0-9.,-]+', name))} {value}{count}" if self.group else f"{name} ({value})"
-        )
 
 
 def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
     """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit."""
     return _Reading(question, table, cells).asked()
-
-
-def best(found: Sequence[Asked | None]) -> Asked | None:
-    """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
-    fitting = [one for one in found if one]
-    return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
 
 
 class _Reading:
@@ -422,10 +90,10 @@ class _Reading:
     def __init__(self, question: str, table: Table, cells: Sequence[Row]) -> None:
         self.question, self.table = question, table
         self.text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
-        self.written = _WORD.findall(question)
+        self.written = WORD.findall(question)
         self.words = [word.lower() for word in self.written]
         self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
-        self.content = _content(question, table)
+        self.content = content_of(question, table)
         self.exact = {
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
@@ -463,7 +131,7 @@ class _Reading:
         score = likeness(part, word)
         if score < 1 and word in self.exact:
             return 0.0
-        meant = _SENSE.get(stem(word), []) if column.is_measure or column.is_time else []
+        meant = SENSE.get(stem(word), []) if column.is_measure or column.is_time else []
         return score or 0.6 * max((likeness(part, sense) for sense in meant), default=0.0)
 
     def linked(self, column: Column, words: Sequence[str]) -> set[str]:
@@ -522,7 +190,7 @@ class _Reading:
         is_least = "min" in self.forms and ("rank" in self.forms or "max" not in self.forms)
         if not is_least and not {"max", "rank"} & set(self.forms):
             return ""
-        meant = {one for word in self.free for one in _OPPOSITE.get(stem(word), [])}
+        meant = {one for word in self.free for one in OPPOSITE.get(stem(word), [])}
         is_turned = self.target and not self.exact & set(self.target.own) and meant & {*map(stem, self.target.own)}
         return "min" if is_least or is_turned else "max"
 
@@ -583,8 +251,8 @@ class _Reading:
 
     def _target(self, columns: Sequence[Column]) -> Column | None:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
-        by_form = [word for word in self.words if stem(word) in _SAID_BY_FORM and word not in self.content]
-        degrees = [word for word in by_form if stem(word) in _SENSE]
+        by_form = [word for word in self.words if stem(word) in SAID_BY_FORM and word not in self.content]
+        degrees = [word for word in by_form if stem(word) in SENSE]
         rows = {match["what"].lower().split()[0] for match in re.finditer(r"(?i)\bwhich (?P<what>\w+)", self.text)}
         free = [word for word in self.free if word not in rows]  # what is ranked is no amount
         fits = [
@@ -613,8 +281,8 @@ class _Reading:
         used = [found.group, found.target, self.which, *(column for column, _ in (*found.filters, *found.bounds))]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
         said |= {word for _, bound in found.bounds for word in self.content if word.replace(",", "") in bound.split()}
-        open_words = [word for word in self.content if word in said or stem(word) not in _SAID_BY_FORM]
-        about = {word for word in self.content if stem(word) not in _SAID_BY_FORM}
+        open_words = [word for word in self.content if word in said or stem(word) not in SAID_BY_FORM]
+        about = {word for word in self.content if stem(word) not in SAID_BY_FORM}
         fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
         counted = _HOW_MANY.search(self.text) if found.aggregate == "count" else None
         what, _, then = counted["what"].lower().partition(" ") if counted else ("", "", "")
@@ -673,17 +341,17 @@ class _Reading:
     def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
-        tokens = [token.lower() for token in (_WORD if is_whole else _TOKEN).findall(cell)]
+        tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
         own = set(map(stem, tokens))
-        free = [w for w in self.content if stem(w) in own or not (w in self.exact or stem(w) in _SAID_BY_FORM)]
-        links = {token: _best([(_meets(token, word), word) for word in free]) for token in tokens}
+        free = [w for w in self.content if stem(w) in own or not (w in self.exact or stem(w) in SAID_BY_FORM)]
+        links = {token: _best([(meets(token, word), word) for word in free]) for token in tokens}
         if is_whole:
             links = {token: (1.0, token) for token in tokens}
         elif "".join(tokens) in free:
             links = dict.fromkeys(tokens, (0.9, "".join(tokens)))
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
-        is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in _SAID_BY_FORM
+        is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
         is_filler = is_common and (cell.islower() or cell not in self.written)
         if not said or is_filler or cell.isdigit():
             return None
@@ -699,7 +367,7 @@ class _Reading:
 
     def _flag(self, column: Column, is_so: bool) -> tuple[float, set[str]] | None:
         """The same of a cell that says that what the column is called is so, or is not."""
-        opposite = {word for word in self.content if {*map(stem, column.own)} & {*_OPPOSITE.get(stem(word), [])}}
+        opposite = {word for word in self.content if {*map(stem, column.own)} & {*OPPOSITE.get(stem(word), [])}}
         said = opposite | self.linked(column, self.content)
         denied = {match["what"].lower() for match in _NOT.finditer(self.question)}
         score = max(self.fit(column, list(said)), float(bool(opposite)))
@@ -728,7 +396,7 @@ class _Reading:
         found = []
         for match in _BOUND.finditer(self.question):
             sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
-            near = [*_WORD.findall(match["before"])[-3:], *_WORD.findall(match["after"])[:2], *match["how"].split()]
+            near = [*WORD.findall(match["before"])[-3:], *WORD.findall(match["after"])[:2], *match["how"].split()]
             fits = [
                 (self.fit(column, [word.lower() for word in near]), column)
                 for column in self.table.columns
@@ -747,103 +415,6 @@ class _Reading:
         return bool(pairs) and some.isdisjoint(others) and bool(between & {"or", "and", "vs", "versus", "than"})
 
 
-def tables_in(lines: Sequence[str]) -> list[Table]:
-    """The tables named in the list of sources, in order."""
-    found = []
-    for line in lines:
-        for match in _TABLE.finditer(line) if (file := _LINE.match(line)) else ():
-            columns = [
-                Column(one["name"].strip().strip('"').replace('""', '"'), one["kind"])
-                for one in _COLUMN.finditer(match["columns"])
-            ]
-            found += [Table(file["file"], match["name"].strip('"'), tuple(columns))] if file and columns else []
-    return found
-
-
-def rows_in(answer: str) -> list[Row]:
-    """The rows of the Markdown table in a query's answer; empty cells and NULLs as empty text."""
-    lines = [line.strip()[1:-1] for line in answer.splitlines() if line.strip().startswith("|")]
-    cells = [[cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
-    if len(cells) < 2 or not all(re.fullmatch(r":?-+:?", cell) for cell in cells[1]):
-        return []
-    cleaned = [["" if cell in ("NULL", "None", "nan") else cell for cell in row] for row in cells[2:]]
-    return [dict(zip(cells[0], row, strict=True)) for row in cleaned if len(row) == len(cells[0])]
-
-
-def likeness(part: str, word: str) -> float:
-    """How surely a part of a name and a word mean the same, 0 to 1.
-
-    One stem, one short for the other (`pop`, `exp`), the end of it (`state`, `outstate`), its consonants (`mfr`).
-    """
-    one, two = stem(part), stem(word)
-    if one == two:
-        return 1.0
-    short, long = sorted((one, two), key=len)
-    if long.startswith(short) and (len(short) >= 4 or (len(short) == 3 and short == part)):
-        return 0.8
-    if len(word) >= 4 and part.endswith(word):
-        return 0.7
-    is_short_form = 2 <= len(part) <= 4 and len(word) >= 5 and not set(part[len(part) == 4 :]) & set("aeiou")
-    return SHORT * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
-
-
-def alike(part: str, word: str) -> bool:
-    """Whether a part of a name and a word mean the same."""
-    return likeness(part, word) > 0
-
-
-def different(row: Row) -> int:
-    """About how many different cells the column of a row of `Table.probe` has: the power of two below."""
-    return 1 << ord(row["different"]) - ord("a")
-
-
-def is_flag(cell: str) -> bool:
-    """Whether a cell says that what its column is called is so."""
-    return cell.lower() in ("yes", "true", "1")
-
-
-def quoted(name: str) -> str:
-    """A name, quoted for SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text, quoted for SQL."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def shown(text: str) -> str:
-    """A cell as one writes it: thousands of large numbers set apart, no digit changed."""
-    if re.fullmatch(r"-?\d{5,}(?:\.\d+)?", text):
-        whole, point, rest = text.partition(".")
-        text = f"{int(whole):,}{point}{rest}"
-    return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
-
-
-def _content(question: str, table: Table) -> list[str]:
-    """The words of a question that say what is asked about; those of errands where a column is called so."""
-    parts = {stem(part) for column in table.columns for part in column.parts}
-    return [word.lower() for key, word in keywords(question).items() if word.lower() not in ERRANDS or key in parts]
-
-
-def _forms(word: str) -> set[str]:
-    """How a cell may be written that a word means: `women` and `female` or `f`, `third` and `3rd`, `3`."""
-    senses, number = _SENSE.get(stem(word), []), NUMBERS.get(word, "")
-    sexes = {sense[0] for sense in [stem(word), *senses] if sense in (stem("female"), stem("male"))}
-    return {word, stem(word), word.removesuffix("s"), number, number.rstrip("dhnrst"), *senses, *sexes} - {""}
-
-
-def _meets(token: str, word: str) -> float:
-    """How surely a word means a part of a cell, 0 to 1."""
-    if token == word or stem(token) == stem(word):
-        return 1.0
-    if {token, stem(token)} & _forms(word):
-        return 0.9
-    root = stem(word)
-    is_short_for = len(token) >= 3 and (root.startswith(token) or likeness(token, word) == SHORT)
-    return 0.7 * (is_short_for or (len(root) >= 4 and token.startswith(root)))
-
-
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:
     return max(fits, key=lambda one: one[0], default=(0.0, None))
 
@@ -851,12 +422,8 @@ def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:
 def _names(question: str) -> list[set[str]]:
     """The proper names in a question, each with its words: runs of words with a capital, the first word aside."""
     runs: list[set[str]] = []
-    for before, word in pairwise(_WORD.findall(question)):
+    for before, word in pairwise(WORD.findall(question)):
         if any(letter.isupper() for letter in word):
             runs += [] if runs and before.lower() in runs[-1] else [set()]
             runs[-1].add(word.lower())
     return runs
-
-
-def _columns_of(row: Row) -> str:
-    return "; ".join(f"{Column(name, '').said} {shown(value)}" for name, value in row.items() if value)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from nodes.language.requests import wishes_in
 from nodes.language.subjects import joined, keywords, names, subject_of, title_of, without_errand
-from nodes.language.table_questions import Asked, Table, asked, best, rows_in, tables_in
+from nodes.language.table_answers import Asked, best
+from nodes.language.table_questions import asked
+from nodes.language.table_schema import Table, rows_in, tables_in
 from nodes.language.words import stems
 from nodes.llm.offline.conversation import NOTHING, Call, Conversation, Done, Reply, concluded
 from nodes.policy.orders import without_forbidden

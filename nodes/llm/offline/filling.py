@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nodes.language.forms import Form, Record, Said, number_in
-from nodes.language.table_questions import Column, Table
+from nodes.language.table_schema import Column, Table
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.sections import Section

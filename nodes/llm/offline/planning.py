@@ -11,7 +11,8 @@ from nodes.language.following import followed
 from nodes.language.requests import Request, expression_in, heeded, is_of_answer, understood
 from nodes.language.shapes import Shape, shape_of
 from nodes.language.subjects import capital, keywords
-from nodes.language.table_questions import AGGREGATES, tables_in
+from nodes.language.table_schema import tables_in
+from nodes.language.table_words import AGGREGATES
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.reshaping import described
 from nodes.policy.orders import GIVES_OUT, ordered, without_forbidden

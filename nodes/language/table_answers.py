@@ -1,0 +1,145 @@
+"""What a question asks of a table, as SQL, and the answer in sentences with the figures as the table gave them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodes.language.subjects import capital, joined
+from nodes.language.table_schema import Column, Row, Table, quoted
+
+LISTED = 12
+"""Groups that are listed, and rows of a table that is ranked."""
+TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
+Filter = tuple[Column, tuple[str, ...]]
+"""A column and the cells that it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks of one table."""
+
+    table: Table
+    aggregate: str
+    target: Column | None
+    """What is averaged, added up, ranked or shown."""
+    group: Column | None
+    """What the rows are grouped by."""
+    label: Column | None
+    """What the rows that are listed are called by."""
+    filters: tuple[Filter, ...]
+    """Cells that the rows have. The share is one of rows with the last, among those with the others."""
+    most: int = LISTED
+    """Rows of the answer."""
+    bounds: tuple[tuple[Column, str], ...] = ()
+    """Amounts that a row has to be above or below: a column and `> 10`."""
+    fit: float = 0.0
+    """Share of the question's words that this accounts for."""
+    is_lowest_first: bool = False
+    """Whether groups are ranked from the lowest: `the lowest average`."""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it asks for what the table says of each: `licences` of a table of frameworks."""
+        return not (self.aggregate or self.filters or self.bounds)
+
+    @property
+    def _split(self) -> int:
+        """How many of the filters say which rows are looked at."""
+        return len(self.filters) - (self.aggregate == "share" and not self.bounds)
+
+    @property
+    def sql(self) -> str:
+        """The question: a `name` and `value` a row, and `n` for the rows behind it, or columns by their names."""
+        target = self.target.sql if self.target else ""
+        name = self.group or self.label
+        conditions = [f"({' OR '.join(map(column.equals, values))})" for column, values in self.filters]
+        limits = [f"{column.sql} {bound}" for column, bound in self.bounds]
+        counted = [*conditions[self._split :], *limits] if self.aggregate == "share" else []
+        rows = f"count(*) FILTER (WHERE {' AND '.join(counted)})"
+        values = {
+            "share": f"round(100.0 * {rows} / count(*), 2) AS value, {rows} AS n, count(*) AS whole",
+            "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
+            "count(*) AS n",
+            "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
+            "": f"{target} AS value" if self.is_list else "",
+        }
+        shown = values.get(self.aggregate, f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n")
+        if not shown:
+            times = [column for column in self.table.columns if column.name.lower() == "year"]
+            asked_for = [column for column, _ in (*self.filters, *self.bounds)]
+            wanted = [*asked_for, *times, *([self.target] if self.target else [])]
+            shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
+        where = conditions[: self._split] + [one for one in limits if one not in counted]
+        where += [f"{name.sql} IS NOT NULL"] if name else []
+        where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
+        is_named = name and self.aggregate != "summary" and bool(self.aggregate or self.is_list)
+        parts = [f"SELECT {f'{name.sql} AS name, ' if name and is_named else ''}{shown} FROM {quoted(self.table.name)}"]
+        parts += [f"WHERE {' AND '.join(where)}"] if where else []
+        parts += ["GROUP BY 1"] if is_named and self.aggregate else []
+        is_rising = self.aggregate == "min" or self.is_lowest_first
+        order = f"2 {'ASC' if is_rising else 'DESC'} NULLS LAST, 1" if is_named and self.aggregate else "ALL"
+        parts.append(f"ORDER BY {order} LIMIT {self.most}")
+        return " ".join(parts)
+
+    def sentences(self, rows: list[Row]) -> list[str]:
+        """What the answer says, a sentence a figure or list; the figures as the table gave them."""
+        told = [row for row in rows if any(row.values())]
+        try:
+            return self._said(told) if told else []
+        except KeyError:  # an answer of another shape says nothing
+            return []
+
+    def _said(self, rows: list[Row]) -> list[str]:
+        said = [f"{column.said} is {' or '.join(values)}" for column, values in self.filters]
+        limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
+        by = f" by {self.group.said}" if self.group else ""
+        if self.aggregate == "share":
+            counted, among = [*said[self._split :], *limits], said[: self._split]
+            scope = f", of those where {' and '.join(among)}" if among else ""
+            shares = [
+                f"{row['name'] + ' ' if 'name' in row else ''}{row['value']} % ({row['n']} of {shown(row['whole'])})"
+                for row in rows
+            ]
+            return [f"Share of rows{by} in {self.table.name} where {' and '.join(counted)}{scope}: {joined(shares)}."]
+        scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
+        what = self.target.said if self.target else "rows"
+        if not self.aggregate and (self.filters or self.bounds):
+            known = {column.name for column, values in self.filters if len(values) == 1}
+            left = [name for name in rows[0] if name not in known]
+            if len(rows) > 1 and len(left) == 1:
+                return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
+            return [f"In {self.table.name}: {columns_of(row)}." for row in rows]
+        counted_as = "different values of " if self.aggregate == "count" and self.target else ""
+        title = capital(f"{TITLES.get(self.aggregate, '')} {counted_as}{what}".strip())
+        return [f"{title}{by}{scope}: {joined([self._figure(row) for row in rows])}."]
+
+    def _figure(self, row: Row) -> str:
+        """`15 (2 rows)`, of a group `US 15 (2 rows)`, in a ranking `Dash (40)`."""
+        n = row.get("n", "")
+        value = shown(row["value"]) if "value" in row else columns_of({k: v for k, v in row.items() if k != "n"})
+        count = f" ({shown(n)} {'row' if n == '1' else 'rows'})" if n else ""
+        if "name" not in row:
+            return f"{value}{count}"
+        name = f"“{row['name']}”" if "," in row["name"] else row["name"] or "none"
+        return (
+            f"{name}{':' * bool(re.fullmatch('[0-9.,-]+', name))} {value}{count}" if self.group else f"{name} ({value})"
+        )
+
+
+def best(found: Sequence[Asked | None]) -> Asked | None:
+    """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
+    fitting = [one for one in found if one]
+    return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
+
+
+def shown(text: str) -> str:
+    """A cell as one writes it: thousands of large numbers set apart, no digit changed."""
+    if re.fullmatch(r"-?\d{5,}(?:\.\d+)?", text):
+        whole, point, rest = text.partition(".")
+        text = f"{int(whole):,}{point}{rest}"
+    return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
+
+
+def columns_of(row: Row) -> str:
+    """The cells of a row with the names of their columns: `town Oslo; year 2020`."""
+    return "; ".join(f"{Column(name, '').said} {shown(value)}" for name, value in row.items() if value)

@@ -1,0 +1,195 @@
+"""Tables of the sources: their columns, the cells that a question may name, and rows as a query gives them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nodes.language.subjects import ERRANDS
+from nodes.language.table_words import SENSE, alike, forms_of
+from nodes.language.words import keywords, stem
+
+Row = dict[str, str]
+"""A row of a query's answer, by the names of its columns."""
+FEW = 64
+"""Different cells of a column, at most, for a part of one, or a word short for one, to name it."""
+MOST_TEXTS = 14
+"""Columns whose cells are looked through."""
+UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
+"""Last words of column names that say what is measured in."""
+KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
+"""Words in the names of columns whose numbers are names."""
+SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
+"""Parts of column names that say nothing by themselves."""
+
+_NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
+_TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
+_LINE = re.compile(r"^(?P<file>.+?): ")
+_TABLE = re.compile(r"\btable (?P<name>\"[^\"]+\"|\S+) \((?P<columns>(?:\"(?:[^\"]|\"\")*\"|\([^()]*\)|[^\"()])*)\)")
+_COLUMN = re.compile(
+    r"(?P<name>\"(?:[^\"]|\"\")+\"|[^,\"]+?) "
+    r"(?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
+)
+WORD = re.compile(r"[^\W_]+")
+_PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and DuckDB's type of it."""
+
+    name: str
+    kind: str
+
+    @property
+    def sql(self) -> str:
+        """The name, quoted for SQL."""
+        return quoted(self.name)
+
+    @property
+    def said(self) -> str:
+        """The name as one says it, with its unit in brackets."""
+        name, _, last = self.name.strip("_ ").replace("_", " ").rpartition(" ")
+        return f"{name} ({last})" if name and last.lower() in UNITS else f"{name} {last}".strip()
+
+    @property
+    def parts(self) -> list[str]:
+        """The words of its name."""
+        return [part.lower() for part in _PARTS.split(self.name) if part]
+
+    @property
+    def own(self) -> list[str]:
+        """The same without units and small words."""
+        return [part for part in self.parts if part not in SMALL]
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it says when."""
+        return any(_TIME.match(part) for part in (*self.parts, self.kind))
+
+    @property
+    def is_measure(self) -> bool:
+        """Whether it holds amounts."""
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds words."""
+        return self.kind.startswith(("VARCHAR", "TEXT", "ENUM"))
+
+    def match(self, wanted: Sequence[str]) -> set[str]:
+        """Which of these words name it."""
+        return {word for word in wanted if any(alike(part, word) for part in self.own)}
+
+    def is_counted_in(self, wanted: Sequence[str]) -> bool:
+        """Whether it holds how many of them there are: `seats`, `seats_sold`, but no `seat_price` of seats."""
+        own = self.own
+        while len(own) > 1 and re.search(r"(?:ed|en|old|total|count|number|n)$", own[-1]):
+            own.pop()
+        return bool(own) and any(alike(own[-1], word) for word in wanted)
+
+    def equals(self, value: str) -> str:
+        """The condition in SQL; of a date, its year."""
+        return f"year({self.sql}) = {value}" if _TIME.match(self.kind) else f"{self.sql} = {literal(value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the sources."""
+
+    file: str
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def named(self) -> Column:
+        """What it is called, and its file, as words to be met."""
+        return Column(f"{self.file.rpartition('.')[0]} {self.name}", "")
+
+    def match(self, wanted: Sequence[str]) -> set[str]:
+        """Which of these words its file, its name or its columns speak of."""
+        return set().union(*(column.match(wanted) for column in (self.named, *self.columns)))
+
+    def probe(self, question: str) -> str:
+        """SQL for the cells that the question may name, and of each column about how many different ones it has.
+
+        The number is written as a letter, its logarithm: no figure of an answer is to be cited as computed here.
+        `whole`: whether all of the cell stands in the question; of a column, whether its cells tell the rows apart.
+        """
+        texts = [column for column in self.columns if column.is_text][:MOST_TEXTS]
+        said, table = content_of(question, self), quoted(self.name)
+        meant = [*said, *(sense for word in said for sense in SENSE.get(stem(word), []))]
+        flags = [column for column in self.columns if column.is_measure or column.kind == "BOOLEAN"]
+        parts = [
+            f"(SELECT {literal(c.name)} AS col, cell, 'b' AS different, true AS whole FROM (VALUES ('0'), ('1')) "
+            f"flag(cell) WHERE (SELECT min({c.sql}::DOUBLE) = 0 AND max({c.sql}::DOUBLE) = 1 "
+            f"AND count(DISTINCT {c.sql}) = 2 FROM {table}))"
+            for c in [column for column in flags if column.match(meant)][:MOST_TEXTS]
+        ]
+        if not texts:
+            return " UNION ALL ".join(parts)
+        names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
+        whole = literal(f" {' '.join(WORD.findall(question.lower()))} ")
+        forms = ", ".join([literal(form) for word in said for form in sorted(forms_of(word))][:90]) or "''"
+        named = (
+            f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "
+            "keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
+            "' ' || trim(regexp_replace(lower(cell), '[^\\p{L}\\p{N}]+', ' ', 'g')) || ' ' AS key, "
+            "string_split(lower(regexp_replace(cell, '([a-z])([A-Z])', '\\1 \\2', 'g')), ' ') AS parts "
+            "FROM cells WHERE cell <> '') "
+            f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
+            "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
+            f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
+            f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
+            "(contains(key, ' ' || form) OR len(list_filter(parts, lambda part: length(part) > 2 AND "
+            "starts_with(form, part))) > 0))) > 0) "
+            "ORDER BY whole DESC, keys.different, length(cell) DESC, cell LIMIT 40)"
+        )
+        telling = (
+            "(SELECT col, NULL, chr(97 + floor(log2(count(*)))::INT), "
+            f"10 * count(*) >= 9 * (SELECT count(*) FROM {table}) FROM keys GROUP BY col)"
+        )
+        return " UNION ALL ".join([named, telling, *parts])
+
+
+def tables_in(lines: Sequence[str]) -> list[Table]:
+    """The tables named in the list of sources, in order."""
+    found = []
+    for line in lines:
+        for match in _TABLE.finditer(line) if (file := _LINE.match(line)) else ():
+            columns = [
+                Column(one["name"].strip().strip('"').replace('""', '"'), one["kind"])
+                for one in _COLUMN.finditer(match["columns"])
+            ]
+            found += [Table(file["file"], match["name"].strip('"'), tuple(columns))] if file and columns else []
+    return found
+
+
+def rows_in(answer: str) -> list[Row]:
+    """The rows of the Markdown table in a query's answer; empty cells and NULLs as empty text."""
+    lines = [line.strip()[1:-1] for line in answer.splitlines() if line.strip().startswith("|")]
+    cells = [[cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", line)] for line in lines]
+    if len(cells) < 2 or not all(re.fullmatch(r":?-+:?", cell) for cell in cells[1]):
+        return []
+    cleaned = [["" if cell in ("NULL", "None", "nan") else cell for cell in row] for row in cells[2:]]
+    return [dict(zip(cells[0], row, strict=True)) for row in cleaned if len(row) == len(cells[0])]
+
+
+def different(row: Row) -> int:
+    """About how many different cells the column of a row of `Table.probe` has: the power of two below."""
+    return 1 << ord(row["different"]) - ord("a")
+
+
+def quoted(name: str) -> str:
+    """A name, quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text, quoted for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def content_of(question: str, table: Table) -> list[str]:
+    """The words of a question that say what is asked about; those of errands where a column is called so."""
+    parts = {stem(part) for column in table.columns for part in column.parts}
+    return [word.lower() for key, word in keywords(question).items() if word.lower() not in ERRANDS or key in parts]

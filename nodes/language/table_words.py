@@ -1,0 +1,118 @@
+"""Words that questions ask tables with: what they compute, and what else columns and cells may be called."""
+
+import re
+
+from nodes.language.words import stem
+
+AGGREGATES = {
+    "avg": r"average|mean|on average|typical|typically",
+    "sum": r"total|sum|altogether|in all|overall|combined",
+    "median": r"median",
+    "share": r"share|percent|percentage|proportion|fraction",
+    "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
+    r"latest|newest|hottest|warmest|best|most expensive|strongest|"
+    r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|more)(?! than)",
+    "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
+    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower)(?! than)",
+    "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
+    "count": r"how many|number of|count",
+    "summary": r"analy[sz]e|figures?|statistics|range|overview",
+}
+"""Words that ask for an aggregate, by its name in SQL."""
+SENSES = {
+    "mass weight": "heavy heavier heaviest light lighter lightest weigh weighs",
+    "length duration": "long longer longest short shorter shortest last lasts lasted",
+    "height elevation altitude": "tall taller tallest high higher highest",
+    "date": "day",
+    "age": "old older oldest young younger youngest aged",
+    "width": "wide wider widest",
+    "depth": "deep deeper deepest",
+    "price cost bill": "expensive cheap cheaper cheapest costs charge charges pay pays paid spend spends spent",
+    "salary wage income earnings": "earn earns earned paid pay rich richest poor poorest",
+    "sales": "sell sells sold selling",
+    "speed": "fast faster fastest slow slower slowest",
+    "gdp": "rich richest poor poorest",
+    "population": "populous inhabitants people",
+    "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
+    "size area": "large larger largest big bigger biggest small smaller smallest",
+    "female": "women woman ladies lady girls girl",
+    "male": "men man gentlemen boys boy",
+}
+"""What a column, or a cell, may be called that is asked for by another word."""
+OPPOSITES = {"profit": "loss losses", "survived alive": "died dead drowned killed", "passed": "failed", "won": "lost"}
+"""The same for words that ask for the least of it, or for those of which it is not so."""
+ROWS = "people persons entries records rows cases items differ compare often common commonly frequent used".split()  # noqa: SIM905
+"""Words for what the rows are, or for looking at them, that no table has to account for."""
+STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what which how many much year".split())  # noqa: SIM905
+"""Cells that a question has for other reasons."""
+MEASURED_IN = frozenset(
+    "hour minute second day year dollar euro pound kilogram gram metre meter mile kilometre".split()  # noqa: SIM905 - words read as words
+)
+"""Words for units, which no column has to be called by."""
+_SPELT = """
+    one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
+    first:1st second:2nd third:3rd fourth:4th fifth:5th sixth:6th
+    """
+NUMBERS = dict(pair.split(":") for pair in _SPELT.split())
+"""Numbers by the words for them."""
+SHORT = 0.6
+"""How surely a word is meant by its consonants."""
+SAID_BY_FORM = {stem(w) for p in (*ROWS, *MEASURED_IN, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
+
+
+def _by_stem(said_of: dict[str, str]) -> dict[str, list[str]]:
+    """What a word may mean, stems of both: of each the words of all entries that have it."""
+    found: dict[str, list[str]] = {}
+    for wanted, said in said_of.items():
+        for word in said.split():
+            found.setdefault(stem(word), []).extend(map(stem, wanted.split()))
+    return found
+
+
+OPPOSITE = _by_stem(OPPOSITES)
+SENSE = _by_stem({**SENSES, **OPPOSITES})
+
+
+def likeness(part: str, word: str) -> float:
+    """How surely a part of a name and a word mean the same, 0 to 1.
+
+    One stem, one short for the other (`pop`, `exp`), the end of it (`state`, `outstate`), its consonants (`mfr`).
+    """
+    one, two = stem(part), stem(word)
+    if one == two:
+        return 1.0
+    short, long = sorted((one, two), key=len)
+    if long.startswith(short) and (len(short) >= 4 or (len(short) == 3 and short == part)):
+        return 0.8
+    if len(word) >= 4 and part.endswith(word):
+        return 0.7
+    is_short_form = 2 <= len(part) <= 4 and len(word) >= 5 and not set(part[len(part) == 4 :]) & set("aeiou")
+    return SHORT * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
+
+
+def alike(part: str, word: str) -> bool:
+    """Whether a part of a name and a word mean the same."""
+    return likeness(part, word) > 0
+
+
+def is_flag(cell: str) -> bool:
+    """Whether a cell says that what its column is called is so."""
+    return cell.lower() in ("yes", "true", "1")
+
+
+def forms_of(word: str) -> set[str]:
+    """How a cell may be written that a word means: `women` and `female` or `f`, `third` and `3rd`, `3`."""
+    senses, number = SENSE.get(stem(word), []), NUMBERS.get(word, "")
+    sexes = {sense[0] for sense in [stem(word), *senses] if sense in (stem("female"), stem("male"))}
+    return {word, stem(word), word.removesuffix("s"), number, number.rstrip("dhnrst"), *senses, *sexes} - {""}
+
+
+def meets(token: str, word: str) -> float:
+    """How surely a word means a part of a cell, 0 to 1."""
+    if token == word or stem(token) == stem(word):
+        return 1.0
+    if {token, stem(token)} & forms_of(word):
+        return 0.9
+    root = stem(word)
+    is_short_for = len(token) >= 3 and (root.startswith(token) or likeness(token, word) == SHORT)
+    return 0.7 * (is_short_for or (len(root) >= 4 and token.startswith(root)))
