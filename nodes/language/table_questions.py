@@ -79,16 +79,20 @@ Link = tuple[float, set[str], str, Column]
 """How surely words mean a cell of a column, 0 to 1 for each."""
 
 
-def asked(question: str, table: Table, cells: Sequence[Row]) -> Asked | None:
-    """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit."""
-    return _Reading(question, table, cells).asked()
+def asked(question: str, table: Table, cells: Sequence[Row], unknown: Sequence[str] | None = None) -> Asked | None:
+    """What the question asks of the table, given the cells that `Table.probe` found; None where it does not fit.
+
+    `unknown`: words of it that no source speaks of, where that is known; others may be about what the table is of.
+    """
+    return _Reading(question, table, cells, unknown).asked()
 
 
 class _Reading:
     """One question, read with one table before it: what its words are linked to, and what it asks with that."""
 
-    def __init__(self, question: str, table: Table, cells: Sequence[Row]) -> None:
+    def __init__(self, question: str, table: Table, cells: Sequence[Row], unknown: Sequence[str] | None) -> None:
         self.question, self.table = question, table
+        self.unknown = None if unknown is None else {word.lower() for word in unknown}
         self.text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
         self.written = WORD.findall(question)
         self.words = [word.lower() for word in self.written]
@@ -300,7 +304,9 @@ class _Reading:
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
-        return 0.0 if fit < needed or is_of_another else fit
+        speaks = [word for word in open_words if word in said or self.unknown is None or word in self.unknown]
+        held = len(said.intersection(speaks)) / max(1, len(speaks))
+        return 0.0 if held < needed or is_of_another else fit
 
     def _is_flagged(self, word: str) -> bool:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""

@@ -202,7 +202,8 @@ def reading_of(question: str, talk: Conversation) -> Asked | None:
         sql = table.probe(question)
         done = talk.answer_to(_query(sql)) if sql else None
         if done or not sql:
-            readings.append(asked(question, table, rows_in(done.text) if done and not done.failed else []))
+            cells = rows_in(done.text) if done and not done.failed else []
+            readings.append(asked(question, table, cells, about(question, talk)[0] if "search" in talk.tools else None))
     return best(readings)
 
 

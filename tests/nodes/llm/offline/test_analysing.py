@@ -361,6 +361,19 @@ def test_a_share_is_one_of_the_rows_that_are_named_first(question: str, answer: 
     assert answer in analysed(question, query_over(STAYS, file="stays.csv"), STAYS_LINE)
 
 
+@pytest.mark.parametrize(("unknown", "is_answered"), [("none", True), ('"guests", "harbour", "inn"', False)])
+def test_words_that_another_source_speaks_of_may_be_about_what_the_table_is_of(unknown: str, is_answered: bool) -> None:
+    question = "What percentage of the guests of the harbour inn were smokers?"
+    said = f"(Words in no passage: {unknown}. The best passages answer the query with a likelihood of 20%; the second"
+    tools = {
+        "query": query_over(STAYS, file="stays.csv"),
+        "search": lambda args: f"[inn.md#L1] Smokers stay upstairs.\n\n{said} fits 20% as well as the first.)",
+    }
+    text, _ = finished(brief(question, "analysis", sources=STAYS_LINE), tools)
+
+    assert ("Share of rows in stays where smoker is Yes" in text) is is_answered
+
+
 def test_rows_are_called_by_their_names_not_by_their_codes() -> None:
     text = analysed("Which stay had the highest fee?", query_over(STAYS, file="stays.csv"), STAYS_LINE)
     assert "Highest total fee in stays: Ann Ives (80), Dee Rand (70)" in text
