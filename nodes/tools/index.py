@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -83,8 +83,8 @@ class Hits:
 class Index:
     """The searchable passages of some documents. May be used from any thread."""
 
-    def __init__(self, passages: Iterable[Passage], vectors: TextVectors | None = None) -> None:
-        """With `vectors`, what says it in other words comes nearer to the top."""
+    def __init__(self, passages: Iterable[Passage], vectors: Callable[[], TextVectors | None] = lambda: None) -> None:
+        """With `vectors`, what says it in other words comes nearer to the top; asked for at the first search."""
         self._passages = list(passages)
         self._vectors = vectors
         self._lock = threading.Lock()
@@ -230,10 +230,11 @@ class Index:
 
     def _nearest(self, pool: Sequence[int], query: str) -> dict[int, float]:
         """How near each passage is to the query in meaning, as a share of the nearest; 0 where that is not known."""
-        if self._vectors is None:
+        vectors = self._vectors() if len(pool) > 1 else None
+        if vectors is None:
             return dict.fromkeys(pool, 0.0)
         passages = [self._passages[at] for at in pool]
-        wanted, *found = self._vectors.of([query, *(f"{one.trail or one.file}\n{one.text}" for one in passages)])
+        wanted, *found = vectors.of([query, *(f"{one.trail or one.file}\n{one.text}" for one in passages)])
         cosines = {at: float(wanted @ vector) for at, vector in zip(pool, found, strict=True)}
         top = max(*cosines.values(), 0.01)
         return {at: max(0.0, cosine) / top for at, cosine in cosines.items()}

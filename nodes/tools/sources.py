@@ -69,7 +69,7 @@ class Sources:
         self.addresses = addresses or {}
         """Of pages of the web, by file: where each was, and when it was read."""
         self._documents = {document.file: document for document in documents}
-        self._index = Index(_searchable(documents), text_vectors())
+        self._index = Index(_searchable(documents), text_vectors)
         self.tables = Tables({d.file: d.grid for d in documents if d.grid})
         """The tables among them, for SQL."""
         self.skipped = [*skipped, *(Skipped(file, why) for file, why in self.tables.failed.items())]

@@ -38,7 +38,7 @@ def test_a_passage_that_says_it_in_other_words_comes_first_where_there_is_a_tabl
         Passage("b.md", "L1", "Archives that are no longer wanted can be deleted from the backup by prune."),
     ]
     question = "How do I remove an old backup?"
-    plain, near = Index(passages).search(question, 2), Index(passages, vectors).search(question, 2)
+    plain, near = Index(passages).search(question, 2), Index(passages, lambda: vectors).search(question, 2)
 
     assert [one.file for one in plain.passages] == ["a.md", "b.md"]
     assert [one.file for one in near.passages] == ["b.md", "a.md"]
