@@ -66,7 +66,7 @@ _EXAMPLE = re.compile(
 _NO = (
     r"(?:\w+n['’]t|cannot|never|"
     r"(?:(?:do(?:es)?|must|should|may|need|shall|will|would|are|is|am|['’](?:m|s|re)) )?not|no|"
-    r"no need|under no circumstances|refrain from|avoid|without|instead of|rather than|"
+    r"no need|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|stop short of|"
     r"hold off(?: on)?)"
 )
 _BEFORE_VERB = (
@@ -77,7 +77,7 @@ _BEFORE_VERB = (
 """What may stand between a denial and the verb: `don't want anybody …`, `not ready to …`."""
 _FORBIDDEN = re.compile(
     rf"[,;(]?\s*\b(?:(?:but|and|please|yet|just|also|i|we|you|it|they) |whatever \w+ \w+,? )*{_NO}\s+{_BEFORE_VERB}"
-    rf"(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*{_FORMS}\b)*)"
+    rf"(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
     r"[^,.;:?!\n)]*[,)]?",
     re.IGNORECASE,
 )
@@ -167,10 +167,10 @@ def without_forbidden(request: str) -> str:
     """The request without the places where it says what not to do to the outside world."""
     cut = request
     for found in reversed(_denials(request)):
-        cut = f"{cut[: found.start()]} {cut[found.end() :]}"
+        cut = f"{cut[: found.start()]}{_closed(found)}{cut[found.end() :]}"
     for clause, _, is_denied in _abroad(request):
         cut = cut.replace(clause, "", 1) if is_denied else cut
-    return re.sub(r"[ \t]+(?=[ \t.;?!])", "", _NOTHING.sub("", cut)).strip(" ;:,\n").removeprefix(".").strip()
+    return re.sub(r"[ \t]{2,}", " ", _NOTHING.sub("", cut)).strip(" ;:,\n").removeprefix(".").strip()
 
 
 def forbidden(request: str) -> frozenset[str]:
@@ -256,3 +256,9 @@ def _abroad(request: str) -> Iterator[tuple[str, str, bool]]:
         is_denied = any(no in clause if _CJK.match(no) else no in (first, *others) for no in _NO_ABROAD)
         if is_denied or is_unspaced or first in _ABROAD:
             yield clause, named[0], is_denied
+
+
+def _closed(found: re.Match[str]) -> str:
+    """What is left of a place that forbids: nothing, or the end of the clause it stood in."""
+    began = ";" if found.group().startswith(";") else ""
+    return f"{began} " if found.group().rstrip().endswith((",", ")")) else ""

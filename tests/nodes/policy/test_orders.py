@@ -77,6 +77,9 @@ def test_only_a_clause_that_begins_with_the_verb_is_an_order(request_: str, acti
         ("Resume el informe y no lo publiques. No enviar nada.", {"publish", "send"}),
         ("总结这份报告，不要发布", {"publish"}),
         ("Warum konnte der Server die Mail nicht senden?", set()),
+        ("Write a draft without sending, or posting, it", {"send", "publish"}),
+        ("Draft it, but stop short of publishing it", {"publish"}),
+        ("Draft the reply without actually sending it", {"send"}),
     ],
 )
 def test_what_a_request_forbids_is_known_unless_it_orders_it_too(request_: str, actions: set[str]) -> None:
