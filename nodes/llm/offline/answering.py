@@ -198,12 +198,13 @@ def figures(question: str, talk: Conversation) -> list[str]:
 def reading_of(question: str, talk: Conversation) -> Asked | None:
     """What the question asks of the tables, once their cells were looked through."""
     readings = []
+    unknown = about(question, talk)[0] if "search" in talk.tools else None
     for table in _candidates(talk):
         sql = table.probe(question)
         done = talk.answer_to(_query(sql)) if sql else None
         if done or not sql:
             cells = rows_in(done.text) if done and not done.failed else []
-            readings.append(asked(question, table, cells, about(question, talk)[0] if "search" in talk.tools else None))
+            readings.append(asked(question, table, cells, unknown))
     return best(readings)
 
 
