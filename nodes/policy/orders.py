@@ -64,36 +64,49 @@ _EXAMPLE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NO = (
-    r"(?:\w+n['’]t|cannot|never|"
-    r"(?:(?:do(?:es)?|must|should|may|need|shall|will|would|are|is|am|['’](?:m|s|re)) )?not|no|"
-    r"no need|under no circumstances|refrain from|avoid|without(?: actually)?|instead of|rather than|stop short of|"
-    r"hold off(?: on)?)"
+    r"(?:\w+n['’]t|cannot|never|neither|nor(?: (?:do|can|may|must|shall|should|will) \w+)?|"
+    r"(?:nobody|no one)(?: (?:is|must|should|may|shall|will|ought))?|(?:i|we) forbid|forbidden|"
+    r"(?:(?:do(?:es)?|did|must|should|may|need|shall|will|would|are|is|am|['’](?:m|s|re)) )?not|no|"
+    r"no need|under no circumstances|(?:refrain|abstain|desist|keep) from|steer clear of|avoid|without(?: actually)?|"
+    r"instead of|rather than|stop short of|hold off(?: on)?)"
 )
 _BEFORE_VERB = (
     r"(?:(?:(?:want|wish|like|need|ask|let|allow)\w*\s+(?:[\w'’-]+\s+){0,4}?)|"
     r"(?:(?!how\b|what\b|which\b|whether\b)[\w'’-]+\s+){0,2}?to\s+)?"
-    r"(?:(?:be|been|yet|actually|ever|just|go|and|under any circumstances|to|have|anything|it|already)\s+)*"
+    r"(?:(?:be|been|yet|actually|ever|even|just|go|and|think (?:about|of)|consider|under any circumstances|to|have|"
+    r"anything|it|already)\s+)*"
 )
 """What may stand between a denial and the verb: `don't want anybody …`, `not ready to …`."""
+_LISTED = rf"{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:(?:or|nor|and)\s+)?{_FORMS}\b){{0,9}}"
+_ASIDE = r"(?:\s*,[^,.;:?!\n]{1,40},)?"
+_NOT_ALONE = r"(?<!\bno)(?<!\bif not)"
+"""`No, please, publish it` answers something, and orders."""
+_TO_THE_END = r"[^,.;:?!\n)]*"
+_ALTERNATIVES = rf"(?:,\s*{_FORMS}\b{_TO_THE_END})*(?:,\s*|\b)n?or{_ASIDE}\s+{_FORMS}\b"
+"""What a denial goes on to forbid, each with its own object: `send it` “, delete it, or publish it”."""
+_POINTS = r"[^.;!?\n]*(?:\n\s*(?:[-*•]|\d{1,2}[.)])\s[^\n]*)*"
 _FORBIDDEN = re.compile(
-    rf"[,;(]?\s*\b(?:(?:but|and|please|yet|just|also|i|we|you|it|they) |whatever \w+ \w+,? )*{_NO}\s+{_BEFORE_VERB}"
-    rf"(?P<verbs>{_FORMS}\b(?:\s*(?:,|or|and|nor)\s*(?:or |nor )?{_FORMS}\b)*)"
-    r"[^,.;:?!\n)]*[,)]?",
+    rf"[,;(]?\s*\b(?:(?:but|and|please|yet|just|also|i|we|you|it|they) |whatever \w+ \w+,? )*{_NO}"
+    rf"(?:(?:\s+|{_NOT_ALONE}{_ASIDE}\s+){_BEFORE_VERB}"
+    rf"(?P<verbs>{_LISTED}(?:{_TO_THE_END}{_ALTERNATIVES})?{_TO_THE_END})[,)]?|"
+    rf"{_NOT_ALONE}(?: do)?(?: (?:any of )?(?:the following|these things|this))?:(?P<points>{_POINTS}))",
     re.IGNORECASE,
 )
-_DID_NOT = re.compile(rf"\b(?:have|ha[sd]|did)(?:n['’]t| not)\s+{_FORMS}\b", re.IGNORECASE)
+_EACH = re.compile(rf"(?:^|,|[-*•.)]\s|\b(?:n?or|and|not|never)\b|n['’]t\b)\s*(?=({_FORMS})\b)")
+"""The verbs of a list, without the nouns that look like them: `send the order or publish it`."""
+_DID_NOT = re.compile(rf"(?<!\byou )\b(?:have|ha[sd]|did)(?:n['’]t| not)\s+{_FORMS}\b", re.IGNORECASE)
 """`which members have not paid`, which says how things are."""
 _NOTHING = re.compile(
-    rf"\b(?P<verbs>{_FORMS}(?:\s*(?:,|or|and)\s*(?:or )?{_FORMS})*)\s+(?:absolutely )?(?:nothing|none|"
+    rf"\b(?P<verbs>{_LISTED})\s+(?:absolutely )?(?:nothing|none|"
     rf"no\s+\w+)\b[^,.;:?!\n]*|"
     rf"\bnothing\s+(?:is|must|should|may|shall|will|gets?|"
-    rf"has)\s+(?:to\s+)?(?:be\s+)?(?P<passive>{_FORMS})\b[^,.;:?!\n]*",
+    rf"has)\s+(?:to\s+)?(?:be\s+)?(?P<passive>{_LISTED})[^,.;:?!\n]*",
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"(?<=[?!])\s+|(?<=\w\w\.)\s+|[;:]\s+|\n+|,\s*(?:and\s+)?(?:then\s+)?|\s+(?:then|and)\s+")
 POLITE = re.compile(
-    r"^(?:(?:please|kindly|then|and|also|next|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|lastly|afterwards|now|so|"
-    r"just|only|ok(?:ay)?|hi|hello|dear \w+|in addition|anyway|quickly|after (?:that|this)|first of all|"
+    r"^(?:(?:please|kindly|then|and|but|also|next|finally|first(?:ly)?|second(?:ly)?|third(?:ly)?|lastly|afterwards|"
+    r"now|so|just|only|ok(?:ay)?|hi|hello|dear \w+|in addition|anyway|quickly|after (?:that|this)|first of all|"
     r"if (?:possible|you (?:can|could|have time)))[,:\s]+|"
     r"(?:i|we) have \w+(?: \w+){0,2} questions?(?: (?:about|on|for) [^:.?!]{1,40})?:\s*|"
     r"(?:can|could|would|will) you (?:please |kindly |maybe |perhaps )?|"
@@ -176,9 +189,9 @@ def without_forbidden(request: str) -> str:
 def forbidden(request: str) -> frozenset[str]:
     """The actions that a request says not to do, and does not order elsewhere."""
     text = plain(request)
-    said = [found["verbs"] for found in _denials(text)]
+    said = [found["verbs"] or found["points"] for found in _denials(text)]
     said += [found["verbs"] or found["passive"] for found in _NOTHING.finditer(text)]
-    actions = {action for part in said for word in re.findall(r"[\w-]+", part.lower()) if (action := action_of(word))}
+    actions = {action for part in said for word in _EACH.findall(part.lower()) if (action := action_of(word))}
     actions |= {action for _, action, is_denied in _abroad(text) if is_denied}
     return frozenset(actions - set(ordered(request)))
 

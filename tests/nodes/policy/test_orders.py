@@ -86,6 +86,65 @@ def test_what_a_request_forbids_is_known_unless_it_orders_it_too(request_: str, 
     assert forbidden(request_) == actions
 
 
+@pytest.mark.parametrize(
+    ("denial", "ending"),
+    [
+        ("Do not", ""),
+        ("Please don’t", ""),
+        ("Never", ""),
+        ("You must not", ""),
+        ("You are not allowed to", ""),
+        ("You are forbidden to", ""),
+        ("I don't want you to", ""),
+        ("I would rather you did not", ""),
+        ("Nobody should", ""),
+        ("Do not, under any circumstances,", ""),
+        ("Don't even think about", "ing"),
+        ("Avoid", "ing"),
+        ("Abstain from", "ing"),
+        ("Write it up without", "ing"),
+    ],
+)
+def test_a_denial_forbids_all_that_is_listed_after_it(denial: str, ending: str) -> None:
+    for listed in (
+        "post{e} it",
+        "post{e} or send{e} it",
+        "post{e} it or send{e} it",
+        "post{e} it, nor send{e} it",
+        "post{e} it (or send{e} it)",
+        "post{e}, send{e}, or cancel{e} it",
+        "post{e} it, send{e} it, or cancel{e} it",
+        "post{e} the draft, send{e} it to Kim or cancel{e} anything",
+        "post{e} or, worse, send{e} it",
+    ):
+        request = f"Summarise the report. {denial} {listed.format(e=ending)}."
+        named = {"publish"} | ({"send"} if "send" in listed else set()) | ({"cancel"} if "cancel" in listed else set())
+        assert (forbidden(request), ordered(request)) == (named, []), request
+
+
+@pytest.mark.parametrize(
+    ("request_", "denied", "asked"),
+    [
+        ("Neither send nor publish it.", {"send", "publish"}, []),
+        ("Neither email it, post it nor delete it.", {"send", "publish", "delete"}, []),
+        ("Do not send it; nor should you publish it.", {"send", "publish"}, []),
+        ("Nothing should be sent, published or deleted.", {"send", "publish", "delete"}, []),
+        ("Do not:\n- publish it\n- send it\nThen delete it.", {"send", "publish"}, ["delete"]),
+        ("Never do any of the following: publish it, send it.", {"send", "publish"}, []),
+        ("Do not send it and do not publish it.", {"send", "publish"}, []),
+        ("Do not send the order or publish it.", {"send", "publish"}, []),
+        ("Do not send it, publish it.", {"send"}, ["publish"]),
+        ("Do not email it, but publish it.", {"send"}, ["publish"]),
+        ("No, please, publish it.", set(), ["publish"]),
+        ("If not, please, publish it.", set(), ["publish"]),
+        ("Was it sent? No: publish it.", set(), ["publish"]),
+        ("Do not delete it, or I will be angry. Send it to Bob.", {"delete"}, ["send"]),
+    ],
+)
+def test_a_denial_ends_where_an_order_begins(request_: str, denied: set[str], asked: list[str]) -> None:
+    assert (forbidden(request_), ordered(request_)) == (denied, asked)
+
+
 def test_what_is_left_without_the_forbidden_part_reads_on() -> None:
     assert without_forbidden("Draft, but do not send, a reply to Bo") == "Draft a reply to Bo"
     assert without_forbidden("Publish nothing; only tell me what Eino costs") == "only tell me what Eino costs"
