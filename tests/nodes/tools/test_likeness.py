@@ -18,18 +18,27 @@ def vectors() -> TextVectors:
 
 
 def test_texts_are_near_that_say_the_same_in_other_words(vectors: TextVectors) -> None:
-    asked, said, other, empty = vectors.of(
-        [
-            "How do I remove an old backup?",
-            "Archives that are no longer wanted are deleted.",
-            "Bake it for an hour.",
-            "",
-        ]
+    question = "How do I remove an old backup?"
+    said, other, empty, itself = vectors.nearness(
+        question, ["Archives that are no longer wanted are deleted.", "Bake it for an hour.", "", question]
     )
 
-    assert asked @ said > asked @ other
-    assert asked @ asked == pytest.approx(1.0, abs=1e-5)
-    assert not empty.any()
+    assert itself == pytest.approx(1.0, abs=1e-5)
+    assert itself > said > other
+    assert empty == 0
+    assert vectors.nearness("", [question]) == [0]
+
+
+def test_one_sentence_among_many_is_enough(vectors: TextVectors) -> None:
+    about_others = " ".join(
+        f"Chapter {n} tells of the weather, of food and of long journeys by train." for n in range(9)
+    )
+    said, other = vectors.nearness(
+        "How do I remove an old backup?",
+        [f"{about_others} Archives that are no longer wanted are deleted. {about_others}", about_others],
+    )
+
+    assert said > other + 0.1
 
 
 def test_a_passage_that_says_it_in_other_words_comes_first_where_there_is_a_table(vectors: TextVectors) -> None:
@@ -47,10 +56,10 @@ def test_a_passage_that_says_it_in_other_words_comes_first_where_there_is_a_tabl
 
 def test_many_threads_may_ask_at_once(vectors: TextVectors) -> None:
     texts = [f"text {n} about ships" for n in range(50)]
-    alone = vectors.of(texts)
+    alone = vectors.nearness("a boat", texts)
     found: list[bool] = []
     threads = [
-        threading.Thread(target=lambda: found.append(bool((vectors.of(texts) == alone).all()))) for _ in range(8)
+        threading.Thread(target=lambda: found.append(vectors.nearness("a boat", texts) == alone)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
