@@ -21,7 +21,7 @@ from nodes.tools.passages import Passage, place
 
 WEIGHTS = (1.5, 2.0, 1.0)
 """Of a match in the file name, the headings, the text."""
-POOL = 60
+POOL = 120
 """Passages of BM25 that are ranked again."""
 TERMS = 64
 DEEP = 3
