@@ -19,6 +19,8 @@ VECTORS = "weights/l2_supercat_256.safetensors"
 TOKENS = "tokenizers/l2_supercat_tokenizer_config.json"
 WORDS = 0.8
 """The part of nearness that is of words, beside that of the whole; from three fifths on it makes no difference."""
+REMEMBERED = 4096
+"""Texts whose tokens are kept: those of one folder are looked at again and again."""
 CHARS = 3000
 """Characters of a text that are looked at."""
 
@@ -30,6 +32,7 @@ class TextVectors:
         """`vectors`: that of each token, by its number."""
         self._tokenizer = tokenizer
         self._vectors = vectors
+        self._tokens = lru_cache(REMEMBERED)(self._read)
 
     def nearness(self, query: str, texts: Sequence[str]) -> list[float]:
         """How near each text is to a query, at most 1; 0 where one of them has no words.
@@ -39,27 +42,29 @@ class TextVectors:
         """
         import numpy as np  # noqa: PLC0415 # part of the extra
 
-        asked = self._of(query)
-        lengths = np.linalg.norm(asked, axis=1)
-        mean = _unit(asked.mean(axis=0)) if len(asked) else asked
-        asked = _unit(asked)
+        asked, *given = [self._tokens(text) for text in (query, *texts)]
+        if not len(asked):
+            return [0.0] * len(texts)
+        every, at = np.unique(np.concatenate([asked, *given]), return_inverse=True)
+        vectors = self._vectors[every].astype(np.float32)
+        places = np.split(at, np.cumsum([len(asked), *map(len, given)])[:-1])
+        wanted = vectors[places[0]]
+        lengths = np.linalg.norm(wanted, axis=1)
+        cosines = _unit(wanted) @ _unit(vectors).T
+        mean = _unit(wanted.mean(axis=0))
         found = []
-        for text in texts if len(asked) else ():
-            vectors = self._of(text)
-            if not len(vectors):
-                found.append(0.0)
-                continue
-            words = float(lengths @ (asked @ _unit(vectors).T).max(axis=1) / lengths.sum())
-            whole = float(mean @ _unit(vectors.mean(axis=0)))
-            found.append(WORDS * words + (1 - WORDS) * whole)
-        return found or [0.0] * len(texts)
+        for place in places[1:]:
+            words = lengths @ cosines[:, place].max(axis=1) / lengths.sum() if len(place) else 0.0
+            whole = mean @ _unit(vectors[place].mean(axis=0)) if len(place) else 0.0
+            found.append(float(WORDS * words + (1 - WORDS) * whole))
+        return found
 
-    def _of(self, text: str) -> "np.ndarray":
-        """The vectors of a text's tokens, each once, in rows."""
+    def _read(self, text: str) -> "np.ndarray":
+        """The numbers of a text's tokens, each once."""
         import numpy as np  # noqa: PLC0415 # part of the extra
 
         tokens = self._tokenizer.encode(text[:CHARS], add_special_tokens=False).ids
-        return self._vectors[list(dict.fromkeys(tokens))].astype(np.float32)
+        return np.unique(np.array(tokens, np.int32))
 
 
 def _unit(vectors: "np.ndarray") -> "np.ndarray":
