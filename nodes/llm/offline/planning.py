@@ -19,15 +19,6 @@ from nodes.policy.orders import GIVES_OUT, ordered, without_forbidden
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
-PREFERRED = {
-    "research": "researcher",
-    "analysis": "analyst",
-    "strategy": "strategist",
-    "implementation": "coder",
-    "writing": "writer",
-    "action": "publisher",
-}
-"""Who does a kind of work, where the team has such a role."""
 MARKET = {
     "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "researcher",
     "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analyst",
@@ -97,7 +88,8 @@ class Drafting:
     ) -> str:
         """Another task; its id. Without sources nobody can look anything up, and a question needs no tools."""
         answers = kind in ("research", "analysis") and not self.talk.source_lines and not expression_in(description)
-        wanted = (role, PREFERRED.get(kind, ""), self.role_with("kinds", kind))
+        called = next((one for one in self.roles if one.startswith(kind[:4])), "")  # research: the researcher
+        wanted = (role, called, self.role_with("kinds", kind))
         made: Arguments = {
             "id": f"t{len(self.tasks) + 1}",
             "description": description[:4000],
@@ -156,10 +148,8 @@ def _add_market(draft: Drafting, market: str, request: Request) -> None:
     """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
     for description, role in MARKET.items():
         draft.add("research", description.format(market), role=role)
-    usual, own = keywords(f"suits product pricing features revenue forecast {' '.join(MARKET)}"), keywords(market)
     for aspect in request.aspects[:MOST_EXTRA]:
-        said = keywords(aspect).keys() - own.keys()
-        if said and not said & usual.keys() and not _MARKET.search(aspect):
+        if not _MARKET.search(aspect) and keywords(aspect).keys() - keywords(f"{market} {' '.join(MARKET)}").keys():
             draft.ask(aspect)
     swot = f"SWOT of {market}: strengths, weaknesses, opportunities, threats, and what suits whom"
     found = [*draft.ids, draft.add("strategy", swot, draft.ids)]
