@@ -43,7 +43,7 @@ def _tables(talk: Conversation) -> Iterator[list[Record]]:
         names = dict.fromkeys(name for _, cells in rows for name in cells)
         columns = tuple(Column(name, _kind([cells.get(name, "") for _, cells in rows])) for name in names)
         table = Table(file, file, columns)
-        found = [Record(label, tuple(Said(label, *c, file) for c in cells.items()), table) for label, cells in rows]
+        found = [Record(tuple(Said(label, *c, file) for c in cells.items()), table) for label, cells in rows]
         if found:
             yield found
 
