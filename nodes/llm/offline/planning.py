@@ -38,8 +38,7 @@ _MARKET = re.compile(
     re.IGNORECASE,
 )
 _MARKET_OF = re.compile(
-    r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
-    rf"{_STUDY}\s+(?:of|for|on|in|about)\s+(?P<other>[^.,:;?!\n]{{2,80}}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
+    r"(?:of|for|on|in|about|analy[sz]e)\s+(?:the\s+|an?\s+)?(?P<name>[^.,:;?!\n]+?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
     re.IGNORECASE,
 )
 
@@ -173,6 +172,5 @@ def market_of(text: str) -> str:
     if not _MARKET.search(text):
         return ""
     found = _MARKET_OF.search(text)
-    name = ((found["name"] or found["other"]) if found else _MARKET.split(text)[0]).strip()
-    name = re.sub(r"^(?:the|an?)\s+", "", name, flags=re.IGNORECASE).strip() or "market"
+    name = found["name"] if found else _MARKET.split(text)[0].strip() or "market"
     return f"the {name}" if name.lower().endswith("market") else f"the {name} market"
