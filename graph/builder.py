@@ -1,7 +1,7 @@
 """The wiring: conditional edges by the one table of `nodes.policy.phases`. `baton graph` prints it."""
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from typing import Any, TypeVar, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -39,8 +39,9 @@ from state.supervisor import SupervisorInput, SupervisorOutput, SupervisorState
 Graph = CompiledStateGraph[SupervisorState, None, SupervisorInput, SupervisorOutput]
 
 
+@cache
 def build_worker() -> CompiledStateGraph[Any, Any, Any, Any]:
-    """The graph that runs one agent on one task."""
+    """The graph that runs one agent on one task; one for all supervisors, as it holds nothing of any."""
     # No `context_schema`: the server makes a JSON schema of it for `/subgraphs`, which live objects do not have.
     worker: StateGraph[WorkerState, WorkerContext, WorkerState, WorkerState] = StateGraph(WorkerState)
     worker.add_node("brief", brief)

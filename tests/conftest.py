@@ -1,5 +1,6 @@
 """What holds for every test: no network, a clean environment, an empty folder of its own to work in."""
 
+import gc
 import os
 import signal
 import uuid
@@ -53,6 +54,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if item.get_closest_marker("of_files"):
                 item.add_marker(pytest.mark.skip(reason="about files"))
         items[:] = items[:: int(os.environ.get("EVERY", "1"))]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: it is not looked through for garbage again and again."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """What is left over at the end would be printed as leaked."""
+    gc.unfreeze()
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """What an agent is given: its brief as prompt, as messages, or as a graph's input."""
 
 from collections.abc import Mapping
-from typing import Any, cast, get_type_hints
+from typing import Any, get_type_hints
+from weakref import WeakKeyDictionary
 
 from langchain_core.messages import HumanMessage
 from pydantic import PydanticUserError
@@ -43,11 +44,17 @@ def input_schema(graph: Any) -> Mapping[str, Any]:
     Where there is none to be had, as for a `typing.TypedDict` on Python 3.11, what its type hints say: which fields
     are text.
     """
-    try:
-        return cast(Mapping[str, Any], graph.get_input_jsonschema())
-    except PydanticUserError:
-        hints = get_type_hints(graph.builder.input_schema)
-        return {"properties": {name: _hinted(hint) for name, hint in hints.items()}}
+    if graph not in _INPUT_SCHEMAS:
+        try:
+            _INPUT_SCHEMAS[graph] = graph.get_input_jsonschema()
+        except PydanticUserError:
+            hints = get_type_hints(graph.builder.input_schema)
+            _INPUT_SCHEMAS[graph] = {"properties": {name: _hinted(hint) for name, hint in hints.items()}}
+    return _INPUT_SCHEMAS[graph]
+
+
+_INPUT_SCHEMAS: WeakKeyDictionary[Any, Mapping[str, Any]] = WeakKeyDictionary()
+"""Of graphs that are there: making one takes longer than all else that begins a task."""
 
 
 def _hinted(hint: Any) -> dict[str, Any]:

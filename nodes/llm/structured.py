@@ -11,6 +11,7 @@ a plan cut off in the middle would pass for a shorter plan.
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
@@ -257,7 +258,9 @@ def shape_text(schema: type[BaseModel]) -> str:
     return json.dumps(_shape(schema, MOST_ITEMS))
 
 
+@lru_cache(maxsize=64)
 def _shape(schema: type[BaseModel], most: int) -> dict[str, Any]:
+    """JSON Schema of it, whose lists have at most so many items. Not to be changed: it is made once."""
     shape = schema.model_json_schema(schema_generator=_EveryFieldRequired)
     for described in (shape, *shape.get("$defs", {}).values()):
         for field in described["properties"].values():

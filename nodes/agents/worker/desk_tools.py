@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, tool
-from pydantic import Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from nodes.agents.delegation import NEEDS_APPROVAL, Delegations
 from nodes.agents.invocation import Invocation
@@ -15,10 +15,26 @@ from state.errors import ToolRefused
 from state.record import Outcome
 
 
-def coordination_tools(desk: Desk) -> list[BaseTool]:
-    """The tools of one try of one task."""
+class _Recruit(BaseModel):
+    role: str
+    task: str
+    wait: bool = False
 
-    @tool
+
+class _Mail(BaseModel):
+    to: str
+    text: str
+    tool_call_id: Annotated[str, InjectedToolCallId]
+
+
+class _Team(BaseModel):
+    pass
+
+
+def coordination_tools(desk: Desk) -> list[BaseTool]:
+    """The tools of one try of one task; what they take is written out, as it would be read off anew for each try."""
+
+    @tool(args_schema=_Recruit)
     async def recruit(role: str, task: str, wait: bool = False) -> str:
         """Get somebody of a role to do an additional task, beside what is running.
 
@@ -31,14 +47,14 @@ def coordination_tools(desk: Desk) -> list[BaseTool]:
             described(await desk.result(made)) if wait else f"task {made} was given to a {role}; it runs beside yours"
         )
 
-    @tool
-    async def mail(to: str, text: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> str:
+    @tool(args_schema=_Mail)
+    async def mail(to: str, text: str, tool_call_id: str) -> str:
         """Send a message to an agent, a role, the agent of a task, or `all`: they read it before their next step."""
         if problem := desk.mail(to, text, key=tool_call_id):
             raise ToolRefused(problem)
         return f"sent to {to}"
 
-    @tool
+    @tool(args_schema=_Team)
     async def team() -> str:
         """List the team: who there is, what they do, and whether they are busy."""
         return "\n".join(f"{m.agent} ({m.role}): {m.status}, tasks: {', '.join(m.tasks) or '-'}" for m in desk.team())

@@ -119,7 +119,7 @@ def test_a_denial_forbids_all_that_is_listed_after_it(denial: str, ending: str) 
     ):
         request = f"Summarise the report. {denial} {listed.format(e=ending)}."
         named = {"publish"} | ({"send"} if "send" in listed else set()) | ({"cancel"} if "cancel" in listed else set())
-        assert (forbidden(request), ordered(request)) == (named, []), request
+        assert (set(forbidden(request)), ordered(request)) == (named, []), request
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_denial_forbids_all_that_is_listed_after_it(denial: str, ending: str) 
     ],
 )
 def test_a_denial_ends_where_an_order_begins(request_: str, denied: set[str], asked: list[str]) -> None:
-    assert (forbidden(request_), ordered(request_)) == (denied, asked)
+    assert (set(forbidden(request_)), ordered(request_)) == (denied, asked)
 
 
 def test_what_is_left_without_the_forbidden_part_reads_on() -> None:
