@@ -32,8 +32,6 @@ FITS = 0.5
 """Share of the question's words that a reading has to account for."""
 SURE = 0.6
 """The same where rows are counted that nothing in the table is called by."""
-TIED = 0.4
-"""The same of an amount that is named, with rows or groups of the table."""
 RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -117,16 +115,15 @@ class _Reading:
         self.compared = next((column for column, values in self.filters if len(values) > 1), None)
         self.others = [column for column in table.columns if column not in filtered]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
-        self.group = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
-        if "rank" in self.forms:
-            self.group = None
+        by = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
+        self.group = None if "rank" in self.forms else by
         self.which = self.named(_WHICH, [c for c in table.columns if not c.is_measure and not KEYS & set(c.parts)])
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
-        taken = [column for column in (self.group, self.which, amount) if column]
+        taken = (self.group, self.which, amount)
         target = self._target([column for column in self.others if column not in taken])
         of_amount = self._target([column for column in measures if column not in taken])
         if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
-            self.which, target = self.which or (target if target != of_amount else None), of_amount
+            self.which, target = self.which or target, of_amount
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
@@ -212,17 +209,13 @@ class _Reading:
             category = group or (which if which and which.name not in self.telling else None)
             if kind and (category or not extreme):
                 return kind, target, category if extreme else group
-            if extreme and "rank" not in forms and category:
-                if category == self.compared and category.name not in self.telling:
-                    return together, target, category
-                if category == which and category.name in self.repeating and together == "sum":
-                    return "sum", target, category
+            is_sum = category == which and category and category.name in self.repeating and together == "sum"
+            if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
+                return together, target, category
             if extreme:
                 return extreme, target, group
             if counted and target.is_counted_in(counted["what"].lower().split()):
                 return "" if self.is_of_one_row or (self.filters and not self.telling) else "sum", target, group
-            if "summary" in forms and "count" not in forms:
-                return "summary", target, group
             is_of_many = any(column.name in self.repeating for column, _ in self.filters)
             if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
                 return together, target, group
@@ -257,12 +250,10 @@ class _Reading:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
         by_form = [word for word in self.words if stem(word) in SAID_BY_FORM and word not in self.content]
         degrees = [word for word in by_form if stem(word) in SENSE]
-        rows = {match["what"].lower().split()[0] for match in re.finditer(r"(?i)\bwhich (?P<what>\w+)", self.text)}
-        free = [word for word in self.free if word not in rows]  # what is ranked is no amount
         fits = [
             (score + 0.1 * column.is_measure + 0.1 * bool(self.linked(column, by_form)), column)
             for column in columns
-            if (score := max(self.fit(column, free), self.fit(column, degrees))) > 0.05
+            if (score := max(self.fit(column, self.free), self.fit(column, degrees))) > 0.05
         ]
         score, chosen = _best(fits)
         return chosen if score > 0.15 else None
@@ -270,13 +261,12 @@ class _Reading:
     def _is_list_of(self, found: Asked) -> bool:
         """Whether the question does nothing but name what the table says of each."""
         target, group = found.target, found.group
-        if not target or not group:
+        if not (target and group):
             return False
         of_rows = self.table.named.match(self.content) | group.match(self.content)
         rest = [word for word in self.free if word not in of_rows]
         is_of_column = bool(of_rows and rest) and set(rest) == self.linked(target, rest)
-        is_told = target.is_text and self.different.get(group.name, LISTED) <= LISTED
-        is_short = is_told or (is_of_column and self.different.get(group.name, LISTED + 1) <= LISTED)
+        is_short = self.different.get(group.name, LISTED) <= LISTED and (target.is_text or is_of_column)
         return is_short and (is_of_column or not _QUESTION.search(self.text))
 
     def _fit(self, found: Asked) -> float:
@@ -294,8 +284,6 @@ class _Reading:
         of_target = self.linked(found.target, self.content) if found.target else set()
         is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
         needed = SURE if is_vague or (found.aggregate == "count" and self.which and found.group == self.which) else FITS
-        if found.aggregate in MEASURES and is_tied:
-            needed = TIED
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
@@ -328,7 +316,7 @@ class _Reading:
                 found.setdefault(column, []).append(cell)
                 words.setdefault(column, set()).update(said)
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
-        if _SHARE_OF_ALL.search(self.text) and len(order) > 1:
+        if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
         spoken = set().union(*words.values(), *(self.linked(column, self.content) for column in found))
         return tuple((column, tuple(found[column])) for column in order), spoken
@@ -353,8 +341,6 @@ class _Reading:
         links = {token: _best([(meets(token, word), word) for word in free]) for token in tokens}
         if is_whole:
             links = {token: (1.0, token) for token in tokens}
-        elif "".join(tokens) in free:
-            links = dict.fromkeys(tokens, (0.9, "".join(tokens)))
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
         is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
