@@ -14,7 +14,7 @@ from itertools import zip_longest
 from nodes.language.mentions import Mentions, mentions_in
 from nodes.language.shapes import shape_of
 from nodes.language.subjects import ASKS, PLACES, capital, joined, keywords, phrases, without_errand
-from nodes.language.words import STOP_WORDS
+from nodes.language.words import CJK, STOP_WORDS
 from nodes.policy import errands
 from nodes.policy.orders import ordered
 
@@ -84,7 +84,6 @@ _DONE = re.compile(
 _SMALL = rf"(?:{PLACES}|{'|'.join(sorted(_HELPS))}|has|have|had|and)"
 _BARE_NOUN = re.compile(rf"\b{_SMALL} (?P<it>(?!{_SMALL}\b)[\w-]+(?: (?!{_SMALL}\b)[\w-]+)?)", re.IGNORECASE)
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"[\w'’.+#-]*[\w+#]")
 
 
@@ -207,7 +206,7 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     ranked = next((turn.question for turn in reversed(turns) if _SUPERLATIVE.search(turn.question)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
-    if _CJK.search(what + last):
+    if CJK.search(what + last):
         return _LATIN.sub(what, last, count=1) if _LATIN.search(last) else f"{what} {last}"
     if placed := _PLACED.match(what):
         head = re.escape(what.rsplit(maxsplit=1)[-1])
