@@ -96,14 +96,17 @@ def is_of_answer(written: str) -> bool:
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
     parts = [part for part in _ITEM.split(without_forbidden(straight(text)) or text) if part.strip()]
-    clauses: list[str] = []
+    clauses, items = list[str](), set[str]()
     for number, part in enumerate(parts):
-        for wish in [one for sentence in _SENTENCE.split(part.strip()) for one in _clauses_of(sentence)]:
-            clause = POLITE.sub("", wish.strip()).strip(" ,;.\n")
+        pieces = [one for sentence in _SENTENCE.split(part.strip()) for one in _clauses_of(sentence)]
+        for place, piece in enumerate(pieces):
+            clause = POLITE.sub("", piece.strip()).strip(" ,;.\n")
             announces = clause.endswith(":") and number + 1 < len(parts)
             if not announces and re.search(r"\w", clause) and not _BACKGROUND.match(clause):
                 clauses.append(clause)
-    return [*filter(_is_wish, clauses)] or [*filter(_NEEDS.search, clauses)] or clauses
+                items |= {clause} if place == 0 and number > 0 and len(parts) > 2 else set()
+    wishes = [clause for clause in clauses if clause in items or _is_wish(clause)]
+    return wishes or [*filter(_NEEDS.search, clauses)] or clauses
 
 
 def _clauses_of(sentence: str) -> list[str]:
