@@ -55,26 +55,21 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Values that belong together: a row, or what is said under one heading."""
+    """A row of a table."""
 
-    label: str
     values: tuple[Said, ...]
-    table: Table | None = None
-    """The table that it is a row of."""
+    table: Table
 
     def best(self, field: str) -> Said | None:
         """What it says of a field."""
-        fits = [(fit(field, said.name), said) for said in self.values]
-        score, found = max(fits, key=lambda one: one[0], default=(0.0, None))
-        return found if score >= FITS else None
+        found = max(self.values, key=lambda said: fit(field, said.name), default=None)
+        return found if found and fit(field, found.name) >= FITS else None
 
 
 def fit(field: str, name: str) -> float:
     """How well a name fits a field: the share of the words of both that they have in common, 0 to 1."""
     own, other = _words(field), _words(name)
-    if not own or not other:
-        return 0.0
-    if "".join(own) == "".join(other):
+    if own and "".join(own) == "".join(other):
         return 1.0
     mine = [word for word in own if any(alike(word, one) for one in other)]
     its = [word for word in other if any(alike(one, word) for one in own)]
@@ -107,18 +102,16 @@ class Form:
         return {name: self.filled(part, (*path, name), record) for name, part in own.items()}
 
     def _list(self, schema: Any, path: Path, record: Record | None) -> JsonValue:
-        items: Any = next(
-            (part["items"] for part in parts_at(schema, ()) if isinstance(part.get("items"), Mapping)), {}
-        )
+        items: Any = next((part["items"] for part in parts_at(schema, ()) if part.get("items")), {})
         own = _properties(items)
         if not own:
             return self._plain_list(items, path, record)
         found = self._found(own)
-        is_unclear = bool(_FIRST.search(self._goal)) and found and not self._chosen(found, self._goal)[1]
-        if found and (_LIMITS.search(self._goal) or is_unclear):
-            return self._nothing(path, "rules cannot tell which of the rows the request asks for")
         if not found:
-            return self._nothing(path, f"no table and no labels hold {_listed(list(own))}")
+            return self._nothing(path, f"no table holds {_listed(list(own))}")
+        is_unclear = _FIRST.search(self._goal) and not self._chosen(found, self._goal)[1]
+        if _LIMITS.search(self._goal) or is_unclear:
+            return self._nothing(path, "rules cannot tell which of the rows the request asks for")
         return [self._object(items, (*path, number), one) for number, one in enumerate(found)]
 
     def _plain_list(self, items: Any, path: Path, record: Record | None) -> JsonValue:
@@ -144,7 +137,7 @@ class Form:
         name = words_of(path[-1:])
         if record and (own := record.best(name)) and (value := _fitted(own.value, schema, name)) is not None:
             return self._from(own, value, path)
-        if record and (not record.table or isinstance(path[-2], int)):
+        if record and isinstance(path[-2], int):
             return self._nothing(path, f"nothing that fits is said of {name!r} there")
         named = [said for said in self._said if fit(name, said.name) >= FITS]
         fitting = [said for said in named if _fitted(said.value, schema, name) is not None]
@@ -183,18 +176,10 @@ class Form:
         return None
 
     def _found(self, own: Mapping[str, Any]) -> list[Record]:
-        """The records of a list: rows of the table that has most of its fields, or what is said under like labels."""
+        """The records of a list: rows of the table that has most of its fields."""
         names = [words_of((name,)) for name in own]
-        if rows := self._rows(names, least=min(2, len(names))):
-            kept, is_ranked = self._chosen(rows, self._goal)
-            return kept[: self._first()] if is_ranked else kept
-        grouped: dict[str, list[Said]] = {}
-        for said in self._said:
-            if any(fit(name, said.name) >= FITS for name in names):
-                grouped.setdefault(said.around, []).append(said)
-        groups = [Record(said[0].label, tuple(said)) for said in grouped.values()]
-        whole = [one for one in groups if sum(one.best(name) is not None for name in names) >= min(2, len(names))]
-        return whole if len(whole) > 1 else []
+        kept, is_ranked = self._chosen(self._rows(names, least=min(2, len(names))), self._goal)
+        return kept[: self._first()] if is_ranked else kept
 
     def _rows(self, names: Sequence[str], least: int) -> list[Record]:
         """The rows of the table with most of the fields, if it has enough; of several the one that is asked of.
@@ -203,16 +188,16 @@ class Form:
         """
 
         def score(rows: Sequence[Record]) -> tuple[int, int]:
-            file = rows[0].table.file if rows[0].table else ""
             held = sum(any(row.best(name) for row in rows[:LISTED]) for name in names)
-            return held, len(self._asked & set(_words(file)))
+            return held, len(self._asked & set(_words(rows[0].table.file)))
 
         best = max(self._tables, key=score, default=[])
         if not best or score(best)[0] < least:
             return []
-        like = [rows for rows in self._tables if score(rows) == score(best) and _names(rows) == _names(best)]
-        about = [row.values[0].value for rows in like for row in rows if row.values]
-        return [row for rows in like for row in rows] if len(set(about)) == len(about) else best
+        heads = [column.name for column in best[0].table.columns]
+        like = [rows for rows in self._tables if [column.name for column in rows[0].table.columns] == heads]
+        found = [row for rows in like if score(rows) == score(best) for row in rows]
+        return found if len({row.values[0].value for row in found}) == len(found) else best
 
     def _chosen(self, rows: Sequence[Record], question: str) -> tuple[list[Record], bool]:
         """The rows with the cells that a question names, where it names any; and whether it ranks them."""
@@ -224,16 +209,11 @@ class Form:
                 named.setdefault(said.name, set()).add(said.value)
         kept = [row for row in rows if all(_cell(row, name) in cells for name, cells in named.items())]
         probed = [Row(col=name, cell=cell, different="b", whole="true") for name in named for cell in named[name]]
-        reading = asked(question, rows[0].table, probed) if rows[0].table else None
-        is_ranking = reading and reading.aggregate in ("max", "min")
-        if not reading or not is_ranking or not reading.target or not reading.target.is_measure:
+        reading = asked(question, rows[0].table, probed) if rows else None
+        if not reading or reading.aggregate not in ("max", "min") or not reading.target:
             return kept, False
-        amounts = [(number_in(_cell(row, reading.target.name)), row) for row in kept]
-        ranked = sorted(
-            ((amount, row) for amount, row in amounts if amount is not None),
-            key=lambda one: one[0],
-            reverse=reading.aggregate == "max",
-        )
+        amounts = [(amount, row) for row in kept if (amount := number_in(_cell(row, reading.target.name))) is not None]
+        ranked = sorted(amounts, key=lambda one: one[0], reverse=reading.aggregate == "max")
         return [row for _, row in ranked], True
 
     def _first(self) -> int:
@@ -253,11 +233,6 @@ class Form:
 
 def _properties(schema: Any) -> Mapping[str, Any]:
     return {name: one for part in parts_at(schema, ()) for name, one in part.get("properties", {}).items()}
-
-
-def _names(rows: Sequence[Record]) -> set[str]:
-    """What the columns of a table are called."""
-    return {said.name for row in rows for said in row.values}
 
 
 def _cell(row: Record, name: str) -> str:

@@ -22,7 +22,7 @@ _ASKS_FOR_ONE = re.compile(rf"who\b|(?:which|what)\b.*{_SUPERLATIVE.pattern}|whi
 _ROW = re.compile(r"^(?:> )?(?P<column>[^:;\n]{1,60}): (?P<value>[^;\n]+)(?:; [^:;\n]{1,60}: [^;\n]*)+$")
 _ITEM = re.compile(r"^(?:> ?)?\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<item>.+)$")
 _LEAD = re.compile(r"(?:\*\*|`)(?P<marked>[^*`]+)(?:\*\*|`)|(?P<plain>[^.:;,(–—]+)")
-_AMOUNT = re.compile(r"\s*(?:\((?:[^()]*)\)|:? ?-?[\d.,]+(?: %)?)$")
+_FIGURE = re.compile(r"(?P<name>.+?)(?: \((?P<ranked>[^()]*)\)|:? (?P<value>-?[\d.,]+(?: %)?)(?: \([^()]*\))?)?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _JOINT = re.compile(r",?\s+(?:and|or)\s+|,\s+")
 
@@ -60,13 +60,20 @@ def _named(lines: Sequence[str], asked: set[str], question: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+def figures_in(line: str) -> tuple[str, list[tuple[str, str]]]:
+    """What figures are called, and name and amount of each: `- Lowest price: Dash (40) and Volt (60).`."""
+    found = _FIGURES.match(line)
+    series = [match for one in _JOINT.split(found["series"]) if (match := _FIGURE.fullmatch(one))] if found else []
+    return found["title"] if found else "", [(one["name"], one["ranked"] or one["value"] or "") for one in series]
+
+
 def _computed(lines: Sequence[str], asked: set[str]) -> list[str]:
-    """The names in figures: `Lowest price: Dash (40) and Volt (60).`; of rows the cell that was asked for."""
+    """The names in figures; of rows the cell that was asked for."""
     found = [match for line in lines if (match := _FIGURES.match(line))]
     cells = [match["series"].split("; ")[-1].split() for match in found if match["title"].startswith("In ")]
     values = [" ".join(cell[1:]) for cell in cells if set(stems(cell[0])) & asked]
-    named = [[_AMOUNT.sub("", one) for one in _JOINT.split(match["series"])] for match in found]
-    return values if cells else named[0] if named and len(named[0]) > 1 else []
+    named = [name for name, _ in figures_in(found[0].group())[1]] if found else []
+    return values if cells else named if len(named) > 1 else []
 
 
 def _rows(lines: Sequence[str]) -> list[str]:

@@ -36,44 +36,19 @@ _ASKS_ON = re.compile(rf"(?:\s*,?\s+(?:{_JOINT})|,)\s+(?=(?:(?:{PLACES})\s+)?(?:
 _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
 )
-_LETTER = re.compile(
-    r"\A\s*(?:to whom it may concern|hi|hello|hey|dear|good (?:morning|afternoon|evening))\b[^\n,.!?:]{0,40}[,.!:]\s*|"
-    r"(?:\n\s*|(?<=[.!?])\s+)(?:(?:best|kind|warm)(?: \w+)?|regards|cheers|(?:many )?thanks|thank you|yours(?: \w+)?|"
-    r"sincerely)[,.!]?\s*(?:\n\s*)*[^\n?]{0,40}\Z",
-    re.IGNORECASE,
-)
-"""How a letter begins and ends."""
 _BACKGROUND = re.compile(
     r"^(?:(?:have|has|had|is|are|was|were) (?:not|never|been|had|already|still|now)|not|no|never|do not|don['’]?t|"
     r"without|for example|for instance|e\.g\.)\b",
     re.IGNORECASE,
 )
+_DOCUMENTS = errands.DOCUMENTS | {"memo"}
 _TEXTS = (
     "press release|how-?to|guide|checklist|paragraph|advert|summary|overview|blog post|white ?paper|document|notice|"
-    "invitation|announcement|text|draft|"
-    + (
-        "answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
-        + "|".join(
-            word for word, kind in errands.meanings(errands.KINDS).items() if kind in errands.DOCUMENTS | {"memo"}
-        )
-    )
+    "invitation|announcement|text|draft|answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
+    + "|".join(word for word, kind in errands.meanings(errands.KINDS).items() if kind in _DOCUMENTS)
 )
 _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
-_ABOUT = re.compile(
-    r"\b(?:about|on|of|for|regarding|concerning|covering|(?:that|which) (?:says?|tells?|shows?|explains?|answers?))\s+"
-    r"(?P<what>.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
 _STRATEGY = re.compile(r"\bswot\b|\brecommendations?\b|\bstrateg(?:y|ies)\b", re.IGNORECASE)
-_RESULT = re.compile(
-    rf"^(?:it|them|this|that|these|those|everything|(?:the|your|all) (?:results?|findings?|outcome|whole|{_TEXTS}))\b"
-    r".{0,40}$",
-    re.IGNORECASE,
-)
-_BEFORE = re.compile(
-    r"\b(?:it|this|that|these|those|them|the above|(?:the|your|all) (?:results?|findings?|outcome|answers?))\b",
-    re.IGNORECASE,
-)
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
 _COMPARES = re.compile(r"^(?:compare|contrast)\b", re.IGNORECASE)
@@ -105,10 +80,9 @@ def understood(text: str) -> Request:
     request = Request(text.strip(), actions=ordered(text))
     before: list[str] = []
     for clause in wishes_in(text):
-        is_of_result = _RESULT.match(clause.partition(" ")[2]) and not _QUESTION.match(clause)
-        whole = clause if is_of_result else standing_alone(clause, before)
-        before = before if is_of_result and before else [whole]
-        _take(whole, request)
+        is_text = KIND.get(_verb(clause)) == "writing"  # write it up: what was found
+        before = before if is_text and before else [standing_alone(clause, before)]
+        _take(clause if is_text else before[0], request)
     if len(request.aspects) > MOST_WISHES:
         request.aspects[MOST_WISHES - 1 :] = ["; ".join(request.aspects[MOST_WISHES - 1 :])]
     return request
@@ -116,27 +90,23 @@ def understood(text: str) -> Request:
 
 def is_of_answer(written: str) -> bool:
     """Whether a text that is asked for is about nothing but what was said before: `write that up as a memo`."""
-    about = _TEXT.sub("", written)
-    return KIND.get(_verb(written)) in ("writing", "vague") and bool(_BEFORE.search(written)) and not keywords(about)
+    return KIND.get(_verb(written)) in ("writing", "vague") and not keywords(_TEXT.sub("", written))
 
 
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
-    wishes, clauses = list[str](), list[str]()
-    text = without_forbidden(_LETTER.sub("", straight(text))) or text
-    parts = [part for part in _ITEM.split(text) if part.strip()]
+    parts = [part for part in _ITEM.split(without_forbidden(straight(text)) or text) if part.strip()]
+    clauses, items = list[str](), set[str]()
     for number, part in enumerate(parts):
-        for sentence in _SENTENCE.split(part.strip()):
-            for wish in _clauses_of(sentence):
-                clause = POLITE.sub("", wish.strip()).strip(" ,;.\n")
-                announces = clause.endswith(":") and number + 1 < len(parts)
-                if announces or not re.search(r"\w", clause) or _BACKGROUND.match(clause):
-                    continue
-                is_item = number > 0 and len(parts) > 2
-                if is_item or _is_wish(clause):
-                    wishes.append(clause)
+        pieces = [one for sentence in _SENTENCE.split(part.strip()) for one in _clauses_of(sentence)]
+        for place, piece in enumerate(pieces):
+            clause = POLITE.sub("", piece.strip()).strip(" ,;.\n")
+            announces = clause.endswith(":") and number + 1 < len(parts)
+            if not announces and re.search(r"\w", clause) and not _BACKGROUND.match(clause):
                 clauses.append(clause)
-    return wishes or [one for one in clauses if _NEEDS.search(one)] or clauses
+                items |= {clause} if place == 0 and number > 0 and len(parts) > 2 else set()
+    wishes = [clause for clause in clauses if clause in items or _is_wish(clause)]
+    return wishes or [*filter(_NEEDS.search, clauses)] or clauses
 
 
 def _clauses_of(sentence: str) -> list[str]:
@@ -152,14 +122,11 @@ def _asked_in(clause: str) -> list[str]:
 
 def _chained(sentence: str) -> list[str]:
     """A sentence at its chained verbs; quoted words hold none, and a subordinate clause keeps its own."""
-    hidden = plain(sentence)
-    if hidden != sentence and not _THEN.search(hidden):
+    if not _THEN.search(plain(sentence)):
         return [sentence]
     kept: list[str] = []
     for piece in _THEN.split(sentence):
-        is_loose = len(piece.split()) <= 4 and not _RESULT.match(piece.partition(" ")[2])
-        is_ruled = kept and governs(kept[-1])
-        if is_ruled and is_loose:
+        if kept and governs(kept[-1]) and len(piece.split()) <= 4:
             kept[-1] = f"{kept[-1]} and {piece}"
         else:
             kept.append(piece)
@@ -206,8 +173,8 @@ def _add_aspects(text: str, request: Request) -> None:
 
 def enumerated(text: str) -> list[str]:
     """The items of a list in a clause, each with what all are of (`of the market`); the clause where it has no list."""
-    items = [item.strip(" .?") for item in _AND.split(text) if item.strip(" .?")]
-    items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)] if len(items) > 1 else items
+    items = [item.strip(" .?") for item in _AND.split(text)]
+    items = [*items[:-1], *re.split(r"\s+(?:and|or|&)\s+", items[-1], maxsplit=1)]
     if (
         len(items) < 3
         or _QUESTION.search(text)
@@ -223,7 +190,7 @@ def enumerated(text: str) -> list[str]:
 def _compared(text: str) -> list[str]:
     """`persistence of A`, `persistence of B` for “compare A and B on persistence”; without a point, each of two."""
     on = _ON.search(text)
-    if not _COMPARES.search(text) or not (on or _verb(text) in ("compare", "contrast")):
+    if not _COMPARES.search(text):
         return []
     things = re.sub(rf"^{VERB}\s+", "", text[: on.start()] if on else text, flags=re.IGNORECASE)
     items = [item.strip(" .?") for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]

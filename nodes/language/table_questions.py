@@ -32,8 +32,6 @@ FITS = 0.5
 """Share of the question's words that a reading has to account for."""
 SURE = 0.6
 """The same where rows are counted that nothing in the table is called by."""
-TIED = 0.4
-"""The same of an amount that is named, with rows or groups of the table."""
 RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -42,8 +40,6 @@ ADDED = frozenset("sales profit revenue amount quantity turnover".split())  # no
 """Words in the names of columns of which a group has the sum."""
 LABELS = frozenset(("name", "title", "label", "model"))
 """What a column is called whose cells name the rows."""
-NEUTRAL = frozenset(("total", "count", "number", "value", "amount", "n"))
-"""Parts of names that need not be asked for."""
 
 _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
@@ -117,16 +113,15 @@ class _Reading:
         self.compared = next((column for column, values in self.filters if len(values) > 1), None)
         self.others = [column for column in table.columns if column not in filtered]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
-        self.group = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
-        if "rank" in self.forms:
-            self.group = None
+        by = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
+        self.group = None if "rank" in self.forms else by
         self.which = self.named(_WHICH, [c for c in table.columns if not c.is_measure and not KEYS & set(c.parts)])
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
-        taken = [column for column in (self.group, self.which, amount) if column]
+        taken = (self.group, self.which, amount)
         target = self._target([column for column in self.others if column not in taken])
         of_amount = self._target([column for column in measures if column not in taken])
         if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
-            self.which, target = self.which or (target if target != of_amount else None), of_amount
+            self.which, target = self.which or target, of_amount
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
@@ -145,8 +140,7 @@ class _Reading:
     def fit(self, column: Column, words: Sequence[str]) -> float:
         """How well words name a column: the parts of its name that they mean, less those that they do not."""
         found = [max((self.link(column, part, word) for word in words), default=0.0) for part in column.own]
-        missing = [part for part, one in zip(column.own, found, strict=True) if not one and part not in NEUTRAL]
-        return sum(found) - 0.2 * len(missing) if any(found) else 0.0
+        return sum(found) - 0.2 * found.count(0.0) if any(found) else 0.0
 
     def named(self, pattern: re.Pattern[str], columns: Sequence[Column], least: float = 0.1) -> Column | None:
         """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
@@ -169,10 +163,10 @@ class _Reading:
         most = LISTED if group or "rank" in self.forms or not aggregate else RANKED
         found = Asked(table, aggregate, target, group, label, filters, most, bounds, is_lowest_first=is_lowest)
         if aggregate in MEASURES:
-            is_held = target is not None and (target.is_measure or (target.is_time and is_ranked))
+            is_held = target is not None and (target.is_measure or target.is_time)
         elif aggregate == "count":  # nobody counts the rows that have a name of their own
-            is_named = bool(filters or group) and (bool(group) or not self.is_of_one_row)
-            is_held = bool(target or bounds or is_named or (not filters and table.named.match(self.free)))
+            is_named = filters or table.named.match(self.free)
+            is_held = bool(target or bounds or group or (is_named and not self.is_of_one_row))
         elif found.is_list:
             found = replace(found, group=self.label(target))
             is_held = self._is_list_of(found)
@@ -191,11 +185,11 @@ class _Reading:
 
     def _extreme(self) -> str:
         """Whether the most or the least is asked for: the biggest loss is the least profit."""
-        is_least = "min" in self.forms and ("rank" in self.forms or "max" not in self.forms)
+        is_least = "min" in self.forms and "max" not in self.forms
         if not is_least and not {"max", "rank"} & set(self.forms):
             return ""
         meant = {one for word in self.free for one in OPPOSITE.get(stem(word), [])}
-        is_turned = self.target and not self.exact & set(self.target.own) and meant & {*map(stem, self.target.own)}
+        is_turned = self.target and meant & {*map(stem, self.target.own)}
         return "min" if is_least or is_turned else "max"
 
     def _computed(self) -> tuple[str, Column | None, Column | None]:
@@ -209,20 +203,16 @@ class _Reading:
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
-            category = group or (which if which and which.name not in self.telling else None)
+            category = group or which
             if kind and (category or not extreme):
-                return kind, target, category if extreme else group
-            if extreme and "rank" not in forms and category:
-                if category == self.compared and category.name not in self.telling:
-                    return together, target, category
-                if category == which and category.name in self.repeating and together == "sum":
-                    return "sum", target, category
+                return kind, target, category
+            is_sum = category == which and category and category.name in self.repeating and together == "sum"
+            if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
+                return together, target, category
             if extreme:
                 return extreme, target, group
             if counted and target.is_counted_in(counted["what"].lower().split()):
                 return "" if self.is_of_one_row or (self.filters and not self.telling) else "sum", target, group
-            if "summary" in forms and "count" not in forms:
-                return "summary", target, group
             is_of_many = any(column.name in self.repeating for column, _ in self.filters)
             if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
                 return together, target, group
@@ -232,17 +222,13 @@ class _Reading:
             if most and re.search(r"\b(?:most|more|few\w*|less|least)\b", self.text):
                 return "count", target if target != most else None, most
         if "count" in forms and not extreme:
-            return (
-                "count",
-                self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group], least=0.9),
-                group,
-            )
+            return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text], least=0.9), group
         rest = kind or extreme or ("summary" if "summary" in forms else "")
-        return rest, target or (which if self.filters and not rest else None), group
+        return rest, target or which, group
 
     def label(self, but: Column | None = None) -> Column | None:
         """The column that says what a row is about: one whose cells tell the rows apart, best one called a name."""
-        texts = [c for c in self.table.columns if c.is_text and c != but and self.different.get(c.name, 2) > 1]
+        texts = [c for c in self.table.columns if c.is_text and c != but]
         return max(
             texts,
             key=lambda c: (
@@ -256,13 +242,10 @@ class _Reading:
     def _target(self, columns: Sequence[Column]) -> Column | None:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
         by_form = [word for word in self.words if stem(word) in SAID_BY_FORM and word not in self.content]
-        degrees = [word for word in by_form if stem(word) in SENSE]
-        rows = {match["what"].lower().split()[0] for match in re.finditer(r"(?i)\bwhich (?P<what>\w+)", self.text)}
-        free = [word for word in self.free if word not in rows]  # what is ranked is no amount
         fits = [
             (score + 0.1 * column.is_measure + 0.1 * bool(self.linked(column, by_form)), column)
             for column in columns
-            if (score := max(self.fit(column, free), self.fit(column, degrees))) > 0.05
+            if (score := self.fit(column, self.free)) > 0.05
         ]
         score, chosen = _best(fits)
         return chosen if score > 0.15 else None
@@ -270,13 +253,12 @@ class _Reading:
     def _is_list_of(self, found: Asked) -> bool:
         """Whether the question does nothing but name what the table says of each."""
         target, group = found.target, found.group
-        if not target or not group:
+        if not (target and group):
             return False
         of_rows = self.table.named.match(self.content) | group.match(self.content)
         rest = [word for word in self.free if word not in of_rows]
         is_of_column = bool(of_rows and rest) and set(rest) == self.linked(target, rest)
-        is_told = target.is_text and self.different.get(group.name, LISTED) <= LISTED
-        is_short = is_told or (is_of_column and self.different.get(group.name, LISTED + 1) <= LISTED)
+        is_short = self.different.get(group.name, LISTED) <= LISTED and (target.is_text or is_of_column)
         return is_short and (is_of_column or not _QUESTION.search(self.text))
 
     def _fit(self, found: Asked) -> float:
@@ -294,8 +276,6 @@ class _Reading:
         of_target = self.linked(found.target, self.content) if found.target else set()
         is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
         needed = SURE if is_vague or (found.aggregate == "count" and self.which and found.group == self.which) else FITS
-        if found.aggregate in MEASURES and is_tied:
-            needed = TIED
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
@@ -310,9 +290,8 @@ class _Reading:
 
     def _is_flagged(self, word: str) -> bool:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
-        columns = [column for column in self.table.columns if self.linked(column, [word])]
         denied = [column for column, values in self.filters if not all(map(is_flag, values))]
-        return word not in self.content or bool(set(columns) & set(denied))
+        return word not in self.content or any(self.linked(column, [word]) for column in denied)
 
     def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
         """The cells that the question names, in its order, and its words for them.
@@ -328,7 +307,7 @@ class _Reading:
                 found.setdefault(column, []).append(cell)
                 words.setdefault(column, set()).update(said)
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
-        if _SHARE_OF_ALL.search(self.text) and len(order) > 1:
+        if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
         spoken = set().union(*words.values(), *(self.linked(column, self.content) for column in found))
         return tuple((column, tuple(found[column])) for column in order), spoken
@@ -340,11 +319,11 @@ class _Reading:
             if column := columns.get(row["col"]):
                 is_no = row["cell"].lower() in ("no", "false", "0")
                 is_so = (is_no or is_flag(row["cell"])) and different(row) < 4  # yes, no and unknown
-                named = self._flag(column, not is_no) if is_so else self._cell(column, row)
+                named = self._flag(column, not is_no) if is_so else self._cell(row)
                 if named:
                     yield (*named, row["cell"], column)
 
-    def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
+    def _cell(self, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
         tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
@@ -353,19 +332,13 @@ class _Reading:
         links = {token: _best([(meets(token, word), word) for word in free]) for token in tokens}
         if is_whole:
             links = {token: (1.0, token) for token in tokens}
-        elif "".join(tokens) in free:
-            links = dict.fromkeys(tokens, (0.9, "".join(tokens)))
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
         is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
-        is_filler = is_common and (cell.islower() or cell not in self.written)
-        if not said or is_filler or cell.isdigit():
+        if not said or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
-            is_exact = all(score in (0, 1) for score, _ in links.values()) and not re.search(r"\w\.\w|/", cell)
-            is_named = is_few and is_exact and len(tokens) <= 4 * len(said) and bool(said & self.proper)
-        elif len(cell) < 3 and cell not in self.written:
-            is_named = len(cell) == 1 and bool({"sex", "gender"} & set(column.parts))
+            is_named = is_few and len(tokens) <= 4 * len(said) and bool(said & self.proper)
         else:
             is_named = is_few or min(score for score, _ in links.values()) > 0.8
         score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
@@ -416,9 +389,8 @@ class _Reading:
     def _stand_together(self, some: set[str], others: set[str]) -> bool:
         """Whether words are named as two of a kind: `men or women`, `of Acme and of Bolt`."""
         ends = sorted(self._at(word) for word in (*some, *others))
-        pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
-        between = {word for a, b in pairs for word in self.words[a + 1 : b]}
-        return bool(pairs) and some.isdisjoint(others) and bool(between & {"or", "and", "vs", "versus", "than"})
+        between = {word for a, b in pairwise(ends) for word in self.words[a + 1 : b]}
+        return some.isdisjoint(others) and bool(between & {"or", "and", "vs", "versus", "than"})
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

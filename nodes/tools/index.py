@@ -40,7 +40,7 @@ ROWS_OF_A_TABLE = 2
 MEANING = 5.0
 """Weight of how near a passage is to the question in meaning, as a share of the nearest's, where it is known.
 
-Of 424 questions on texts 312 to 324 are answered with 1 to 3 of it, 306 without.
+Of 458 questions on texts 329 to 332 have their answer among the first three with 4 to 7 of it.
 """
 TOGETHER = 700
 """Characters up to which passages near each other in a file are shown as one, with what stands between them.

@@ -80,7 +80,7 @@ TALKS: dict[str, tuple[Say, ...]] = {
     ),
     "rows as a table": (
         PLANS,
-        Say("Put that into a table, please.", ("| plan | Price | Where |", "| Team | 39 | [1] |")),
+        Say("Put that into a table, please.", ("| plan | Price in plans | Where |", "| Team | 39 | [1] |")),
     ),
     "one of a kind, by its name": (
         Say("Who is the tallest keeper?", ("Ida Holm",)),

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from nodes.language.forms import Form, Record, Said, number_in
 from nodes.language.table_schema import Column, Table
@@ -26,12 +25,8 @@ _FINDING = re.compile(
 
 def fill(talk: Conversation) -> Arguments:
     """The form of the section `schema`, filled in, with the place of each value or the reason why there is none."""
-    try:
-        schema: Any = json.loads(talk.body("schema"))
-    except ValueError:
-        schema = {}
     form = Form(talk.request, list(_labelled(talk)), list(_tables(talk)))
-    data = form.filled(schema, ())
+    data = form.filled(json.loads(talk.body("schema")), ())
     return {"data": data, "basis": [{"path": path, **said} for path, said in form.basis.items()]}
 
 
@@ -43,7 +38,7 @@ def _tables(talk: Conversation) -> Iterator[list[Record]]:
         names = dict.fromkeys(name for _, cells in rows for name in cells)
         columns = tuple(Column(name, _kind([cells.get(name, "") for _, cells in rows])) for name in names)
         table = Table(file, file, columns)
-        found = [Record(label, tuple(Said(label, *c, file) for c in cells.items()), table) for label, cells in rows]
+        found = [Record(tuple(Said(label, *c, file) for c in cells.items()), table) for label, cells in rows]
         if found:
             yield found
 
@@ -68,21 +63,19 @@ def _labelled(talk: Conversation) -> Iterator[Said]:
     """What stands under a name in the passages, in tables of two columns, and the figures among the findings."""
     for section in talk.all("rows"):
         pairs = [(label, [*cells.items()]) for label, cells in _rows_of(section)]
-        if {name for _, cells in pairs for name, _ in cells} and all(len(cells) == 2 for _, cells in pairs):
+        if pairs and all(len(cells) == 2 for _, cells in pairs):
             (_, ((key, _), (value, _))) = pairs[0]
             yield Said(section.attrs.get("head", ""), key, value, section.attrs.get("of", ""))
             for label, ((_, key), (_, value)) in pairs:
                 yield Said(label, key, value, section.attrs.get("of", ""))
     for one in passages_in(talk.body("passages")):
-        file, place, text = one.file, one.place, one.text
         heading = ""
-        for number, line in enumerate(text.split("\n")):
+        for number, line in enumerate(one.text.split("\n")):
             if title := _HEADING.match(line):
                 heading = title["title"]
-                continue
-            label, around = f"{file}#{line_of(place, text, number)}", f"{file} {heading}"
-            if "|" not in line and (match := _SAID.match(line)):
-                yield Said(label, match["key"], _bare(match["value"]), around)
+            elif "|" not in line and (match := _SAID.match(line)):
+                label = f"{one.file}#{line_of(one.place, one.text, number)}"
+                yield Said(label, match["key"], _bare(match["value"]), f"{one.file} {heading}")
     for match in _FINDING.finditer(talk.body("result")):
         yield Said(f"{match['file']}#table", match["key"], match["value"], match["file"])
 

@@ -19,15 +19,6 @@ from nodes.policy.orders import GIVES_OUT, ordered, without_forbidden
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
-PREFERRED = {
-    "research": "researcher",
-    "analysis": "analyst",
-    "strategy": "strategist",
-    "implementation": "coder",
-    "writing": "writer",
-    "action": "publisher",
-}
-"""Who does a kind of work, where the team has such a role."""
 MARKET = {
     "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "researcher",
     "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analyst",
@@ -47,8 +38,7 @@ _MARKET = re.compile(
     re.IGNORECASE,
 )
 _MARKET_OF = re.compile(
-    r"(?:of|for|on|in|about|analy[sz]e)\s+(?P<name>(?:the\s+)?[^.,:;?!\n]*?\b(?:market|industry|sector|space)\b)|"
-    rf"{_STUDY}\s+(?:of|for|on|in|about)\s+(?P<other>[^.,:;?!\n]{{2,80}}?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
+    r"(?:of|for|on|in|about|analy[sz]e)\s+(?:the\s+|an?\s+)?(?P<name>[^.,:;?!\n]+?)(?=\s+and\s+\w+\s|[.,:;?!\n]|$)",
     re.IGNORECASE,
 )
 
@@ -97,7 +87,8 @@ class Drafting:
     ) -> str:
         """Another task; its id. Without sources nobody can look anything up, and a question needs no tools."""
         answers = kind in ("research", "analysis") and not self.talk.source_lines and not expression_in(description)
-        wanted = (role, PREFERRED.get(kind, ""), self.role_with("kinds", kind))
+        called = next((one for one in self.roles if one.startswith(kind[:4])), "")  # research: the researcher
+        wanted = (role, called, self.role_with("kinds", kind))
         made: Arguments = {
             "id": f"t{len(self.tasks) + 1}",
             "description": description[:4000],
@@ -156,10 +147,8 @@ def _add_market(draft: Drafting, market: str, request: Request) -> None:
     """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
     for description, role in MARKET.items():
         draft.add("research", description.format(market), role=role)
-    usual, own = keywords(f"suits product pricing features revenue forecast {' '.join(MARKET)}"), keywords(market)
     for aspect in request.aspects[:MOST_EXTRA]:
-        said = keywords(aspect).keys() - own.keys()
-        if said and not said & usual.keys() and not _MARKET.search(aspect):
+        if not _MARKET.search(aspect) and keywords(aspect).keys() - keywords(f"{market} {' '.join(MARKET)}").keys():
             draft.ask(aspect)
     swot = f"SWOT of {market}: strengths, weaknesses, opportunities, threats, and what suits whom"
     found = [*draft.ids, draft.add("strategy", swot, draft.ids)]
@@ -183,6 +172,5 @@ def market_of(text: str) -> str:
     if not _MARKET.search(text):
         return ""
     found = _MARKET_OF.search(text)
-    name = ((found["name"] or found["other"]) if found else _MARKET.split(text)[0]).strip()
-    name = re.sub(r"^(?:the|an?)\s+", "", name, flags=re.IGNORECASE).strip() or "market"
+    name = found["name"] if found else _MARKET.split(text)[0].strip() or "market"
     return f"the {name}" if name.lower().endswith("market") else f"the {name} market"

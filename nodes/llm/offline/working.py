@@ -11,16 +11,17 @@ import re
 from collections.abc import Callable
 
 from nodes.language.requests import expression_in
-from nodes.language.subjects import subject_of, title_of
+from nodes.language.subjects import keywords, subject_of, title_of
 from nodes.llm.offline.answering import answer, points
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Reply, Tool, concluded
-from nodes.llm.offline.reshaping import reshape, shape_in
+from nodes.llm.offline.reshaping import points_of, reshape, rows_of, shape_in
 from nodes.llm.offline.reviewing import judged
 from nodes.llm.offline.strategy import strategise
 from nodes.llm.offline.writing import inputs_of, write
 from nodes.policy.orders import action_of
-from nodes.policy.synthesis import blocks, without_repeats
-from state.citation import LABEL, labels_in, without_labels
+from nodes.policy.synthesis import without_repeats
+from state.citation import LABEL
+from state.text import counted
 
 _SENDS = frozenset(("", "publish", "send"))
 """Families of actions for which `publish` will do: it is how this team sends things out."""
@@ -65,7 +66,7 @@ def can_look_up(talk: Conversation) -> bool:
 
 def implement(talk: Conversation) -> Reply:
     """Gather from the tables and sources, write the file, report it."""
-    found = [points(talk)[0]] if talk.done and can_look_up(talk) else []
+    found = [points(talk)[0]] if talk.done else []
     known = "\n\n".join(without_repeats([*inputs_of(talk), *filter(LABEL.search, found)]))
     written = next((done for done in reversed(talk.done) if done.tool == "write"), None)
     if not written:
@@ -77,10 +78,8 @@ def implement(talk: Conversation) -> Reply:
         return f"FAILED: the file could not be written: {written.text}"
     is_program = bool(_CODE.search(talk.task))
     note = " No program was written: the offline model cannot; the file holds the material for one." * is_program
-    count = len(_statements(known))
-    about = (
-        f"The file {written.args.get('name', '')} holds {count} statement{'s' * (count != 1)} with the sources.{note}"
-    )
+    count = counted(len(points_of(known)), "statement")
+    about = f"The file {written.args.get('name', '')} holds {count} with the sources.{note}"
     return concluded(talk, f"## {title_of(talk.task)}\n\n{about}\n\n{known}", 0.4 if is_program else 0.8)
 
 
@@ -134,18 +133,10 @@ def filled(tool: Tool, name: str, content: str) -> Arguments | None:
 
 
 def artifact(talk: Conversation, known: str) -> Arguments:
-    """Name and content of the file: a CSV where that is asked for, else Markdown."""
+    """Name and content of the file: a table as CSV where that is asked for, else Markdown."""
     name = name_for(talk)
-    if not name.endswith(".csv") and not (re.search(r"\bcsv\b", talk.task, re.IGNORECASE) and name.endswith(".md")):
+    if not name.endswith(".csv") and not re.search(r"\bcsv\b", talk.task, re.IGNORECASE):
         return {"name": name, "content": f"# {title_of(talk.task)}\n\n{known}\n"}
     out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["statement", "source"])
-    for part in _statements(known):
-        said = re.sub(r"(?m)^> ?", "", without_labels(part)).strip()
-        rows.writerow([said, " ".join(f"[{file}#{place}]" for file, place in labels_in(part))])
-    return {"name": name.removesuffix(".md").removesuffix(".csv") + ".csv", "content": out.getvalue()}
-
-
-def _statements(known: str) -> list[str]:
-    return [block.removeprefix("- ") for _, block in blocks(known) if block.strip() and not block.startswith("#")]
+    csv.writer(out, lineterminator="\n").writerows(rows_of(points_of(known), keywords(talk.task)))
+    return {"name": f"{name.rpartition('.')[0]}.csv", "content": out.getvalue()}

@@ -1,8 +1,12 @@
 """Texts that mean nearly the same: the table of vectors that the extra `semantic` brings."""
 
 import threading
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from nodes.tools.index import Index
 from nodes.tools.likeness import TextVectors, text_vectors
@@ -52,6 +56,30 @@ def test_a_passage_that_says_it_in_other_words_comes_first_where_there_is_a_tabl
     assert [one.file for one in plain.passages] == ["a.md", "b.md"]
     assert [one.file for one in near.passages] == ["b.md", "a.md"]
     assert near.likely == plain.likely
+
+
+class Words:
+    """A tokenizer of three words; `seen` is what it was asked of, in order."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def encode(self, text: str, *, add_special_tokens: bool) -> SimpleNamespace:
+        """The numbers of the words that it knows."""
+        self.seen.append(text)
+        return SimpleNamespace(ids=[n for n, word in enumerate(("ship", "boat", "bread")) if word in text])
+
+
+def test_a_text_is_read_once_however_often_it_is_found() -> None:
+    words = Words()
+    vectors = TextVectors(cast(Tokenizer, words), np.array([[1, 0], [0.8, 0.6], [0, 1]]))
+    texts = ["a boat", "bread", "a boat and bread", "nothing of it"]
+
+    first = vectors.nearness("a ship", texts)
+
+    assert first == pytest.approx([0.8, 0.0, 0.8 * 0.8 + 0.2 * 0.4472, 0.0], abs=1e-4)
+    assert vectors.nearness("a ship", texts) == first
+    assert words.seen == ["a ship", *texts]
 
 
 def test_many_threads_may_ask_at_once(vectors: TextVectors) -> None:
