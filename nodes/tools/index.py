@@ -57,7 +57,8 @@ _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|in
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
 _LIGHT = frozenset(map(stem, LIGHT_WORDS))
 _DEFINED = re.compile(
-    r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)(?: mean)?\W*$", re.IGNORECASE
+    r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)(?: mean| (?:good |used )?for| about)?\W*$",
+    re.IGNORECASE,
 )
 
 
@@ -215,7 +216,7 @@ class Index:
         if _LOGS.search(passage.file) and not _LOGGED.search(query):
             score -= 0.4
         if (defined := _DEFINED.match(query)) and _defines(passage, defined["what"]):
-            score += 0.3
+            score += 0.8
         return score
 
     def _nearest(self, pool: Sequence[int], query: str) -> dict[int, float]:

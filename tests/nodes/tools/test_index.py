@@ -61,7 +61,9 @@ def test_it_says_how_well_the_second_passage_fits_beside_the_first() -> None:
     assert index.search("Sea songs", 5).second == 0
 
 
-@pytest.mark.parametrize("question", ["What is a day ticket?", "What does day ticket mean?"])
+@pytest.mark.parametrize(
+    "question", ["What is a day ticket?", "What does day ticket mean?", "What is a day ticket for?"]
+)
 def test_what_says_what_a_thing_is_comes_before_what_speaks_of_it(question: str) -> None:
     spoken = Passage("fares.md", "L1", "On board of it, each one shows a day ticket or a pass.")
     defined = Passage("terms.md", "L9", 'In these rules, which the harbour wrote, a "day ticket" is valid until four.')
