@@ -71,7 +71,7 @@ class Asked:
             shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
         where = conditions[: self._split] + [one for one in limits if one not in counted]
         where += [f"{name.sql} IS NOT NULL"] if name else []
-        where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
+        where += [f"{target} IS NOT NULL"] if target and (self.label or not self.aggregate) else []
         is_named = name and self.aggregate != "summary" and bool(self.aggregate or self.is_list)
         parts = [f"SELECT {f'{name.sql} AS name, ' if name and is_named else ''}{shown} FROM {quoted(self.table.name)}"]
         parts += [f"WHERE {' AND '.join(where)}"] if where else []

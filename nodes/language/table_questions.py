@@ -21,7 +21,9 @@ from nodes.language.table_words import (
     SAID_BY_FORM,
     SENSE,
     STOP_CELLS,
+    initials_in,
     is_flag,
+    is_made_of,
     likeness,
     meets,
 )
@@ -70,6 +72,12 @@ _BOUND = re.compile(
     r"(?P<value>\d[\d,]*(?:\.\d+)?)(?P<after>(?:\s+[\w'-]+){0,2})",
     re.IGNORECASE,
 )
+_BOUND_AFTER = re.compile(
+    r"\b(?P<value>\d[\d,]*(?:\.\d+)?) (?:or|and) (?:more|higher|above|over|better|greater|larger|older|longer|"
+    r"(?P<most>less|fewer|lower|below|under|smaller|younger|shorter))\b",
+    re.IGNORECASE,
+)
+_ORIGIN = re.compile(r"\s*(?:where|why|who)\b", re.IGNORECASE)
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
@@ -89,6 +97,7 @@ class _Reading:
     """One question, read with one table before it: what its words are linked to, and what it asks with that."""
 
     def __init__(self, question: str, table: Table, cells: Sequence[Row], unknown: Sequence[str] | None) -> None:
+        question = _BOUND_AFTER.sub(lambda one: f"at {'most' if one['most'] else 'least'} {one['value']}", question)
         self.question, self.table = question, table
         self.unknown = None if unknown is None else {word.lower() for word in unknown}
         self.text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
@@ -96,6 +105,11 @@ class _Reading:
         self.words = [word.lower() for word in self.written]
         self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
         self.content = content_of(question, table)
+        self.initials = dict(initials_in(question))
+        pairs = [pair for pair in pairwise(self.words) if {*pair} <= {*self.content}]
+        parts = {part for column in table.columns for part in column.own}
+        self.beginnings = {(part, word) for part in parts for pair in pairs if is_made_of(part, pair) for word in pair}
+        """Parts of names that are made of the beginnings of two words, each with both."""
         self.exact = {
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
@@ -113,6 +127,9 @@ class _Reading:
         filtered = [column for column, _ in self.filters]
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
         self.compared = next((column for column, values in self.filters if len(values) > 1), None)
+        if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
+            *rest, (self.compared, _) = self.filters
+            self.filters = tuple(rest)
         self.others = [column for column in table.columns if column not in filtered]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
         by = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
@@ -124,24 +141,30 @@ class _Reading:
         of_amount = self._target([column for column in measures if column not in taken])
         if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
             self.which, target = self.which or target, of_amount
+        if (
+            target
+            and target.is_text
+            and self.which
+            and self.linked(target, self.words) <= self.linked(self.which, self.words)
+        ):
+            target = None
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
-    def link(self, column: Column, part: str, word: str) -> float:
+    def link(self, part: str, word: str) -> float:
         """How surely a word means a part of a column's name, 0 to 1."""
-        score = likeness(part, word)
-        if score < 1 and word in self.exact:
+        score = 0.9 if (part, word) in self.beginnings else likeness(part, word)
+        if score < 0.9 and word in self.exact:
             return 0.0
-        meant = SENSE.get(stem(word), []) if column.is_measure or column.is_time else []
-        return score or 0.6 * max((likeness(part, sense) for sense in meant), default=0.0)
+        return score or 0.6 * max((likeness(part, sense) for sense in SENSE.get(stem(word), [])), default=0.0)
 
     def linked(self, column: Column, words: Sequence[str]) -> set[str]:
         """Which of these words mean the column."""
-        return {word for word in words if any(self.link(column, part, word) for part in column.own)}
+        return {word for word in words if any(self.link(part, word) for part in column.own)}
 
     def fit(self, column: Column, words: Sequence[str]) -> float:
         """How well words name a column: the parts of its name that they mean, less those that they do not."""
-        found = [max((self.link(column, part, word) for word in words), default=0.0) for part in column.own]
+        found = [max((self.link(part, word) for word in words), default=0.0) for part in column.own]
         missing = [part for part, one in zip(column.own, found, strict=True) if not one and part not in NEUTRAL]
         return sum(found) - 0.2 * len(missing) if any(found) else 0.0
 
@@ -149,7 +172,8 @@ class _Reading:
         """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
         for match in pattern.finditer(self.text):
             said = match["what"].lower().replace("-", " ").split()
-            score, chosen = _best([(self.fit(column, said[:n]), column) for column in columns for n in (1, 2)])
+            by_all = sorted(columns, key=lambda column: -self.fit(column, self.content))
+            score, chosen = _best([(self.fit(column, said[:n]), column) for column in by_all for n in (1, 2)])
             if chosen and score >= least and (least < 1 or self.linked(chosen, said[:1])):
                 return chosen
         return None
@@ -209,6 +233,8 @@ class _Reading:
             category = group or (which if which and which.name not in self.telling else None)
             if kind and (category or not extreme):
                 return kind, target, category if extreme else group
+            if kind and extreme and not which:
+                return kind, None, None
             is_sum = category == which and category and category.name in self.repeating and together == "sum"
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
                 return together, target, category
@@ -230,7 +256,8 @@ class _Reading:
                 self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group], least=0.9),
                 group,
             )
-        rest = kind or extreme or ("summary" if "summary" in forms else "")
+        is_summed_up = "summary" in forms and not _ORIGIN.match(self.text)
+        rest = kind or extreme or ("summary" if is_summed_up else "")
         return rest, target or (which if self.filters and not rest else None), group
 
     def label(self, but: Column | None = None) -> Column | None:
@@ -275,6 +302,7 @@ class _Reading:
         used = [found.group, found.target, self.which, *(column for column, _ in (*found.filters, *found.bounds))]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
         said |= {word for _, bound in found.bounds for word in self.content if word.replace(",", "") in bound.split()}
+        numbers = {bound.split()[1] for _, bound in found.bounds}
         open_words = [word for word in self.content if word in said or stem(word) not in SAID_BY_FORM]
         about = {word for word in self.content if stem(word) not in SAID_BY_FORM}
         fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
@@ -283,9 +311,15 @@ class _Reading:
         is_vague = bool(counted) and what not in ROWS and not said & {what, then}
         of_target = self.linked(found.target, self.content) if found.target else set()
         is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
-        needed = SURE if is_vague or (found.aggregate == "count" and self.which and found.group == self.which) else FITS
+        is_implied = found.aggregate in ("avg", "sum") and not (self.forms or _HOW_MUCH.search(self.text))
+        needed = (
+            SURE
+            if is_vague or is_implied or (found.aggregate == "count" and self.which and found.group == self.which)
+            else FITS
+        )
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
+        is_of_another |= not {match["value"] for match in _BOUND.finditer(self.question)} <= self.spoken | numbers
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
         is_limited = bool(found.filters or found.bounds or found.group)
@@ -326,7 +360,7 @@ class _Reading:
         columns = {column.name: column for column in self.table.columns}
         for row in self.cells:
             if column := columns.get(row["col"]):
-                is_no = row["cell"].lower() in ("no", "false", "0")
+                is_no = row["cell"].lower() in ("no", "n", "false", "0")
                 is_so = (is_no or is_flag(row["cell"])) and different(row) < 4  # yes, no and unknown
                 named = self._flag(column, not is_no) if is_so else self._cell(column, row)
                 if named:
@@ -335,6 +369,8 @@ class _Reading:
     def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
+        if cell in self.initials and is_few:
+            return 0.9 * len(self.initials[cell]), self.initials[cell]
         tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
         own = set(map(stem, tokens))
         free = [w for w in self.content if stem(w) in own or not (w in self.exact or stem(w) in SAID_BY_FORM)]
@@ -343,6 +379,9 @@ class _Reading:
             links = {token: (1.0, token) for token in tokens}
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
+        is_name = not is_few and cell[:1].isupper() and self.question[:1].isupper()
+        if is_name and said.isdisjoint({word.lower() for word in self.written if not word.islower()}):
+            return None
         is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
         is_filler = is_common and (cell.islower() or cell not in self.written)
         if not said or is_filler or cell.isdigit():
@@ -351,7 +390,8 @@ class _Reading:
             is_exact = all(score in (0, 1) for score, _ in links.values()) and not re.search(r"\w\.\w|/", cell)
             is_named = is_few and is_exact and len(tokens) <= 4 * len(said) and bool(said & self.proper)
         elif len(cell) < 3 and cell not in self.written:
-            is_named = len(cell) == 1 and bool({"sex", "gender"} & set(column.parts))
+            is_asked = bool({"sex", "gender"} & set(column.parts) or self.linked(column, self.content))
+            is_named = len(cell) == 1 and is_asked
         else:
             is_named = is_few or min(score for score, _ in links.values()) > 0.8
         score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
@@ -368,7 +408,7 @@ class _Reading:
     def _numbers(self) -> Iterator[Link]:
         """Numbers beside the name of a column: `8 cylinders`, `the third class`, with both words."""
         kept = {(row["col"], row["cell"]) for row in self.cells}
-        for first, second in pairwise(self.words):
+        for first, second in pairwise([word for word in self.words if word not in ("of", "is", "was")]):
             for word, near in ((first, second), (second, first)):
                 value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "").rstrip("dhnrst")
                 able = [column for column in self.table.columns if column.is_measure or (column.name, value) in kept]

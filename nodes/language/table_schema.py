@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodes.language.subjects import ERRANDS
-from nodes.language.table_words import SENSE, alike, forms_of
+from nodes.language.table_words import SENSE, alike, forms_of, initials_in
 from nodes.language.words import keywords, stem
 
 Row = dict[str, str]
@@ -129,7 +129,10 @@ class Table:
             return " UNION ALL ".join(parts)
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(WORD.findall(question.lower()))} ")
-        forms = ", ".join([literal(form) for word in said for form in sorted(forms_of(word))][:90]) or "''"
+        meant_by = [form for word in said for form in sorted(forms_of(word))]
+        short = sorted({cell.lower() for cell, _ in initials_in(question) if len(cell) > 1})
+        forms = ", ".join(map(literal, [*short, *meant_by][:90])) or "''"
+        yes_or_no = ", ".join(literal(f" {cell} ") for cell in ("yes", "y", "true", "no", "n", "false"))
         named = (
             f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "
             "keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
@@ -137,7 +140,7 @@ class Table:
             "string_split(lower(regexp_replace(cell, '([a-z])([A-Z])', '\\1 \\2', 'g')), ' ') AS parts "
             "FROM cells WHERE cell <> '') "
             f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
-            "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
+            f"FROM keys WHERE length(key) > 2 AND (whole OR key IN ({yes_or_no}) OR "
             f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
             f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
             "(contains(key, ' ' || form) OR len(list_filter(parts, lambda part: length(part) > 2 AND "
