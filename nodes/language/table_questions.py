@@ -73,11 +73,10 @@ _BOUND = re.compile(
     re.IGNORECASE,
 )
 _BOUND_AFTER = re.compile(
-    r"\b(?P<value>\d[\d,]*(?:\.\d+)?) (?:or|and) (?:more|higher|above|over|better|greater|larger|older|longer|"
-    r"(?P<most>less|fewer|lower|below|under|smaller|younger|shorter))\b",
+    r"\b(?P<value>\d[\d,.]*) (?:or|and) (?:(?P<most>less|fewer|lower|below|under|smaller|younger|shorter|earlier)"
+    r"|more|above|over|\w+er)\b",
     re.IGNORECASE,
 )
-_ORIGIN = re.compile(r"\s*(?:where|why|who)\b", re.IGNORECASE)
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
@@ -105,7 +104,7 @@ class _Reading:
         self.words = [word.lower() for word in self.written]
         self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
         self.content = content_of(question, table)
-        self.initials = dict(initials_in(question))
+        self.initials = initials_in(question)
         pairs = [pair for pair in pairwise(self.words) if {*pair} <= {*self.content}]
         parts = {part for column in table.columns for part in column.own}
         self.beginnings = {(part, word) for part in parts for pair in pairs if is_made_of(part, pair) for word in pair}
@@ -128,8 +127,7 @@ class _Reading:
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
         self.compared = next((column for column, values in self.filters if len(values) > 1), None)
         if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
-            *rest, (self.compared, _) = self.filters
-            self.filters = tuple(rest)
+            self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
         self.others = [column for column in table.columns if column not in filtered]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
         by = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
@@ -140,13 +138,10 @@ class _Reading:
         target = self._target([column for column in self.others if column not in taken])
         of_amount = self._target([column for column in measures if column not in taken])
         if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
-            self.which, target = self.which or target, of_amount
-        if (
-            target
-            and target.is_text
-            and self.which
-            and self.linked(target, self.words) <= self.linked(self.which, self.words)
-        ):
+            is_row = target and self.linked(target, self.words) <= table.named.match(self.words)
+            self.which, target = self.which or (None if is_row else target), of_amount
+        of_which = self.linked(self.which, self.words) if self.which else set()
+        if target and target.is_text and self.linked(target, self.words) <= of_which:
             target = None
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
@@ -256,7 +251,7 @@ class _Reading:
                 self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group], least=0.9),
                 group,
             )
-        is_summed_up = "summary" in forms and not _ORIGIN.match(self.text)
+        is_summed_up = "summary" in forms and self.words[0] not in ("where", "why")
         rest = kind or extreme or ("summary" if is_summed_up else "")
         return rest, target or (which if self.filters and not rest else None), group
 
@@ -312,11 +307,8 @@ class _Reading:
         of_target = self.linked(found.target, self.content) if found.target else set()
         is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
         is_implied = found.aggregate in ("avg", "sum") and not (self.forms or _HOW_MUCH.search(self.text))
-        needed = (
-            SURE
-            if is_vague or is_implied or (found.aggregate == "count" and self.which and found.group == self.which)
-            else FITS
-        )
+        is_counted_by = found.aggregate == "count" and self.which and found.group == self.which
+        needed = SURE if is_vague or is_implied or is_counted_by else FITS
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
         is_of_another |= not {match["value"] for match in _BOUND.finditer(self.question)} <= self.spoken | numbers
@@ -390,8 +382,8 @@ class _Reading:
             is_exact = all(score in (0, 1) for score, _ in links.values()) and not re.search(r"\w\.\w|/", cell)
             is_named = is_few and is_exact and len(tokens) <= 4 * len(said) and bool(said & self.proper)
         elif len(cell) < 3 and cell not in self.written:
-            is_asked = bool({"sex", "gender"} & set(column.parts) or self.linked(column, self.content))
-            is_named = len(cell) == 1 and is_asked
+            is_asked = {"sex", "gender"} & set(column.parts) or self.linked(column, self.content)
+            is_named = len(cell) == 1 and bool(is_asked)
         else:
             is_named = is_few or min(score for score, _ in links.values()) > 0.8
         score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
@@ -444,7 +436,7 @@ class _Reading:
         ends = sorted(self._at(word) for word in (*some, *others))
         pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
         between = {word for a, b in pairs for word in self.words[a + 1 : b]}
-        return bool(pairs) and some.isdisjoint(others) and bool(between & {"or", "and", "vs", "versus", "than"})
+        return bool(pairs) and bool(between & {"or", "and", "vs", "versus", "than"})
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

@@ -129,9 +129,9 @@ class Table:
             return " UNION ALL ".join(parts)
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(WORD.findall(question.lower()))} ")
-        meant_by = [form for word in said for form in sorted(forms_of(word))]
-        short = sorted({cell.lower() for cell, _ in initials_in(question) if len(cell) > 1})
-        forms = ", ".join(map(literal, [*short, *meant_by][:90])) or "''"
+        short = [cell.lower() for cell in initials_in(question)]
+        meant_by = [*short, *(form for word in said for form in sorted(forms_of(word)))]
+        forms = ", ".join(map(literal, meant_by[:90])) or "''"
         yes_or_no = ", ".join(literal(f" {cell} ") for cell in ("yes", "y", "true", "no", "n", "false"))
         named = (
             f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "

@@ -1,7 +1,7 @@
 """Words that questions ask tables with: what they compute, and what else columns and cells may be called."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
 from nodes.language.words import stem
@@ -57,7 +57,8 @@ _SPELT = """
     one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
     first:1st second:2nd third:3rd fourth:4th fifth:5th sixth:6th
     """
-_NAMED = re.compile(r"(?:\b(?P<other>[A-Z]\w+) (?:or|and) (?:the )?)?(?P<name>[A-Z]\w+(?: [A-Z]\w+){1,3})")
+_NAMES = re.compile(r"\b[A-Z]\w+(?: [A-Z]\w+){1,3}")
+_ONE_OF_TWO = re.compile(r"\b([A-Z]\w+) (or|and) (?:the )?([A-Z]\w+) ([A-Z]\w+)")
 NUMBERS = dict(pair.split(":") for pair in _SPELT.split())
 """Numbers by the words for them."""
 CODED = tuple(map(stem, ("female", "male", "left", "right")))
@@ -115,15 +116,11 @@ def is_made_of(part: str, words: Sequence[str]) -> bool:
     return any(is_made_of(part[n:], words[1:]) for n in starts)
 
 
-def initials_in(question: str) -> Iterator[tuple[str, set[str]]]:
-    """What names in a question may be short for, with their words: `US`, and both of `the North or the South Pole`."""
-    for match in _NAMED.finditer(question):
-        words = match["name"].split()
-        for first, last in combinations(range(len(words) + 1), 2):
-            run = words[first:last]
-            yield "".join(word[0] for word in run), {word.lower() for word in run}
-            if match["other"] and first == 0:
-                yield match["other"][0] + "".join(word[0] for word in run[1:]), {match["other"].lower()}
+def initials_in(question: str) -> dict[str, set[str]]:
+    """What names of several words may be short for, with the words: `NP` and `SP` in `the North or the South Pole`."""
+    names = [name.split() for name in _NAMES.findall(_ONE_OF_TWO.sub(r"\1 \4 \2 \3 \4", question))]
+    runs = [name[i:j] for name in names for i, j in combinations(range(len(name) + 1), 2) if j - i > 1]
+    return {"".join(word[0] for word in run): {word.lower() for word in run} for run in runs}
 
 
 def forms_of(word: str) -> set[str]:
