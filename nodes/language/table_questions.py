@@ -34,6 +34,8 @@ FITS = 0.5
 """Share of the question's words that a reading has to account for."""
 SURE = 0.6
 """The same where rows are counted that nothing in the table is called by."""
+IMPLIED = 0.75
+"""The same where an average or a sum is told that was not asked for by a word."""
 RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -99,7 +101,7 @@ class _Reading:
         question = _BOUND_AFTER.sub(lambda one: f"at {'most' if one['most'] else 'least'} {one['value']}", question)
         self.question, self.table = question, table
         self.unknown = None if unknown is None else {word.lower() for word in unknown}
-        self.text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
+        self.text = re.sub(r"\bat (?:least|most)\b|\bmost of\b", " ", question)
         self.written = WORD.findall(question)
         self.words = [word.lower() for word in self.written]
         self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
@@ -220,7 +222,8 @@ class _Reading:
         kind = next((form for form in ("avg", "sum", "median") if form in forms), "")
         counted = _HOW_MANY.search(self.text)
         is_amount = target is not None and target.is_measure
-        is_column = is_amount and target and not target.match(list(self.table.named.match(self.free)))
+        is_bounded = any(column == target for column, _ in self.bounds)
+        is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
         if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
             return "share", None, group
         if is_amount and target:
@@ -251,8 +254,7 @@ class _Reading:
                 self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group], least=0.9),
                 group,
             )
-        is_summed_up = "summary" in forms and self.words[0] not in ("where", "why")
-        rest = kind or extreme or ("summary" if is_summed_up else "")
+        rest = kind or extreme or "summary" * ("summary" in forms and self.words[0] not in ("where", "why"))
         return rest, target or (which if self.filters and not rest else None), group
 
     def label(self, but: Column | None = None) -> Column | None:
@@ -296,8 +298,8 @@ class _Reading:
         said = self.spoken | self.table.named.match(self.content)
         used = [found.group, found.target, self.which, *(column for column, _ in (*found.filters, *found.bounds))]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
-        said |= {word for _, bound in found.bounds for word in self.content if word.replace(",", "") in bound.split()}
-        numbers = {bound.split()[1] for _, bound in found.bounds}
+        amounts = {bound.split()[1] for _, bound in found.bounds} | self.spoken
+        said |= {word for word in self.content if word.replace(",", "") in amounts}
         open_words = [word for word in self.content if word in said or stem(word) not in SAID_BY_FORM]
         about = {word for word in self.content if stem(word) not in SAID_BY_FORM}
         fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
@@ -308,14 +310,15 @@ class _Reading:
         is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
         is_implied = found.aggregate in ("avg", "sum") and not (self.forms or _HOW_MUCH.search(self.text))
         is_counted_by = found.aggregate == "count" and self.which and found.group == self.which
-        needed = SURE if is_vague or is_implied or is_counted_by else FITS
+        needed = SURE if is_vague or is_counted_by else FITS
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
-        is_of_another |= not {match["value"] for match in _BOUND.finditer(self.question)} <= self.spoken | numbers
+        is_of_another |= any(one["value"].replace(",", "") not in amounts for one in _BOUND.finditer(self.question))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
         is_limited = bool(found.filters or found.bounds or found.group)
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
+        is_of_another |= is_implied and fit < IMPLIED
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
         speaks = [word for word in open_words if word in said or self.unknown is None or word in self.unknown]
@@ -382,8 +385,7 @@ class _Reading:
             is_exact = all(score in (0, 1) for score, _ in links.values()) and not re.search(r"\w\.\w|/", cell)
             is_named = is_few and is_exact and len(tokens) <= 4 * len(said) and bool(said & self.proper)
         elif len(cell) < 3 and cell not in self.written:
-            is_asked = {"sex", "gender"} & set(column.parts) or self.linked(column, self.content)
-            is_named = len(cell) == 1 and bool(is_asked)
+            is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:
             is_named = is_few or min(score for score, _ in links.values()) > 0.8
         score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
