@@ -14,7 +14,7 @@ from itertools import zip_longest
 from nodes.language.mentions import Mentions, mentions_in
 from nodes.language.shapes import shape_of
 from nodes.language.subjects import ASKS, PLACES, capital, joined, keywords, phrases, without_errand
-from nodes.language.words import STOP_WORDS
+from nodes.language.words import CJK, STOP_WORDS
 from nodes.policy import errands
 from nodes.policy.orders import ordered
 
@@ -62,25 +62,20 @@ _ONE = re.compile(
     re.IGNORECASE,
 )
 _PLACED = re.compile(rf"^({PLACES}|{'|'.join(errands.ABOUT)}|pro|avec)\s", re.IGNORECASE)
-_DETERMINED = re.compile(r"^(?:the|an?|its|their|his|her|der|die|das|les?|la|el|l[ao]s|il|lo|de|het)\s+", re.IGNORECASE)
+_ARTICLES = "the|an?|our|my|your|its|their|his|her|this|that|der|die|das|den|dem|les?|la|el|los|las|il|lo|het"
+_DETERMINED = re.compile(rf"^(?:{_ARTICLES})\s+", re.IGNORECASE)
 _PROPERTY = re.compile(r"^(?:what|which|who) (?:is|are|was|were)\b", re.IGNORECASE)
 _DOES = frozenset(["do", "does", "did", "can", "could", "will", "would", "should", "must", "may"])
 _HELPS = _DOES | {"is", "are", "was", "were"}
-_SUPERLATIVE = re.compile(r"(?:the )?(?:\w{2,}est|most|least|best|worst)\b(?P<what> [\w-]+)?", re.IGNORECASE)
-_COMPARES = re.compile(
-    r"^(?:which|what|who)(?: ones?)? (?:(?:is|are|was|were|has|have|costs?) )?(?:the |much )?"
-    r"(?:\w{2,}er|more|less|worse|\w{2,}est|most|least|best|worst)\b",
-    re.IGNORECASE,
-)
+_MOST = r"\w{2,}est|most|least|best|worst"
+_SUPERLATIVE = re.compile(rf"(?:the )?(?:{_MOST})\b(?P<what> [\w-]+)?", re.IGNORECASE)
+_COMPARES = re.compile(rf"^(?:which|what|who)(?: \w+){{0,2}} (?:\w{{2,}}er|more|less|worse|{_MOST})\b", re.IGNORECASE)
 _KIND = re.compile(
     r"^(?:which|what|how many|list|name|show)(?: (?:all|of|the|our|my))* (?P<what>[\w-]+s)\b"
     r"(?P<which> (?!and|is|was|with|do|does|did|can)[^?.!]{3,60})?",
     re.IGNORECASE,
 )
 """A kind of things that is asked for: `rooms`, `that have a projector`."""
-_DETERMINERS = frozenset(
-    "the a an our my your this that der die das den dem le les la el los las il".split()  # noqa: SIM905 - as above
-)
 _OF = frozenset(["of", "to", "at", "the"])
 _DONE = re.compile(
     r"[a-z]{2,}(?:ed|[dtkvl]en)|lit|made|built|held|kept|lost|found|sold|paid|won|run|open|wrote|came|wants|keeps"
@@ -89,7 +84,6 @@ _DONE = re.compile(
 _SMALL = rf"(?:{PLACES}|{'|'.join(sorted(_HELPS))}|has|have|had|and)"
 _BARE_NOUN = re.compile(rf"\b{_SMALL} (?P<it>(?!{_SMALL}\b)[\w-]+(?: (?!{_SMALL}\b)[\w-]+)?)", re.IGNORECASE)
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9.+#-]*")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD = re.compile(r"[\w'’.+#-]*[\w+#]")
 
 
@@ -114,7 +108,7 @@ class Turn:
     def subject(self) -> str:
         """What the question is about: its names, else a thing."""
         words = _WORD.findall(without_errand(self.question))
-        at = next((n for n, word in enumerate(words) if word.lower() in _DETERMINERS), -1)
+        at = next((n for n, word in enumerate(words) if re.fullmatch(_ARTICLES, word.lower())), -1)
         thing = _thing_in(words, at)
         is_part = at >= 0 and any(one in thing for one in self.names)
         return joined(self.names) if self.names and not is_part else thing
@@ -123,13 +117,13 @@ class Turn:
 def _thing_in(words: Sequence[str], at: int) -> str:
     """The first thing that words name, by their forms: to a verb or a small word; `at` the article before it, or -1."""
     low = [word.lower() for word in words]
-    asks = bool(low and re.fullmatch(ASKS, low[0]) and low[0] not in _HELPS)
+    asks = low[:1] != [] and low[0] not in _HELPS
     start = at + 1 if at >= 0 else next((n for n, word in enumerate(low) if n >= asks and word not in STOP_WORDS), 0)
     end = start
     while end < len(words):
         then = words[end + 1] if end + 1 < len(words) else ""
-        is_joint = end > start and low[end] in _OF and (then[:1].isupper() or then.lower() == "the" or low[end] == "of")
-        if not is_joint and (low[end] in STOP_WORDS - {"the"} or (end > start and _DONE.fullmatch(words[end]))):
+        is_joint = low[end] in _OF and (then[:1].isupper() or then.lower() == "the" or low[end] == "of")
+        if not is_joint and (low[end] in STOP_WORDS - {"the"} or _DONE.fullmatch(words[end])):
             break
         end += 1
     is_before_verb = set(low[:start]) & (_DOES if asks else _HELPS)
@@ -199,11 +193,8 @@ def _kind(turns: Sequence[Turn]) -> str:
     last = turns[-1]
     if found := _KIND.match(last.question):
         which = (found["which"] or "").strip(" ?.!")
-        return (
-            f"the {found['what']} {'' if re.match(f'{PLACES}|that', which) else 'that '}{which}"
-            if which
-            else f"the {found['what']}"
-        )
+        that = "" if re.match(rf"{PLACES}|that|$", which) else "that "
+        return f"the {found['what']} {that}{which}".strip()
     return last.subject
 
 
@@ -215,7 +206,7 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
     ranked = next((turn.question for turn in reversed(turns) if _SUPERLATIVE.search(turn.question)), "")
     if most and (other := _SUPERLATIVE.search(ranked)):  # and the most sugar? and the oldest?
         return _put(f"{most.group()}{'' if most['what'] else other['what'] or ''}", ranked, other)
-    if _CJK.search(what + last):
+    if CJK.search(what + last):
         return _LATIN.sub(what, last, count=1) if _LATIN.search(last) else f"{what} {last}"
     if placed := _PLACED.match(what):
         head = re.escape(what.rsplit(maxsplit=1)[-1])
@@ -225,19 +216,16 @@ def _asked_of(what: str, turns: Sequence[Turn]) -> str:
         )
         found = list(same.finditer(last))
         return _put(what, last, found[-1]) if found else f"{bare} {what}?"
-    known = "|".join(map(re.escape, turns[-1].names))
-    places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last)) if known else []
-    if phrases(what) and not places:
-        return f"{bare}: {what}"
-    if phrases(what):
-        return _put(_DETERMINED.sub("", what), last, places[-1])
     aspect = _DETERMINED.sub("", what)
-    if aspect != what and not _ONE.match(what) and _DETERMINED.match(subject) and not _PROPERTY.match(last):
+    if phrases(what):
+        known = "|".join(map(re.escape, turns[-1].names)) or "(?!)"
+        places = list(re.finditer(rf"(?<!\w)(?:{known})(?:[\s-]+(?:{known}))*(?!\w)", last))
+        return _put(aspect, last, places[-1]) if places else f"{bare}: {what}"
+    if aspect == what:
+        return _like(what, last) or f"{bare}: {what}?"
+    if _DETERMINED.match(subject) and not _PROPERTY.match(last):
         return last.replace(subject, what)
-    if aspect == what and (like := _like(what, last)):
-        return like
-    owner = re.sub(r"^.*?\s(?:on|of|for|in)\s+", "", subject)
-    return f"{capital(aspect)} of {owner}" if aspect != what or places else f"{bare}: {what}?"
+    return f"{capital(aspect)} of {re.sub(r'^.*? (?:on|of|for|in) ', '', subject)}"
 
 
 def _like(what: str, question: str) -> str:
@@ -252,8 +240,8 @@ def _about(text: str, turns: Sequence[Turn], *, is_joined: bool) -> str:
     subject, is_short = turns[-1].subject, len(text.split()) <= SHORT
     if _OF_THESE.search(text):
         return _OF_THESE.sub(f"of {_kind(turns)}", text)
-    own, refers = phrases(_inside(text)), _ONE.search(text)
-    if not own and not refers and is_short and _COMPARES.search(text) and " of " not in text:
+    own = phrases(_inside(text))
+    if not own and not _ONE.search(text) and _COMPARES.search(text):
         return f"{text.rstrip(' ?.!')} of {_these(turns)}?"
     if (whole := _with_subject(text, turns)) != text:
         return whole

@@ -194,9 +194,10 @@ class Form:
         best = max(self._tables, key=score, default=[])
         if not best or score(best)[0] < least:
             return []
-        like = [rows for rows in self._tables if score(rows) == score(best) and _names(rows) == _names(best)]
-        about = [row.values[0].value for rows in like for row in rows if row.values]
-        return [row for rows in like for row in rows] if len(set(about)) == len(about) else best
+        heads = [column.name for column in best[0].table.columns]
+        like = [rows for rows in self._tables if [column.name for column in rows[0].table.columns] == heads]
+        found = [row for rows in like if score(rows) == score(best) for row in rows]
+        return found if len({row.values[0].value for row in found}) == len(found) else best
 
     def _chosen(self, rows: Sequence[Record], question: str) -> tuple[list[Record], bool]:
         """The rows with the cells that a question names, where it names any; and whether it ranks them."""
@@ -232,11 +233,6 @@ class Form:
 
 def _properties(schema: Any) -> Mapping[str, Any]:
     return {name: one for part in parts_at(schema, ()) for name, one in part.get("properties", {}).items()}
-
-
-def _names(rows: Sequence[Record]) -> set[str]:
-    """What the columns of a table are called."""
-    return {said.name for row in rows for said in row.values}
 
 
 def _cell(row: Record, name: str) -> str:

@@ -41,22 +41,13 @@ _BACKGROUND = re.compile(
     r"without|for example|for instance|e\.g\.)\b",
     re.IGNORECASE,
 )
+_DOCUMENTS = errands.DOCUMENTS | {"memo"}
 _TEXTS = (
     "press release|how-?to|guide|checklist|paragraph|advert|summary|overview|blog post|white ?paper|document|notice|"
-    "invitation|announcement|text|draft|"
-    + (
-        "answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
-        + "|".join(
-            word for word, kind in errands.meanings(errands.KINDS).items() if kind in errands.DOCUMENTS | {"memo"}
-        )
-    )
+    "invitation|announcement|text|draft|answer|e-?mail|note|one-pager|statement|proposal|introduction|minutes|"
+    + "|".join(word for word, kind in errands.meanings(errands.KINDS).items() if kind in _DOCUMENTS)
 )
 _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
-_ABOUT = re.compile(
-    r"\b(?:about|on|of|for|regarding|concerning|covering|(?:that|which) (?:says?|tells?|shows?|explains?|answers?))\s+"
-    r"(?P<what>.+)$",
-    re.IGNORECASE | re.DOTALL,
-)
 _STRATEGY = re.compile(r"\bswot\b|\brecommendations?\b|\bstrateg(?:y|ies)\b", re.IGNORECASE)
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
@@ -104,20 +95,18 @@ def is_of_answer(written: str) -> bool:
 
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
-    wishes, clauses = list[str](), list[str]()
-    text = without_forbidden(straight(text)) or text
-    parts = [part for part in _ITEM.split(text) if part.strip()]
+    parts = [part for part in _ITEM.split(without_forbidden(straight(text)) or text) if part.strip()]
+    clauses, items = list[str](), set[str]()
     for number, part in enumerate(parts):
-        for sentence in _SENTENCE.split(part.strip()):
-            for wish in _clauses_of(sentence):
-                clause = POLITE.sub("", wish.strip()).strip(" ,;.\n")
-                announces = clause.endswith(":") and number + 1 < len(parts)
-                if announces or not re.search(r"\w", clause) or _BACKGROUND.match(clause):
-                    continue
-                if _is_wish(clause):
-                    wishes.append(clause)
+        pieces = [one for sentence in _SENTENCE.split(part.strip()) for one in _clauses_of(sentence)]
+        for place, piece in enumerate(pieces):
+            clause = POLITE.sub("", piece.strip()).strip(" ,;.\n")
+            announces = clause.endswith(":") and number + 1 < len(parts)
+            if not announces and re.search(r"\w", clause) and not _BACKGROUND.match(clause):
                 clauses.append(clause)
-    return wishes or [one for one in clauses if _NEEDS.search(one)] or clauses
+                items |= {clause} if place == 0 and number > 0 and len(parts) > 2 else set()
+    wishes = [clause for clause in clauses if clause in items or _is_wish(clause)]
+    return wishes or [*filter(_NEEDS.search, clauses)] or clauses
 
 
 def _clauses_of(sentence: str) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nodes.language.subjects import ERRANDS
-from nodes.language.words import STOP_WORDS
+from nodes.language.words import CJK, STOP_WORDS
 
 ShapeName = Literal["whole", "shorter", "table", "list"]
 SHAPES: dict[ShapeName, str] = {
@@ -48,8 +48,6 @@ LONGEST = 14
 LONGEST_UNSPACED = 20
 """Characters of one in writing without spaces."""
 
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -62,8 +60,8 @@ class Shape:
 
 def shape_of(request: str) -> Shape | None:
     """The shape in which a request wants the last answer, where it asks for nothing else."""
-    if _CJK.search(request):
-        found = [name for name, words in _WORDS.items() if any(_CJK.match(w) and w in request for w in words)]
+    if CJK.search(request):
+        found = [name for name, words in _WORDS.items() if any(CJK.match(w) and w in request for w in words)]
         return Shape(found[0]) if found and len(request) <= LONGEST_UNSPACED else None
     said = {word for word in re.split(r"[^\w-]+", request.casefold()) if word}
     if len(request.split()) > LONGEST or not said <= _KNOWN or said & _QUESTIONS:

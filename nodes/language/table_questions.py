@@ -44,8 +44,6 @@ ADDED = frozenset("sales profit revenue amount quantity turnover".split())  # no
 """Words in the names of columns of which a group has the sum."""
 LABELS = frozenset(("name", "title", "label", "model"))
 """What a column is called whose cells name the rows."""
-NEUTRAL = frozenset(("total", "count", "number", "value", "amount", "n"))
-"""Parts of names that need not be asked for."""
 
 _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
@@ -162,8 +160,7 @@ class _Reading:
     def fit(self, column: Column, words: Sequence[str]) -> float:
         """How well words name a column: the parts of its name that they mean, less those that they do not."""
         found = [max((self.link(part, word) for word in words), default=0.0) for part in column.own]
-        missing = [part for part, one in zip(column.own, found, strict=True) if not one and part not in NEUTRAL]
-        return sum(found) - 0.2 * len(missing) if any(found) else 0.0
+        return sum(found) - 0.2 * found.count(0.0) if any(found) else 0.0
 
     def named(self, pattern: re.Pattern[str], columns: Sequence[Column], least: float = 0.1) -> Column | None:
         """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
@@ -187,10 +184,10 @@ class _Reading:
         most = LISTED if group or "rank" in self.forms or not aggregate else RANKED
         found = Asked(table, aggregate, target, group, label, filters, most, bounds, is_lowest_first=is_lowest)
         if aggregate in MEASURES:
-            is_held = target is not None and (target.is_measure or (target.is_time and is_ranked))
+            is_held = target is not None and (target.is_measure or target.is_time)
         elif aggregate == "count":  # nobody counts the rows that have a name of their own
-            is_named = bool(filters or group) and (bool(group) or not self.is_of_one_row)
-            is_held = bool(target or bounds or is_named or (not filters and table.named.match(self.free)))
+            is_named = filters or table.named.match(self.free)
+            is_held = bool(target or bounds or group or (is_named and not self.is_of_one_row))
         elif found.is_list:
             found = replace(found, group=self.label(target))
             is_held = self._is_list_of(found)
@@ -209,11 +206,11 @@ class _Reading:
 
     def _extreme(self) -> str:
         """Whether the most or the least is asked for: the biggest loss is the least profit."""
-        is_least = "min" in self.forms and ("rank" in self.forms or "max" not in self.forms)
+        is_least = "min" in self.forms and "max" not in self.forms
         if not is_least and not {"max", "rank"} & set(self.forms):
             return ""
         meant = {one for word in self.free for one in OPPOSITE.get(stem(word), [])}
-        is_turned = self.target and not self.exact & set(self.target.own) and meant & {*map(stem, self.target.own)}
+        is_turned = self.target and meant & {*map(stem, self.target.own)}
         return "min" if is_least or is_turned else "max"
 
     def _computed(self) -> tuple[str, Column | None, Column | None]:
@@ -228,10 +225,10 @@ class _Reading:
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
-            category = group or (which if which and which.name not in self.telling else None)
+            category = group or which
             if kind and (category or not extreme):
-                return kind, target, category if extreme else group
-            if kind and extreme and not which:
+                return kind, target, category
+            if kind and extreme:
                 return kind, None, None
             is_sum = category == which and category and category.name in self.repeating and together == "sum"
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
@@ -249,17 +246,13 @@ class _Reading:
             if most and re.search(r"\b(?:most|more|few\w*|less|least)\b", self.text):
                 return "count", target if target != most else None, most
         if "count" in forms and not extreme:
-            return (
-                "count",
-                self.named(_HOW_MANY, [c for c in self.others if c.is_text and c != group], least=0.9),
-                group,
-            )
+            return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text], least=0.9), group
         rest = kind or extreme or "summary" * ("summary" in forms and self.words[0] not in ("where", "why"))
-        return rest, target or (which if self.filters and not rest else None), group
+        return rest, target or which, group
 
     def label(self, but: Column | None = None) -> Column | None:
         """The column that says what a row is about: one whose cells tell the rows apart, best one called a name."""
-        texts = [c for c in self.table.columns if c.is_text and c != but and self.different.get(c.name, 2) > 1]
+        texts = [c for c in self.table.columns if c.is_text and c != but]
         return max(
             texts,
             key=lambda c: (
@@ -273,11 +266,10 @@ class _Reading:
     def _target(self, columns: Sequence[Column]) -> Column | None:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
         by_form = [word for word in self.words if stem(word) in SAID_BY_FORM and word not in self.content]
-        degrees = [word for word in by_form if stem(word) in SENSE]
         fits = [
             (score + 0.1 * column.is_measure + 0.1 * bool(self.linked(column, by_form)), column)
             for column in columns
-            if (score := max(self.fit(column, self.free), self.fit(column, degrees))) > 0.05
+            if (score := self.fit(column, self.free)) > 0.05
         ]
         score, chosen = _best(fits)
         return chosen if score > 0.15 else None
@@ -327,9 +319,8 @@ class _Reading:
 
     def _is_flagged(self, word: str) -> bool:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
-        columns = [column for column in self.table.columns if self.linked(column, [word])]
         denied = [column for column, values in self.filters if not all(map(is_flag, values))]
-        return word not in self.content or bool(set(columns) & set(denied))
+        return word not in self.content or any(self.linked(column, [word]) for column in denied)
 
     def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
         """The cells that the question names, in its order, and its words for them.
@@ -378,12 +369,10 @@ class _Reading:
         if is_name and said.isdisjoint({word.lower() for word in self.written if not word.islower()}):
             return None
         is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
-        is_filler = is_common and (cell.islower() or cell not in self.written)
-        if not said or is_filler or cell.isdigit():
+        if not said or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
-            is_exact = all(score in (0, 1) for score, _ in links.values()) and not re.search(r"\w\.\w|/", cell)
-            is_named = is_few and is_exact and len(tokens) <= 4 * len(said) and bool(said & self.proper)
+            is_named = is_few and len(tokens) <= 4 * len(said) and bool(said & self.proper)
         elif len(cell) < 3 and cell not in self.written:
             is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:
@@ -438,7 +427,7 @@ class _Reading:
         ends = sorted(self._at(word) for word in (*some, *others))
         pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
         between = {word for a, b in pairs for word in self.words[a + 1 : b]}
-        return bool(pairs) and bool(between & {"or", "and", "vs", "versus", "than"})
+        return bool(between & {"or", "and", "vs", "versus", "than"})
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

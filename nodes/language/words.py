@@ -64,7 +64,7 @@ _SPAN_OF_DAYS = re.compile(rf"\b{_DAY}\.?(?:\s*(?:[-–—]|to)\s*{_DAY})?")
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:\+\+|#)?")
 _COMPOUND = re.compile(r"\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
 _BETWEEN = frozenset(["to", "of", "and", "in", "on", "by", "the", "a", "up", "non", "re", "self", "pre"])
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CONTRACTION = re.compile(r"(?<=\w)['’](?=(?:s|t|re|ve|ll|d|m)\b)")
 _APART = str.maketrans({"+": "p", "#": "s", ".": "d", ",": "d"})
@@ -122,7 +122,7 @@ def words(text: str) -> list[str]:
     found: list[str] = []
     for match in _WORD.finditer(_CONTRACTION.sub(" ", text)):
         word = match.group()
-        found += [word[n : n + 2] for n in range(max(1, len(word) - 1))] if _CJK.search(word) else [word]
+        found += [word[n : n + 2] for n in range(max(1, len(word) - 1))] if CJK.search(word) else [word]
     return found
 
 

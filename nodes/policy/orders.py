@@ -65,7 +65,7 @@ _EXAMPLE = re.compile(
 )
 _NO = (
     r"(?:\w+n['’]t|cannot|never|neither|nor(?: (?:do|can|may|must|shall|should|will) \w+)?|"
-    r"(?:nobody|no one)(?: (?:is|must|should|may|shall|will|ought))?|(?:i|we) forbid|forbidden|"
+    r"(?:nobody|no one) (?:is|must|should|may|shall|will|ought)|(?:i|we) forbid|forbidden|"
     r"(?:(?:do(?:es)?|did|must|should|may|need|shall|will|would|are|is|am|['’](?:m|s|re)) )?not|no|"
     r"no need|under no circumstances|(?:refrain|abstain|desist|keep) from|steer clear of|avoid|without(?: actually)?|"
     r"instead of|rather than|stop short of|hold off(?: on)?)"
@@ -97,8 +97,8 @@ _EACH = re.compile(rf"(?:^|,|[-*•.)]\s|\b(?:n?or|and|not|never)\b|n['’]t\b)\
 _DID_NOT = re.compile(rf"(?<!\byou )\b(?:have|ha[sd]|did)(?:n['’]t| not)\s+{_FORMS}\b", re.IGNORECASE)
 """`which members have not paid`, which says how things are."""
 _NOTHING = re.compile(
-    rf"\b(?P<verbs>{_LISTED})\s+(?:absolutely )?(?:nothing|none|"
-    rf"no\s+\w+)\b[^,.;:?!\n]*|"
+    rf"\b(?P<verbs>{_LISTED})\s+(?:(?:absolutely )?(?:nothing|none|no\s+\w+)|"
+    rf"(?:[\w'’-]+\s+){{0,6}}?(?:(?:to|with|for) (?:nobody|no one|none)|nowhere))\b[^,.;:?!\n]*|"
     rf"\bnothing\s+(?:is|must|should|may|shall|will|gets?|"
     rf"has)\s+(?:to\s+)?(?:be\s+)?(?P<passive>{_LISTED})[^,.;:?!\n]*",
     re.IGNORECASE,

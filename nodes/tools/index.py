@@ -14,10 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from nodes.language.words import DEGREES, LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import TextVectors
 from nodes.tools.passages import Passage, place
+
+if TYPE_CHECKING:
+    import numpy as np
 
 WEIGHTS = (1.5, 2.0, 1.0)
 """Of a match in the file name, the headings, the text."""
@@ -87,6 +91,7 @@ class Index:
         """With `vectors`, what says it in other words comes nearer to the top; asked for at the first search."""
         self._passages = list(passages)
         self._vectors = vectors
+        self._vector_of: dict[int, np.ndarray] = {}
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
         weakref.finalize(self, self._connection.close)
@@ -233,9 +238,11 @@ class Index:
         vectors = self._vectors() if len(pool) > 1 else None
         if vectors is None:
             return dict.fromkeys(pool, 0.0)
-        passages = [self._passages[at] for at in pool]
+        new = [at for at in pool if at not in self._vector_of]
+        passages = [self._passages[at] for at in new]
         wanted, *found = vectors.of([query, *(f"{one.trail or one.file}\n{one.text}" for one in passages)])
-        cosines = {at: float(wanted @ vector) for at, vector in zip(pool, found, strict=True)}
+        self._vector_of.update(zip(new, found, strict=True))  # those of one subject are found again and again
+        cosines = {at: float(wanted @ self._vector_of[at]) for at in pool}
         top = max(*cosines.values(), 0.01)
         return {at: max(0.0, cosine) / top for at, cosine in cosines.items()}
 

@@ -1,9 +1,11 @@
 """How near texts are in meaning, by a table of vectors: WordLlama (Miller 2024), from the tokens of language models.
 
-The table comes with a package (the extra `baton[semantic]`) and is read where it lies: no model runs, nothing is
-downloaded. A text's vector is the mean of its tokens'. Without the package texts meet by their stems alone.
+The table comes with a package (the extra `baton[semantic]`) and is read where it lies, the rows that are asked for: no
+model runs, nothing is downloaded. A text's vector is the mean of its tokens'. Without the package texts meet by their
+stems alone.
 """
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
@@ -50,11 +52,24 @@ def text_vectors() -> TextVectors | None:
 
 def vectors_in(folder: Path) -> TextVectors:
     """The table in the folder of the package."""
-    from safetensors.numpy import load_file  # noqa: PLC0415 # part of the extra
     from tokenizers import Tokenizer  # noqa: PLC0415 # part of the extra
 
     tokenizer = Tokenizer.from_file(str(folder / TOKENS))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    [vectors] = load_file(folder / VECTORS).values()
-    return TextVectors(tokenizer, vectors)
+    return TextVectors(tokenizer, _only_table_in(folder / VECTORS))
+
+
+def _only_table_in(file: Path) -> "np.ndarray":
+    """The table in a file of the form safetensors, left there: rows are read when they are asked for.
+
+    Eight bytes say how long the JSON is that comes next, and that says how the table behind it is laid out.
+    """
+    import numpy as np  # noqa: PLC0415 # part of the extra
+
+    with file.open("rb") as opened:
+        size = int.from_bytes(opened.read(8), "little")
+        [table] = [one for name, one in json.loads(opened.read(size)).items() if name != "__metadata__"]
+    start = 8 + size + table["data_offsets"][0]
+    kind = {"F16": np.float16, "F32": np.float32}[table["dtype"]]
+    return np.asarray(np.memmap(file, kind, "r", start, tuple(table["shape"])))

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -66,16 +65,8 @@ async def in_another_process(work: Callable[..., None], *args: object) -> int:
 
 
 def begin(work: Callable[..., None], *args: object) -> forks.Child:
-    """Let a function of a module run in another process, which ends at once after it: the way out of Python is long."""
-    return forks.spawn(_and_end, work, args)
-
-
-def _and_end(work: Callable[..., None], args: tuple[object, ...]) -> None:
-    """End at once after the work: these processes leave nothing behind but their files."""
-    work(*args)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    """Let a function of a module run in another process."""
+    return forks.spawn(work, *args)
 
 
 async def live(telling: Telling, folder: Path, *, onwards: Callable[[Supervisor], Awaitable[Run]] | None = None) -> Run:

@@ -2,60 +2,63 @@
 
 import asyncio
 import signal
-import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-STORY = """
-import asyncio, sys
-from pathlib import Path
 from graph.supervisor import open_supervisor
 from nodes.llm.scripted import ScriptedModel
-from state.agent import AgentSpec
+from state.agent import AgentSpec, Brief
 from state.errors import BatonError
+from tests.servers import forks
 
-async def work(brief, desk):
-    with open("notes", "a") as notes:
-        notes.write(f"{brief.task.id}\\n")
-    if brief.task.id == "slow" and not Path("free").exists():
+
+async def work(brief: Brief, desk: Any) -> str:
+    note(brief.task.id)
+    if brief.task.id == "slow" and not is_free():
         await asyncio.Event().wait()
     if brief.task.id == "asks":
-        return (await desk.ask("launch")).type
+        return str((await desk.ask("launch")).type)
     return "done"
 
-async def main():
-    model, team = ScriptedModel([]), [AgentSpec(name="ada", role="generalist", run=work)]
-    async with open_supervisor(sys.argv[1], team, {}, model) as sup:
-        if sys.argv[2] == "start":
-            tasks = [{"id": name, "description": f"Do {name}."} for name in sys.argv[3:]]
-            for before, task in zip(tasks, tasks[1:]):
+
+async def does(address: str, what: str, names: tuple[str, ...]) -> str:
+    """What comes of starting a run of these tasks, of answering what it asks, or of resuming it."""
+    async with open_supervisor(
+        address, [AgentSpec(name="ada", role="generalist", run=work)], {}, ScriptedModel([])
+    ) as sup:
+        if what == "start":
+            tasks: list[Any] = [{"id": name, "description": f"Do {name}."} for name in names]
+            for before, task in pairwise(tasks):
                 task["depends_on"] = [before["id"]]
             run = await sup.start("Q", thread_id="t", plan={"tasks": tasks})
-        elif sys.argv[2] == "answer":
+        elif what == "answer":
             question = (await sup.view("t")).approvals[0]
             run = await sup.answer("t", {question.id: "approve"}, by="eve")
         else:
             run = await sup.resume("t")
-        finished = [event.task_id for event in await sup.events("t") if event.kind == "task_finished"]
-    print(run.status, *finished)
-
-try:
-    asyncio.run(main())
-except BatonError as error:
-    sys.exit(str(error))
-"""
+        finished = [str(event.task_id) for event in await sup.events("t") if event.kind == "task_finished"]
+    return " ".join([run.status, *finished])
 
 
-def process(*args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", STORY, *args], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+def process(address: str, what: str, *names: str) -> None:
+    """A process that does it, and prints what came of it."""
+    try:
+        sys.stdout.write(asyncio.run(does(address, what, names)))
+    except BatonError as error:
+        sys.stdout.write(str(error))
 
 
 async def said(*args: str) -> str:
     """What a process says that does this."""
-    out, err = await asyncio.to_thread(process(*args).communicate)
-    return (out + err).strip()
+    done = await asyncio.to_thread(forks.run, process, *args)
+    return (done.stdout + done.stderr).strip()
+
+
+def note(task: str) -> None:
+    with Path("notes").open("a") as notes:
+        notes.write(f"{task}\n")
 
 
 def noted() -> list[str]:
@@ -74,12 +77,16 @@ def set_free() -> None:
     Path("free").touch()
 
 
+def is_free() -> bool:
+    return Path("free").exists()
+
+
 async def test_a_killed_run_goes_on_elsewhere_with_what_was_not_finished(address: str) -> None:
-    first = process(address, "start", "quick", "slow", "last")
+    first = forks.spawn(process, address, "start", "quick", "slow", "last")
     await until_noted("quick", "slow")
     refused = await said(address, "resume")
     first.send_signal(signal.SIGKILL)
-    await asyncio.to_thread(first.communicate)
+    await asyncio.to_thread(first.wait)
     set_free()
 
     assert f"thread t is being run by process {first.pid} on" in refused

@@ -1,11 +1,10 @@
 """Two scripts of a user, one after the other on one file: the first is killed, and nothing is done twice."""
 
-import os
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.servers import forks
 
 SCRIPT = """
 import os, sys
@@ -61,14 +60,15 @@ with SqliteSaver.from_conn_string("runs.db") as saver, SqliteStore.from_conn_str
 """
 
 
-def run_script(folder: Path, part: str) -> int:
-    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run([sys.executable, "script.py", part], cwd=folder, env=env, timeout=300, check=False).returncode
+def script(part: str) -> None:
+    """Run it as a process does that is started with it."""
+    sys.argv = ["script.py", part]
+    runpy.run_path("script.py", run_name="__main__")
 
 
 def test_a_script_that_invokes_the_graph_is_killed_and_a_second_one_does_nothing_twice(tmp_path: Path) -> None:
-    codes = [run_script(tmp_path, part) for part in ("first", "second")]
+    (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
+    codes = [forks.run(script, part).returncode for part in ("first", "second")]
     notes = (tmp_path / "notes.txt").read_text(encoding="utf-8").splitlines()
 
     assert codes == [9, 0]

@@ -3,7 +3,8 @@
 Each test process starts one such parent (`python -m tests.servers.forks SOCKET`) when it first needs a child, and the
 parent ends with it. Whoever wants a child connects to the parent's socket and hands over what is to be run. The parent
 forks a warden for it, and that forks the child: so the warden waits for nobody else, and says how it ended. A child
-leaves the way any Python does, through the end of the interpreter, with its own streams, folder and environment.
+has its own streams, folder and environment, and leaves as any Python does: it waits for its threads, and calls what is
+registered for the end. Only what was imported is not taken apart, which takes longer than most children work.
 """
 
 import atexit
@@ -170,7 +171,6 @@ def _serve(listening: socket.socket) -> _Wanted | None:
     while True:
         ready, _, _ = select.select([listening, sys.stdin], [], [])
         if listening not in ready:
-            gc.unfreeze()  # what is left over at the end would be printed as leaked
             return None
         wire, _ = listening.accept()
         if os.fork() == 0:
@@ -205,7 +205,6 @@ def _become(wanted: _Wanted, streams: list[int]) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lasts
     sys.stdout, sys.stderr = _writer(1), _writer(2)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    gc.unfreeze()
     os.environ.clear()
     os.environ.update(wanted.environment)
     os.chdir(wanted.cwd)
@@ -219,12 +218,24 @@ def _writer(number: int) -> io.TextIOWrapper:
     return open(number, "w", encoding="utf-8", errors=errors, closefd=False, buffering=1 if by_line else -1)
 
 
+def _leave(code: list[int]) -> None:
+    """The last of what is registered for the end. Without a code, after an error, Python's own end follows."""
+    if code:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code[0])
+    gc.unfreeze()  # what is left over at that end would be printed as leaked
+
+
 def _main() -> NoReturn:
+    code: list[int] = []
+    atexit.register(_leave, code)  # before what the modules register: the first is called last
     for name in PRELOADED:
         importlib.import_module(name)
     gc.freeze()  # wardens share what was imported: no collection of theirs copies it
     wanted = _serve(socket.socket(fileno=int(sys.argv[1])))
-    result: Any = wanted.work(*wanted.args) if wanted else 0
+    result: Any = (wanted.work(*wanted.args) if wanted else None) or 0
+    code += [result] if isinstance(result, int) else []
     sys.exit(result)
 
 

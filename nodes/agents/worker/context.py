@@ -1,11 +1,13 @@
 """What a worker works with, and what it keeps while it works."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
@@ -22,6 +24,11 @@ class WorkerContext:
     model: BaseChatModel
     tools: list[BaseTool]
     sources: Sources | None
+
+    @cached_property
+    def described(self) -> list[Json]:
+        """The tools as a model is shown them, read off once for all of its turns."""
+        return [convert_to_openai_tool(tool) for tool in self.tools]
 
     def tool(self, name: str) -> BaseTool | None:
         """The tool of that name, if this agent has it."""

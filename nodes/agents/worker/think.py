@@ -50,7 +50,7 @@ async def think(state: WorkerState, runtime: Runtime[WorkerContext]) -> Update:
     messages: list[AnyMessage] = [*state["messages"], *mail, *note]
     try:
         tools = [] if limited or rest else context.tools
-        if rest and await context.invocation.execution.budget.refusal(prompt_tokens(messages, tools)):
+        if rest and await context.invocation.execution.budget.refusal(prompt_tokens(messages)):
             return {"cut_off": CUT_OFF_FOR_GOOD, "failure": None}
         reply, spent = await _asked(context, messages, tools)
     except Parked:
@@ -80,7 +80,7 @@ async def _asked(
         Parked: the run is to stop while it is waited.
     """
     invocation, spec, run = context.invocation, context.invocation.spec, context.invocation.execution.run
-    size = prompt_tokens(messages, tools)
+    size = prompt_tokens(messages, context.described if tools else [])
 
     async def once(own: Turn) -> tuple[AIMessage, Usage]:
         async with invocation.execution.budget.call(

@@ -35,8 +35,8 @@ NEAREST = 2
 """Passages shown where none answers."""
 FOUND = 8
 """Passages asked for in a search."""
-LIKELY = 0.5
-"""How likely the best passages have to answer for them to be shown as an answer."""
+LIKELY = 50
+"""How likely the best passages have to answer, in percent, for them to be shown as an answer."""
 TABLES = 6
 """Tables whose cells are looked through."""
 FILES_READ = 3
@@ -77,15 +77,11 @@ class Passage:
 
     def __str__(self) -> str:
         """Its heading, then the text as a quotation of Markdown, with its label."""
-        heading = _HEADING.match(self.text)
-        body = self.text[heading.end() :] if heading and self.text[heading.end() :].strip() else self.text
-        named = heading and body != self.text
-        title = f"**{next(filter(None, heading.groups())).strip()}** ({self.file})\n\n" if heading and named else ""
-        return (
-            title
-            + "".join(f"{f'> {line}'.rstrip()}\n" for line in _GAPS.sub("\n\n", body.strip("\n")).splitlines())
-            + self.label
-        )
+        found = _HEADING.match(self.text)
+        heading = found if found and self.text[found.end() :].strip() else None
+        title = f"**{next(filter(None, heading.groups())).strip()}** ({self.file})\n\n" if heading else ""
+        body = _GAPS.sub("\n\n", self.text[heading.end() if heading else 0 :].strip("\n"))
+        return title + "".join(f"{f'> {line}'.rstrip()}\n" for line in body.splitlines()) + self.label
 
 
 def answer(talk: Conversation) -> Reply:
@@ -149,7 +145,7 @@ def points(talk: Conversation) -> tuple[str, float]:
     likely = max(share for _, share in said_of)
     unknown = said_of[0][0] if len(said_of) == 1 else []
     is_beside = len(questions) == 1 and _speaks_of_something_else(talk.task, unknown)
-    if not counted and (not found or is_beside or (likely < LIKELY and keywords(talk.task))):
+    if not counted and (not found or is_beside or (100 * likely < LIKELY and keywords(talk.task))):
         words = unknown if found else unknown or list(subject_of(talk.task).values())
         said = NOTHING + (f" (nothing speaks of {_listed(words)})" if words else "")
         nearest = [str(passage) for passage in chosen(found, chars=CHARS // 2)[:NEAREST]]
@@ -190,9 +186,7 @@ def figures(question: str, talk: Conversation) -> list[str]:
     done = talk.answer_to(_query(reading.sql)) if reading else None
     if not reading or not done or done.failed:
         return []
-    given = re.search(r"\[[^\[\]#\n]+#table\]", done.text)
-    label = given.group() if given else f"[{reading.table.file}#table]"
-    return [f"{sentence} {label}" for sentence in reading.sentences(rows_in(done.text))]
+    return [f"{sentence} [{reading.table.file}#table]" for sentence in reading.sentences(rows_in(done.text))]
 
 
 def reading_of(question: str, talk: Conversation) -> Asked | None:
@@ -216,7 +210,7 @@ def passages_for(talk: Conversation, *, is_wide: bool = False) -> list[Passage]:
     own = [kind(question).args for question in searched(talk) for kind in (_search, _wide_search)]
     wide = is_wide and any(done.args.get("chars") == WIDE for done in talk.results("search"))
     searches = [done for done in talk.results("search") if done.args not in own or ("chars" in done.args) == wide]
-    searches.sort(key=lambda done: 1 if done.args in own else 0 if _is_likely(done) else 2)
+    searches.sort(key=lambda done: 1 if done.args in own else 0 if _percent(done, "likely") >= LIKELY else 2)
     results = [passages_in(done.text) for done in searches]
     results += [passages_in(done.text) for done in talk.results("read")]
     ranked = [one[rank] for rank in range(max(map(len, results), default=0)) for one in results if rank < len(one)]
@@ -272,25 +266,18 @@ def _about_query(done: Done) -> re.Match[str] | None:
     return _ABOUT_QUERY.search(done.text.rpartition("\n")[2])
 
 
-def _is_likely(done: Done) -> bool:
-    """Whether a search says that its best passages answer; so they may where it does not say."""
+def _percent(done: Done, what: str) -> int:
+    """How `likely` a search says that its best passages answer, and how well the `second` fits; 100 if it does not."""
     said = _about_query(done)
-    return said is None or int(said["likely"]) / 100 >= LIKELY
-
-
-def _second(done: Done) -> int:
-    """How well the second passage of a search fits, in percent of the first."""
-    said = _about_query(done)
-    return int(said["second"]) if said else 100
+    return int(said[what]) if said else 100
 
 
 def _is_unclear(talk: Conversation) -> bool:
     """Whether the task is all that is asked, and several passages fit alike: longer pieces are worth reading."""
     questions = searched(talk)
     done = talk.answer_to(_search(questions[0]))
-    if done is None or done.failed or not _is_likely(done) or _second(done) < CLEAR:
-        return False
-    return _asks_one(talk, questions_in(talk.task))
+    is_likely = done and not done.failed and _percent(done, "likely") >= LIKELY
+    return bool(done and is_likely and _percent(done, "second") >= CLEAR) and _asks_one(talk, questions_in(talk.task))
 
 
 def _missed(talk: Conversation) -> str:

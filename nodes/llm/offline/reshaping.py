@@ -116,7 +116,7 @@ def rows_of(points: Sequence[str], asked: Collection[str]) -> list[list[str]]:
 def _rows(point: str, asked: Collection[str]) -> list[dict[str, str]]:
     """What goes into the rows of a point, by column: of figures a row each, of a row of a table its own columns.
 
-    Of a long one the sentence that says most of what was `asked` (stems).
+    Of a long one the sentences that say most of what was `asked` (stems).
     """
     where = " ".join(dict.fromkeys(match.group() for match in LABEL.finditer(point)))
     what, figures = figures_in(LABEL.sub("", point).strip())
@@ -127,6 +127,5 @@ def _rows(point: str, asked: Collection[str]) -> list[dict[str, str]]:
     said = _in_a_line(LABEL.sub("", point[title.end() :] if title else point)).strip()
     if _ROW.fullmatch(said):
         return [{**dict(cell.split(": ", 1) for cell in said.split("; ")), _WHERE: where}]
-    best = max(_SENTENCE.split(said), key=lambda one: len(set(stems(one)) & set(asked)))
-    short = said if len(said) <= SHORT else best[:SHORT]
-    return [{**({_ABOUT: title["title"]} if title else {}), _SAID: short, _WHERE: where}] if said else []
+    row = {_SAID: _shortened(said, asked, SHORT)[:SHORT], _WHERE: where}
+    return [{_ABOUT: title["title"], **row} if title else row] if said else []

@@ -66,7 +66,7 @@ def can_look_up(talk: Conversation) -> bool:
 
 def implement(talk: Conversation) -> Reply:
     """Gather from the tables and sources, write the file, report it."""
-    found = [points(talk)[0]] if talk.done and can_look_up(talk) else []
+    found = [points(talk)[0]] if talk.done else []
     known = "\n\n".join(without_repeats([*inputs_of(talk), *filter(LABEL.search, found)]))
     written = next((done for done in reversed(talk.done) if done.tool == "write"), None)
     if not written:

@@ -272,9 +272,9 @@ def test_a_narrow_terminal_goes_without_the_columns_that_say_least(baton: Baton,
 
 
 def test_a_plan_comes_from_stdin(tea: str, publishing: str) -> None:
-    words = [*BATON, "run", ASK, "--sources", tea, "--plan", "-", "--yes", "--thread", "t"]
+    words = ["run", ASK, "--sources", tea, "--plan", "-", "--yes", "--thread", "t"]
 
-    said = subprocess.run(words, input=Path(publishing).read_text(), capture_output=True, text=True, check=False)
+    said = forks.run(main, words, given=Path(publishing).read_text())
 
     assert said.returncode == 0, said.stderr
     assert "task_finished tell publisher" in said.stderr

@@ -1,4 +1,4 @@
-"""A process with a run in which an agent ends what asyncio lets it end; its argument is the way."""
+"""A process with a run in which an agent ends what asyncio lets it end."""
 
 import asyncio
 import sys
@@ -43,11 +43,11 @@ WAYS: dict[str, Any] = {
 }
 
 
-async def begin(way: str) -> None:
-    """Run until the process ends."""
+def begin(way: str) -> None:
+    """Run until the process ends, in this way."""
+    asyncio.run(_begin(way))
+
+
+async def _begin(way: str) -> None:
     async with opened(agent(), AgentSpec(name="bad", role="bad", run=WAYS[way]), max_iterations=0) as sup:
         await sup.start("Q", thread_id=THREAD, plan=TASKS)
-
-
-if __name__ == "__main__":
-    asyncio.run(begin(sys.argv[1]))

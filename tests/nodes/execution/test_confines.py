@@ -28,6 +28,7 @@ from state.run import Run
 from tests.nodes.agents.outbox import Outbox, call
 from tests.nodes.execution import leaving
 from tests.runs import Turns, agent, opened, plan, statuses
+from tests.servers import forks
 
 LEAVE = {"name": "leave", "args": {}}
 
@@ -131,9 +132,7 @@ async def test_a_model_reads_that_its_tool_tried_to(bad_tool: BaseTool) -> None:
 
 @pytest.mark.parametrize("way", leaving.WAYS)
 async def test_in_a_task_of_its_own_it_ends_the_process_and_the_run_goes_on_in_another(way: str) -> None:
-    module = "tests.nodes.execution.leaving"
-    left = await asyncio.create_subprocess_exec(sys.executable, "-m", module, way, stderr=asyncio.subprocess.PIPE)
-    await left.communicate()
+    left = await asyncio.to_thread(forks.run, leaving.begin, way)
     ran = Turns("ran")
     async with opened(agent(ran), agent(ran, "bad", "bad"), max_iterations=0) as sup:
         run = await sup.resume(leaving.THREAD)

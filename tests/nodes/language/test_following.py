@@ -98,6 +98,7 @@ NOTICE = "> The landlord must give three months' notice. The tenant must give fo
 RESTS = "> The rye dough rests for twelve hours.\n[rye.md#L1]"
 BUSES = "> The buses leave from gate 4.\n[bus.md#L1]"
 WARDEN = "> Ida Holm is the warden of the park. Jon Berg drives the van.\n[staff.md#L1]"
+GROUPS = "- Average price by region in plans: US 15 (2 rows) and EU 13.5 (1 row). [plans.csv#table]"
 LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapest?"
 
 
@@ -113,6 +114,7 @@ LIGHTEST, CHEAPEST = "Which model is the lightest?", "Which model is the cheapes
         ),
         ([("Which models are of 2024?", ROWS)], "compare both", "compare Brisa Cargo and Corso Trek"),
         ([("Which models are of 2024?", ROWS)], "what do they cost?", "what do Brisa Cargo and Corso Trek cost?"),
+        ([("What is the average price by region?", GROUPS)], "compare both", "compare US and EU"),
         ([("Which signals are there?", ITEMS)], "what does the second one do?", "what does HUP do?"),
         ([("Which signals are there?", ITEMS)], "what does the third one do?", "what does the third one do (signals)?"),
         ([("Which is the oldest ship?", OLDEST)], "What happened to it?", "What happened to Marlin?"),

@@ -91,6 +91,13 @@ def test_each_question_is_researched_in_parallel_and_one_writer_answers(request_
     assert "resume" in draft.tasks[1].description
 
 
+def test_each_item_of_a_list_is_asked_for_in_whatever_words_and_a_signature_is_none() -> None:
+    asked = "Hello,\n\nI began on Monday. Please tell me:\n- the price of the pump\n- who sells parts\n- opening hours"
+    draft = planned(f"{asked}\n\nThanks,\nJo")
+    found = [task.description for task in draft.tasks if task.kind == "research"]
+    assert found == ["The price of the pump", "Who sells parts", "Opening hours"]
+
+
 def test_an_empty_request_is_planned_all_the_same() -> None:
     assert planned("\n").tasks[0].description
 
