@@ -227,7 +227,7 @@ class _Reading:
             together = "sum" if ADDED & set(target.parts) else "avg"
             category = group or which
             if kind and (category or not extreme):
-                return kind, target, category
+                return kind, target, category if extreme else group
             if kind and extreme:
                 return kind, None, None
             is_sum = category == which and category and category.name in self.repeating and together == "sum"

@@ -401,6 +401,7 @@ TRADE_LINE = (
         ("Do the North and the South differ in average profit?", "where region is North or South: South 20 (2 rows)"),
         ("How many goods were there per ship way?", "by ship way in trade: shop 3 and mail 1."),
         ("How do the sales of Pots and Pans compare?", "by sub-category in trade where sub-category is"),
+        ("What did a region sell on average in 2000?", "Average sales in trade where year is 2000: 70 (2 rows)."),
     ],
 )
 def test_what_is_compared_or_named_after_each_makes_groups(question: str, answer: str) -> None:
