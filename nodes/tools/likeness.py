@@ -1,8 +1,7 @@
 """How near texts are in meaning, by a table of vectors: WordLlama (Miller 2024), from the tokens of language models.
 
 The table comes with a package (the extra `baton[semantic]`) and is read where it lies, the rows that are asked for: no
-model runs, nothing is downloaded. A text's vector is the mean of its tokens'. Without the package texts meet by their
-stems alone.
+model runs, nothing is downloaded. Without the package texts meet by their stems alone.
 """
 
 import json
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,28 +18,62 @@ if TYPE_CHECKING:
 PACKAGE = "wordllama"
 VECTORS = "weights/l2_supercat_256.safetensors"
 TOKENS = "tokenizers/l2_supercat_tokenizer_config.json"
+WORDS = 0.8
+"""The part of nearness that is of words, beside that of the whole; from three fifths on it makes no difference."""
+REMEMBERED = 4096
+"""Texts whose tokens are kept: those of one folder are looked at again and again."""
 CHARS = 3000
 """Characters of a text that are looked at."""
 
 
 class TextVectors:
-    """Vectors of texts, of length 1. May be used from any thread."""
+    """How near texts are in meaning, by the vectors of their tokens. May be used from any thread."""
 
     def __init__(self, tokenizer: "Tokenizer", vectors: "np.ndarray") -> None:
         """`vectors`: that of each token, by its number."""
         self._tokenizer = tokenizer
         self._vectors = vectors
+        self._tokens = lru_cache(REMEMBERED)(self._read)
 
-    def of(self, texts: Sequence[str]) -> "np.ndarray":
-        """A row for each text; zeros for one without words."""
+    def nearness(self, query: str, texts: Sequence[str]) -> list[float]:
+        """How near each text is to a query, at most 1; 0 where one of them has no words.
+
+        For each token of the query the cosine of the nearest in the text (late interaction, Khattab and Zaharia 2020),
+        weighted by the length of its vector, as a mean of vectors weighs it; and that of the mean of both.
+        """
         import numpy as np  # noqa: PLC0415 # part of the extra
 
-        found = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
-        for n, text in enumerate(texts):  # one by one: a batch starts threads of its own
-            if tokens := self._tokenizer.encode(text[:CHARS], add_special_tokens=False).ids:
-                mean = self._vectors[tokens].mean(axis=0, dtype=np.float32)
-                found[n] = mean / (np.linalg.norm(mean) or 1.0)
+        asked, *given = [self._tokens(text) for text in (query, *texts)]
+        if not len(asked):
+            return [0.0] * len(texts)
+        every, at = np.unique(np.concatenate([asked, *given]), return_inverse=True)
+        vectors = self._vectors[every].astype(np.float32)
+        places = np.split(at, np.cumsum([len(asked), *map(len, given)])[:-1])
+        wanted = vectors[places[0]]
+        lengths = np.linalg.norm(wanted, axis=1)
+        cosines = _unit(wanted) @ _unit(vectors).T
+        mean = _unit(wanted.mean(axis=0))
+        found = []
+        for place in places[1:]:
+            words = lengths @ cosines[:, place].max(axis=1) / lengths.sum() if len(place) else 0.0
+            whole = mean @ _unit(vectors[place].mean(axis=0)) if len(place) else 0.0
+            found.append(float(WORDS * words + (1 - WORDS) * whole))
         return found
+
+    def _read(self, text: str) -> "np.ndarray":
+        """The numbers of a text's tokens, each once."""
+        import numpy as np  # noqa: PLC0415 # part of the extra
+
+        tokens = self._tokenizer.encode(text[:CHARS], add_special_tokens=False).ids
+        return np.unique(np.array(tokens, np.int32))
+
+
+def _unit(vectors: "np.ndarray") -> "np.ndarray":
+    """The same of length 1, each row, or the one; zeros stay."""
+    import numpy as np  # noqa: PLC0415 # part of the extra
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return cast("np.ndarray", vectors / np.where(lengths == 0, 1, lengths))
 
 
 @lru_cache(maxsize=1)

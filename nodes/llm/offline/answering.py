@@ -21,7 +21,7 @@ from state.citation import LABEL, SPAN
 
 POINTS = 3
 """Points of an answer, at most."""
-CHARS = 1300
+CHARS = 1100
 """Characters of all its passages together, roughly at most; the first is shown however long it is."""
 CLEAR = 93
 """How well the second passage may fit, in percent of the first, where one of the first three is likely the answer."""

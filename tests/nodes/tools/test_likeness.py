@@ -1,10 +1,12 @@
 """Texts that mean nearly the same: the table of vectors that the extra `semantic` brings."""
 
 import threading
-from collections.abc import Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from nodes.tools.index import Index
 from nodes.tools.likeness import TextVectors, text_vectors
@@ -20,18 +22,27 @@ def vectors() -> TextVectors:
 
 
 def test_texts_are_near_that_say_the_same_in_other_words(vectors: TextVectors) -> None:
-    asked, said, other, empty = vectors.of(
-        [
-            "How do I remove an old backup?",
-            "Archives that are no longer wanted are deleted.",
-            "Bake it for an hour.",
-            "",
-        ]
+    question = "How do I remove an old backup?"
+    said, other, empty, itself = vectors.nearness(
+        question, ["Archives that are no longer wanted are deleted.", "Bake it for an hour.", "", question]
     )
 
-    assert asked @ said > asked @ other
-    assert asked @ asked == pytest.approx(1.0, abs=1e-5)
-    assert not empty.any()
+    assert itself == pytest.approx(1.0, abs=1e-5)
+    assert itself > said > other
+    assert empty == 0
+    assert vectors.nearness("", [question]) == [0]
+
+
+def test_one_sentence_among_many_is_enough(vectors: TextVectors) -> None:
+    about_others = " ".join(
+        f"Chapter {n} tells of the weather, of food and of long journeys by train." for n in range(9)
+    )
+    said, other = vectors.nearness(
+        "How do I remove an old backup?",
+        [f"{about_others} Archives that are no longer wanted are deleted. {about_others}", about_others],
+    )
+
+    assert said > other + 0.1
 
 
 def test_a_passage_that_says_it_in_other_words_comes_first_where_there_is_a_table(vectors: TextVectors) -> None:
@@ -47,46 +58,36 @@ def test_a_passage_that_says_it_in_other_words_comes_first_where_there_is_a_tabl
     assert near.likely == plain.likely
 
 
-class Noting(TextVectors):
-    """The same vectors; `seen` is what they were asked of, in order."""
+class Words:
+    """A tokenizer of three words; `seen` is what it was asked of, in order."""
 
-    def __init__(self, vectors: TextVectors) -> None:
-        self._of = vectors.of
+    def __init__(self) -> None:
         self.seen: list[str] = []
 
-    def of(self, texts: Sequence[str]) -> Any:
-        self.seen += texts
-        return self._of(texts)
+    def encode(self, text: str, *, add_special_tokens: bool) -> SimpleNamespace:
+        """The numbers of the words that it knows."""
+        self.seen.append(text)
+        return SimpleNamespace(ids=[n for n, word in enumerate(("ship", "boat", "bread")) if word in text])
 
 
-def test_a_passage_is_read_once_however_often_it_is_found_and_the_answers_are_those_of_a_first_search(
-    vectors: TextVectors,
-) -> None:
-    passages = [
-        Passage("a.md", "L1", "The old lighthouse is shown to visitors in summer."),
-        Passage("b.md", "L1", "The backup of old archives is deleted by prune."),
-        Passage("c.md", "L1", "Visitors may keep a backup of their tickets."),
-    ]
-    noting = Noting(vectors)
-    index = Index(passages, lambda: noting)
-    questions = [
-        "What do visitors keep of the lighthouse?",
-        "Is the old lighthouse open in summer?",
-        "Who keeps old archives?",
-    ]
+def test_a_text_is_read_once_however_often_it_is_found() -> None:
+    words = Words()
+    vectors = TextVectors(cast(Tokenizer, words), np.array([[1, 0], [0.8, 0.6], [0, 1]]))
+    texts = ["a boat", "bread", "a boat and bread", "nothing of it"]
 
-    for question in questions:
-        assert index.search(question, 3) == Index(passages, lambda: vectors).search(question, 3)
-    texts = [text for text in noting.seen if text not in questions]
-    assert len(texts) == len(set(texts)) == len(passages)
+    first = vectors.nearness("a ship", texts)
+
+    assert first == pytest.approx([0.8, 0.0, 0.8 * 0.8 + 0.2 * 0.4472, 0.0], abs=1e-4)
+    assert vectors.nearness("a ship", texts) == first
+    assert words.seen == ["a ship", *texts]
 
 
 def test_many_threads_may_ask_at_once(vectors: TextVectors) -> None:
     texts = [f"text {n} about ships" for n in range(50)]
-    alone = vectors.of(texts)
+    alone = vectors.nearness("a boat", texts)
     found: list[bool] = []
     threads = [
-        threading.Thread(target=lambda: found.append(bool((vectors.of(texts) == alone).all()))) for _ in range(8)
+        threading.Thread(target=lambda: found.append(vectors.nearness("a boat", texts) == alone)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
