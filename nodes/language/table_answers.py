@@ -63,7 +63,10 @@ class Asked:
             "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
             "": f"{target} AS value" if self.is_list else "",
         }
-        shown = values.get(self.aggregate, f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n")
+        is_real_average = self.aggregate == "avg" and self.target and self.target.is_real
+        digits = f"if(abs(avg({target})) < 0.1, 6, 2)" if is_real_average else "2"
+        figure = f"round({self.aggregate}({target}), {digits})"
+        shown = values.get(self.aggregate, f"{figure} AS value, count({target}) AS n")
         if not shown:
             times = [column for column in self.table.columns if column.name.lower() == "year"]
             asked_for = [column for column, _ in (*self.filters, *self.bounds)]

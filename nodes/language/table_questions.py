@@ -400,7 +400,8 @@ class _Reading:
                     yield score, {word, near}, value, column
 
     def _years(self) -> Iterator[Link]:
-        time = next((column for column in self.table.columns if column.is_time and not column.is_text), None)
+        times = [column for column in self.table.columns if column.is_time and not column.is_text]
+        time = max(times, key=lambda column: self.fit(column, self.content), default=None)
         yield from ((0.5, {year}, year, time) for year in _YEAR.findall(self.question) if time)
 
     def _at(self, word: str) -> int:

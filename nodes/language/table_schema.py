@@ -72,6 +72,11 @@ class Column:
         return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
 
     @property
+    def is_real(self) -> bool:
+        """Whether it holds amounts with digits after the point."""
+        return self.kind.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL"))
+
+    @property
     def is_text(self) -> bool:
         """Whether it holds words."""
         return self.kind.startswith(("VARCHAR", "TEXT", "ENUM"))

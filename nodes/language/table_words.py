@@ -95,6 +95,7 @@ def likeness(part: str, word: str) -> float:
     if len(word) >= 4 and part.endswith(word):
         return 0.7
     is_short_form = len(part) >= 2 and len(word) >= 5 and not set(part[len(part) > 2 :]) & set("aeiou")
+    is_short_form &= len(part) > 2 or two.rstrip("aeiou").endswith(part[1:])  # `wt` of weight, but no `sh` of schools
     return SHORT * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
 
 

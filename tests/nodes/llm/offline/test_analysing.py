@@ -498,3 +498,29 @@ def test_a_word_in_small_letters_is_no_name_among_many_and_rows_are_called_by_th
     assert "Highest height in heads: Zed Ives (99)" in analysed("Who was the tallest head?", tall, line)
     assert "#table]" not in analysed("How many heads write with the hand?", tall, line)
     assert "99 (1 row)" in analysed("What is the average height of the heads called Hand?", tall, line)
+
+
+LIVES = """\
+CREATE TABLE lives AS SELECT * FROM (VALUES
+ ('Ann', 1900, 1990, 0.0012, 3), ('Bea', 1990, 2010, 0.0016, 4), ('Cy', 1920, 1990, 0.0011, 5)
+) t(name, "birthYear", "deathYear", share_price, sh)"""
+LIVES_LINE = (
+    "lives.csv: table lives (name VARCHAR, birthYear BIGINT, deathYear BIGINT, share_price DOUBLE, sh BIGINT), 3 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many people died in 1990?", "where deathYear is 1990: 2."),
+        ("How many people were born in 1990?", "where birthYear is 1990: 1."),
+        ("What is the average share price of the lives?", "0.0013 (3 rows)."),
+    ],
+)
+def test_a_year_is_one_of_what_happened_then_and_a_small_figure_is_not_nothing(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(LIVES, file="lives.csv"), LIVES_LINE)
+
+
+def test_two_letters_are_short_for_the_beginning_and_the_end_of_a_word() -> None:
+    lives = query_over(LIVES, file="lives.csv")
+    assert "#table]" not in analysed("What is the average number of schools of the lives?", lives, LIVES_LINE)
