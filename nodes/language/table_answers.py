@@ -63,7 +63,10 @@ class Asked:
             "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
             "": f"{target} AS value" if self.is_list else "",
         }
-        shown = values.get(self.aggregate, f"round({self.aggregate}({target}), 2) AS value, count({target}) AS n")
+        is_real_average = self.aggregate == "avg" and self.target and self.target.is_real
+        digits = f"if(abs(avg({target})) < 0.1, 6, 2)" if is_real_average else "2"
+        figure = f"round({self.aggregate}({target}), {digits})"
+        shown = values.get(self.aggregate, f"{figure} AS value, count({target}) AS n")
         if not shown:
             times = [column for column in self.table.columns if column.name.lower() == "year"]
             asked_for = [column for column, _ in (*self.filters, *self.bounds)]
@@ -71,7 +74,7 @@ class Asked:
             shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
         where = conditions[: self._split] + [one for one in limits if one not in counted]
         where += [f"{name.sql} IS NOT NULL"] if name else []
-        where += [f"{target} IS NOT NULL"] if self.is_list or self.label else []
+        where += [f"{target} IS NOT NULL"] if target and (self.label or not self.aggregate) else []
         is_named = name and self.aggregate != "summary" and bool(self.aggregate or self.is_list)
         parts = [f"SELECT {f'{name.sql} AS name, ' if name and is_named else ''}{shown} FROM {quoted(self.table.name)}"]
         parts += [f"WHERE {' AND '.join(where)}"] if where else []

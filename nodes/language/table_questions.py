@@ -21,7 +21,9 @@ from nodes.language.table_words import (
     SAID_BY_FORM,
     SENSE,
     STOP_CELLS,
+    initials_in,
     is_flag,
+    is_made_of,
     likeness,
     meets,
 )
@@ -32,6 +34,8 @@ FITS = 0.5
 """Share of the question's words that a reading has to account for."""
 SURE = 0.6
 """The same where rows are counted that nothing in the table is called by."""
+IMPLIED = 0.75
+"""The same where an average or a sum is told that was not asked for by a word."""
 RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -68,6 +72,11 @@ _BOUND = re.compile(
     r"(?P<value>\d[\d,]*(?:\.\d+)?)(?P<after>(?:\s+[\w'-]+){0,2})",
     re.IGNORECASE,
 )
+_BOUND_AFTER = re.compile(
+    r"\b(?P<value>\d[\d,.]*) (?:or|and) (?:(?P<most>less|fewer|lower|below|under|smaller|younger|shorter|earlier)"
+    r"|more|above|over|\w+er)\b",
+    re.IGNORECASE,
+)
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
@@ -87,13 +96,19 @@ class _Reading:
     """One question, read with one table before it: what its words are linked to, and what it asks with that."""
 
     def __init__(self, question: str, table: Table, cells: Sequence[Row], unknown: Sequence[str] | None) -> None:
+        question = _BOUND_AFTER.sub(lambda one: f"at {'most' if one['most'] else 'least'} {one['value']}", question)
         self.question, self.table = question, table
         self.unknown = None if unknown is None else {word.lower() for word in unknown}
-        self.text = re.sub(r"\bat least\b|\bmost of\b", " ", question)
+        self.text = re.sub(r"\bat (?:least|most)\b|\bmost of\b", " ", question)
         self.written = WORD.findall(question)
         self.words = [word.lower() for word in self.written]
         self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
         self.content = content_of(question, table)
+        self.initials = initials_in(question)
+        pairs = [pair for pair in pairwise(self.words) if {*pair} <= {*self.content}]
+        parts = {part for column in table.columns for part in column.own}
+        self.beginnings = {(part, word) for part in parts for pair in pairs if is_made_of(part, pair) for word in pair}
+        """Parts of names that are made of the beginnings of two words, each with both."""
         self.exact = {
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
@@ -111,6 +126,8 @@ class _Reading:
         filtered = [column for column, _ in self.filters]
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
         self.compared = next((column for column, values in self.filters if len(values) > 1), None)
+        if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
+            self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
         self.others = [column for column in table.columns if column not in filtered]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
         by = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
@@ -121,32 +138,36 @@ class _Reading:
         target = self._target([column for column in self.others if column not in taken])
         of_amount = self._target([column for column in measures if column not in taken])
         if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
-            self.which, target = self.which or target, of_amount
+            is_row = target and self.linked(target, self.words) <= table.named.match(self.words)
+            self.which, target = self.which or (None if is_row else target), of_amount
+        of_which = self.linked(self.which, self.words) if self.which else set()
+        if target and target.is_text and self.linked(target, self.words) <= of_which:
+            target = None
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
-    def link(self, column: Column, part: str, word: str) -> float:
+    def link(self, part: str, word: str) -> float:
         """How surely a word means a part of a column's name, 0 to 1."""
-        score = likeness(part, word)
-        if score < 1 and word in self.exact:
+        score = 0.9 if (part, word) in self.beginnings else likeness(part, word)
+        if score < 0.9 and word in self.exact:
             return 0.0
-        meant = SENSE.get(stem(word), []) if column.is_measure or column.is_time else []
-        return score or 0.6 * max((likeness(part, sense) for sense in meant), default=0.0)
+        return score or 0.6 * max((likeness(part, sense) for sense in SENSE.get(stem(word), [])), default=0.0)
 
     def linked(self, column: Column, words: Sequence[str]) -> set[str]:
         """Which of these words mean the column."""
-        return {word for word in words if any(self.link(column, part, word) for part in column.own)}
+        return {word for word in words if any(self.link(part, word) for part in column.own)}
 
     def fit(self, column: Column, words: Sequence[str]) -> float:
         """How well words name a column: the parts of its name that they mean, less those that they do not."""
-        found = [max((self.link(column, part, word) for word in words), default=0.0) for part in column.own]
+        found = [max((self.link(part, word) for word in words), default=0.0) for part in column.own]
         return sum(found) - 0.2 * found.count(0.0) if any(found) else 0.0
 
     def named(self, pattern: re.Pattern[str], columns: Sequence[Column], least: float = 0.1) -> Column | None:
         """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
         for match in pattern.finditer(self.text):
             said = match["what"].lower().replace("-", " ").split()
-            score, chosen = _best([(self.fit(column, said[:n]), column) for column in columns for n in (1, 2)])
+            by_all = sorted(columns, key=lambda column: -self.fit(column, self.content))
+            score, chosen = _best([(self.fit(column, said[:n]), column) for column in by_all for n in (1, 2)])
             if chosen and score >= least and (least < 1 or self.linked(chosen, said[:1])):
                 return chosen
         return None
@@ -198,14 +219,17 @@ class _Reading:
         kind = next((form for form in ("avg", "sum", "median") if form in forms), "")
         counted = _HOW_MANY.search(self.text)
         is_amount = target is not None and target.is_measure
-        is_column = is_amount and target and not target.match(list(self.table.named.match(self.free)))
+        is_bounded = any(column == target for column, _ in self.bounds)
+        is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
         if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
             category = group or which
             if kind and (category or not extreme):
-                return kind, target, category
+                return kind, target, category if extreme else group
+            if kind and extreme:
+                return kind, None, None
             is_sum = category == which and category and category.name in self.repeating and together == "sum"
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
                 return together, target, category
@@ -223,7 +247,7 @@ class _Reading:
                 return "count", target if target != most else None, most
         if "count" in forms and not extreme:
             return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text], least=0.9), group
-        rest = kind or extreme or ("summary" if "summary" in forms else "")
+        rest = kind or extreme or "summary" * ("summary" in forms and self.words[0] not in ("where", "why"))
         return rest, target or which, group
 
     def label(self, but: Column | None = None) -> Column | None:
@@ -266,7 +290,8 @@ class _Reading:
         said = self.spoken | self.table.named.match(self.content)
         used = [found.group, found.target, self.which, *(column for column, _ in (*found.filters, *found.bounds))]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
-        said |= {word for _, bound in found.bounds for word in self.content if word.replace(",", "") in bound.split()}
+        amounts = {bound.split()[1] for _, bound in found.bounds} | self.spoken
+        said |= {word for word in self.content if word.replace(",", "") in amounts}
         open_words = [word for word in self.content if word in said or stem(word) not in SAID_BY_FORM]
         about = {word for word in self.content if stem(word) not in SAID_BY_FORM}
         fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
@@ -275,13 +300,17 @@ class _Reading:
         is_vague = bool(counted) and what not in ROWS and not said & {what, then}
         of_target = self.linked(found.target, self.content) if found.target else set()
         is_tied = bool(found.group or (self.spoken | self.table.named.match(self.content)) - of_target)
-        needed = SURE if is_vague or (found.aggregate == "count" and self.which and found.group == self.which) else FITS
+        is_implied = found.aggregate in ("avg", "sum") and not (self.forms or _HOW_MUCH.search(self.text))
+        is_counted_by = found.aggregate == "count" and self.which and found.group == self.which
+        needed = SURE if is_vague or is_counted_by else FITS
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
         is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
+        is_of_another |= any(one["value"].replace(",", "") not in amounts for one in _BOUND.finditer(self.question))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
         is_limited = bool(found.filters or found.bounds or found.group)
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
+        is_of_another |= is_implied and fit < IMPLIED
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
         speaks = [word for word in open_words if word in said or self.unknown is None or word in self.unknown]
@@ -317,15 +346,17 @@ class _Reading:
         columns = {column.name: column for column in self.table.columns}
         for row in self.cells:
             if column := columns.get(row["col"]):
-                is_no = row["cell"].lower() in ("no", "false", "0")
+                is_no = row["cell"].lower() in ("no", "n", "false", "0")
                 is_so = (is_no or is_flag(row["cell"])) and different(row) < 4  # yes, no and unknown
-                named = self._flag(column, not is_no) if is_so else self._cell(row)
+                named = self._flag(column, not is_no) if is_so else self._cell(column, row)
                 if named:
                     yield (*named, row["cell"], column)
 
-    def _cell(self, row: Row) -> tuple[float, set[str]] | None:
+    def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
+        if cell in self.initials and is_few:
+            return 0.9 * len(self.initials[cell]), self.initials[cell]
         tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
         own = set(map(stem, tokens))
         free = [w for w in self.content if stem(w) in own or not (w in self.exact or stem(w) in SAID_BY_FORM)]
@@ -334,11 +365,16 @@ class _Reading:
             links = {token: (1.0, token) for token in tokens}
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
+        is_name = not is_few and cell[:1].isupper() and self.question[:1].isupper()
+        if is_name and said.isdisjoint({word.lower() for word in self.written if not word.islower()}):
+            return None
         is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
         if not said or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
             is_named = is_few and len(tokens) <= 4 * len(said) and bool(said & self.proper)
+        elif len(cell) < 3 and cell not in self.written:
+            is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:
             is_named = is_few or min(score for score, _ in links.values()) > 0.8
         score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
@@ -355,7 +391,7 @@ class _Reading:
     def _numbers(self) -> Iterator[Link]:
         """Numbers beside the name of a column: `8 cylinders`, `the third class`, with both words."""
         kept = {(row["col"], row["cell"]) for row in self.cells}
-        for first, second in pairwise(self.words):
+        for first, second in pairwise([word for word in self.words if word not in ("of", "is", "was")]):
             for word, near in ((first, second), (second, first)):
                 value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "").rstrip("dhnrst")
                 able = [column for column in self.table.columns if column.is_measure or (column.name, value) in kept]
@@ -364,7 +400,8 @@ class _Reading:
                     yield score, {word, near}, value, column
 
     def _years(self) -> Iterator[Link]:
-        time = next((column for column in self.table.columns if column.is_time and not column.is_text), None)
+        times = [column for column in self.table.columns if column.is_time and not column.is_text]
+        time = max(times, key=lambda column: self.fit(column, self.content), default=None)
         yield from ((0.5, {year}, year, time) for year in _YEAR.findall(self.question) if time)
 
     def _at(self, word: str) -> int:
@@ -389,8 +426,9 @@ class _Reading:
     def _stand_together(self, some: set[str], others: set[str]) -> bool:
         """Whether words are named as two of a kind: `men or women`, `of Acme and of Bolt`."""
         ends = sorted(self._at(word) for word in (*some, *others))
-        between = {word for a, b in pairwise(ends) for word in self.words[a + 1 : b]}
-        return some.isdisjoint(others) and bool(between & {"or", "and", "vs", "versus", "than"})
+        pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
+        between = {word for a, b in pairs for word in self.words[a + 1 : b]}
+        return bool(between & {"or", "and", "vs", "versus", "than"})
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

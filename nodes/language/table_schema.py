@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodes.language.subjects import ERRANDS
-from nodes.language.table_words import SENSE, alike, forms_of
+from nodes.language.table_words import SENSE, alike, forms_of, initials_in
 from nodes.language.words import keywords, stem
 
 Row = dict[str, str]
@@ -72,6 +72,11 @@ class Column:
         return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
 
     @property
+    def is_real(self) -> bool:
+        """Whether it holds amounts with digits after the point."""
+        return self.kind.startswith(("DOUBLE", "FLOAT", "REAL", "DECIMAL"))
+
+    @property
     def is_text(self) -> bool:
         """Whether it holds words."""
         return self.kind.startswith(("VARCHAR", "TEXT", "ENUM"))
@@ -129,7 +134,10 @@ class Table:
             return " UNION ALL ".join(parts)
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(WORD.findall(question.lower()))} ")
-        forms = ", ".join([literal(form) for word in said for form in sorted(forms_of(word))][:90]) or "''"
+        short = [cell.lower() for cell in initials_in(question)]
+        meant_by = [*short, *(form for word in said for form in sorted(forms_of(word)))]
+        forms = ", ".join(map(literal, meant_by[:90])) or "''"
+        yes_or_no = ", ".join(literal(f" {cell} ") for cell in ("yes", "y", "true", "no", "n", "false"))
         named = (
             f"WITH cells AS (SELECT DISTINCT unnest([{names}]) AS col, unnest([{cells}]) AS cell FROM {table}), "
             "keys AS (SELECT *, count(*) OVER (PARTITION BY col) AS different, "
@@ -137,7 +145,7 @@ class Table:
             "string_split(lower(regexp_replace(cell, '([a-z])([A-Z])', '\\1 \\2', 'g')), ' ') AS parts "
             "FROM cells WHERE cell <> '') "
             f"(SELECT col, cell, chr(97 + floor(log2(different))::INT) AS different, contains({whole}, key) whole "
-            "FROM keys WHERE length(key) > 2 AND (whole OR key IN (' yes ', ' true ', ' no ', ' false ') OR "
+            f"FROM keys WHERE length(key) > 2 AND (whole OR key IN ({yes_or_no}) OR "
             f"len(list_filter([{forms}], lambda form: contains(key, ' ' || form || ' ') "
             f"OR replace(key, ' ', '') = form OR different <= {FEW} AND length(form) > 3 AND "
             "(contains(key, ' ' || form) OR len(list_filter(parts, lambda part: length(part) > 2 AND "

@@ -1,6 +1,8 @@
 """Words that questions ask tables with: what they compute, and what else columns and cells may be called."""
 
 import re
+from collections.abc import Sequence
+from itertools import combinations
 
 from nodes.language.words import stem
 
@@ -11,9 +13,9 @@ AGGREGATES = {
     "share": r"share|percent|percentage|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
     r"latest|newest|hottest|warmest|best|most expensive|strongest|"
-    r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|more)(?! than)",
+    r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|better|more)(?! than)",
     "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
-    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower)(?! than)",
+    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower|worse)(?! than)",
     "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
     "count": r"how many|number of|count",
     "summary": r"analy[sz]e|figures?|statistics|range|overview",
@@ -35,6 +37,8 @@ SENSES = {
     "population": "populous inhabitants people",
     "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
     "size area": "large larger largest big bigger biggest small smaller smallest",
+    "birth": "born",
+    "death": "died",
     "female": "women woman ladies lady girls girl",
     "male": "men man gentlemen boys boy",
 }
@@ -53,8 +57,12 @@ _SPELT = """
     one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
     first:1st second:2nd third:3rd fourth:4th fifth:5th sixth:6th
     """
+_NAMES = re.compile(r"\b[A-Z]\w+(?: [A-Z]\w+){1,3}")
+_ONE_OF_TWO = re.compile(r"\b([A-Z]\w+) (or|and) (?:the )?([A-Z]\w+) ([A-Z]\w+)")
 NUMBERS = dict(pair.split(":") for pair in _SPELT.split())
 """Numbers by the words for them."""
+CODED = tuple(map(stem, ("female", "male", "left", "right")))
+"""Stems of what a cell of one letter may stand for."""
 SHORT = 0.6
 """How surely a word is meant by its consonants."""
 SAID_BY_FORM = {stem(w) for p in (*ROWS, *MEASURED_IN, *AGGREGATES.values()) for w in re.findall(r"[a-z]{3,}", p)}
@@ -86,7 +94,8 @@ def likeness(part: str, word: str) -> float:
         return 0.8
     if len(word) >= 4 and part.endswith(word):
         return 0.7
-    is_short_form = 2 <= len(part) <= 4 and len(word) >= 5 and not set(part[len(part) == 4 :]) & set("aeiou")
+    is_short_form = len(part) >= 2 and len(word) >= 5 and not set(part[len(part) > 2 :]) & set("aeiou")
+    is_short_form &= len(part) > 2 or two.rstrip("aeiou").endswith(part[1:])  # `wt` of weight, but no `sh` of schools
     return SHORT * bool(is_short_form and re.match(".*".join(map(re.escape, part)), word))
 
 
@@ -97,14 +106,29 @@ def alike(part: str, word: str) -> bool:
 
 def is_flag(cell: str) -> bool:
     """Whether a cell says that what its column is called is so."""
-    return cell.lower() in ("yes", "true", "1")
+    return cell.lower() in ("yes", "y", "true", "1")
+
+
+def is_made_of(part: str, words: Sequence[str]) -> bool:
+    """Whether a name is made of the beginnings of these words: `hr` of home runs, `famlabor` of family labor."""
+    if not words:
+        return not part
+    starts = (n for n in range(1, len(part) + 1) if words[0].startswith(part[:n]))
+    return any(is_made_of(part[n:], words[1:]) for n in starts)
+
+
+def initials_in(question: str) -> dict[str, set[str]]:
+    """What names of several words may be short for, with the words: `NP` and `SP` in `the North or the South Pole`."""
+    names = [name.split() for name in _NAMES.findall(_ONE_OF_TWO.sub(r"\1 \4 \2 \3 \4", question))]
+    runs = [name[i:j] for name in names for i, j in combinations(range(len(name) + 1), 2) if j - i > 1]
+    return {"".join(word[0] for word in run): {word.lower() for word in run} for run in runs}
 
 
 def forms_of(word: str) -> set[str]:
     """How a cell may be written that a word means: `women` and `female` or `f`, `third` and `3rd`, `3`."""
     senses, number = SENSE.get(stem(word), []), NUMBERS.get(word, "")
-    sexes = {sense[0] for sense in [stem(word), *senses] if sense in (stem("female"), stem("male"))}
-    return {word, stem(word), word.removesuffix("s"), number, number.rstrip("dhnrst"), *senses, *sexes} - {""}
+    codes = {sense[0] for sense in [stem(word), *senses] if sense in CODED}
+    return {word, stem(word), word.removesuffix("s"), number, number.rstrip("dhnrst"), *senses, *codes} - {""}
 
 
 def meets(token: str, word: str) -> float:

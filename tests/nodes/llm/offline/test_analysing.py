@@ -401,6 +401,7 @@ TRADE_LINE = (
         ("Do the North and the South differ in average profit?", "where region is North or South: South 20 (2 rows)"),
         ("How many goods were there per ship way?", "by ship way in trade: shop 3 and mail 1."),
         ("How do the sales of Pots and Pans compare?", "by sub-category in trade where sub-category is"),
+        ("What did a region sell on average in 2000?", "Average sales in trade where year is 2000: 70 (2 rows)."),
     ],
 )
 def test_what_is_compared_or_named_after_each_makes_groups(question: str, answer: str) -> None:
@@ -424,3 +425,102 @@ def test_what_is_compared_or_named_after_each_makes_groups(question: str, answer
 )
 def test_a_name_a_number_or_a_thing_that_is_not_in_the_table_is_not_answered_from_it(question: str) -> None:
     assert "#table]" not in analysed(question, query_over(TRADE, file="trade.csv"), TRADE_LINE)
+
+
+GAMES = """\
+CREATE TABLE games AS SELECT * FROM (VALUES
+ ('Ann Ives', 'Oslo', 'Denver', 'AL', 'L', 'Y', 30, 800.0, 900.0, 3, 7),
+ ('Bea Hand', 'Bergen', NULL, 'NL', 'R', 'N', 20, 250.0, 300.0, 4, 8),
+ ('Cy Lund', 'Rome', 'Turku', 'NL', 'L', 'N', 40, 400.0, 500.0, 3, 9),
+ ('Dee Rand', 'Umea', NULL, 'AL', 'R', 'N', 11, 50.0, 100.0, 2, 9)
+) t(name, "birthCity", "deathCity", lg, throws, "plyrMgr", hr, noutput, goutput, bdrms, score)"""
+GAMES_LINE = (
+    "games.csv: table games (name VARCHAR, birthCity VARCHAR, deathCity VARCHAR, lg VARCHAR, throws VARCHAR, "
+    "plyrMgr VARCHAR, hr BIGINT, noutput DOUBLE, goutput DOUBLE, bdrms BIGINT, score BIGINT), 4 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the average gross output of the games?", "Average goutput in games: 450 (4 rows)."),
+        ("How many home runs were hit in total?", "Total hr in games: 101 (4 rows)."),
+        (
+            "What is the average score of games with four bedrooms?",
+            "Average score in games where bdrms is 4: 8 (1 row).",
+        ),
+        ("How many games of the National League are there?", "Number of rows in games where lg is NL: 2."),
+        ("Did the American or the National League hit more home runs in total?", "NL 60 (2 rows) and AL 41 (2 rows)."),
+        ("How many throw with the left hand?", "Number of rows in games where throws is L: 2."),
+        ("What share of the games had a player-manager?", "where plyrMgr is Y: 25.0 % (1 of 4)."),
+        ("In which city was Bea Hand born?", "In games: name Bea Hand; birthCity Bergen."),
+    ],
+)
+def test_words_meet_names_and_cells_that_are_short_for_them(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(GAMES, file="games.csv"), GAMES_LINE)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What share of the games had a score of 8 or more?", "where score is >= 8: 75.0 % (3 of 4)."),
+        ("How many games had a score of 8 or less?", "where score is <= 8: 2."),
+        ("How many games had a score of 9?", "where score is 9: 2."),
+        (
+            "Is the score of left throws better on average than the others?",
+            "by throws in games: R 8.5 (2 rows) and L 8",
+        ),
+        ("Are left throws worse in average score than the rest?", "Average score by throws in games: "),
+    ],
+)
+def test_bounds_after_a_number_and_comparisons_with_the_others_are_read(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(GAMES, file="games.csv"), GAMES_LINE)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "In which city did Bea Hand die?",  # no cell says so
+        "In how many scores of games did candidate L get more than 50 percent?",
+        "Where do the score figures of the games come from?",
+        "What do AL and NL stand for in the score column?",
+    ],
+)
+def test_what_no_cell_says_and_what_is_no_question_for_amounts_is_not_answered_with_figures(question: str) -> None:
+    assert "#table]" not in analysed(question, query_over(GAMES, file="games.csv"), GAMES_LINE)
+
+
+def test_a_word_in_small_letters_is_no_name_among_many_and_rows_are_called_by_their_own() -> None:
+    rows = ", ".join(f"('N{n} Ives', 'Helper {n}', 'Oak{n}', {n})" for n in range(70))
+    head = f"CREATE TABLE heads AS SELECT * FROM (VALUES {rows}, ('Zed Ives', 'Ann Hand', 'Hand', 99))"
+    tall = query_over(f"{head} t(name, vice_head, last, height)", file="heads.csv")
+    line = "heads.csv: table heads (name VARCHAR, vice_head VARCHAR, last VARCHAR, height BIGINT), 71 rows"
+    assert "Highest height in heads: Zed Ives (99)" in analysed("Who was the tallest head?", tall, line)
+    assert "#table]" not in analysed("How many heads write with the hand?", tall, line)
+    assert "99 (1 row)" in analysed("What is the average height of the heads called Hand?", tall, line)
+
+
+LIVES = """\
+CREATE TABLE lives AS SELECT * FROM (VALUES
+ ('Ann', 1900, 1990, 0.0012, 3), ('Bea', 1990, 2010, 0.0016, 4), ('Cy', 1920, 1990, 0.0011, 5)
+) t(name, "birthYear", "deathYear", share_price, sh)"""
+LIVES_LINE = (
+    "lives.csv: table lives (name VARCHAR, birthYear BIGINT, deathYear BIGINT, share_price DOUBLE, sh BIGINT), 3 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many people died in 1990?", "where deathYear is 1990: 2."),
+        ("How many people were born in 1990?", "where birthYear is 1990: 1."),
+        ("What is the average share price of the lives?", "0.0013 (3 rows)."),
+    ],
+)
+def test_a_year_is_one_of_what_happened_then_and_a_small_figure_is_not_nothing(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(LIVES, file="lives.csv"), LIVES_LINE)
+
+
+def test_two_letters_are_short_for_the_beginning_and_the_end_of_a_word() -> None:
+    lives = query_over(LIVES, file="lives.csv")
+    assert "#table]" not in analysed("What is the average number of schools of the lives?", lives, LIVES_LINE)
