@@ -123,7 +123,8 @@ def _thing_in(words: Sequence[str], at: int) -> str:
     while end < len(words):
         then = words[end + 1] if end + 1 < len(words) else ""
         is_joint = low[end] in _OF and (then[:1].isupper() or then.lower() == "the" or low[end] == "of")
-        if not is_joint and (low[end] in STOP_WORDS - {"the"} or _DONE.fullmatch(words[end])):
+        is_said = end >= start + (at >= 0) and _DONE.fullmatch(words[end])  # right after an article: the hidden folder
+        if not is_joint and (is_said or low[end] in STOP_WORDS - {"the"}):
             break
         end += 1
     is_before_verb = set(low[:start]) & (_DOES if asks else _HELPS)

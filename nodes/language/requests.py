@@ -32,6 +32,8 @@ _THEN = re.compile(
     rf"\s+(?:then|(?:{_JOINT})(?:\s+(?:then|finally|also|dann))?)\s+)(?={VERB})",
     re.IGNORECASE,
 )
+_BETWEEN = re.compile(rf"\bbetween\b(?!.*\b(?:{_JOINT})\b)", re.IGNORECASE | re.DOTALL)
+"""What a second thing has to follow: `the difference between Find` “and Search”."""
 _ASKS_ON = re.compile(rf"(?:\s*,?\s+(?:{_JOINT})|,)\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)", re.IGNORECASE)
 _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
@@ -117,7 +119,8 @@ def _clauses_of(sentence: str) -> list[str]:
 
 def _asked_in(clause: str) -> list[str]:
     """A clause at the questions that are joined in it; quoted words hold none."""
-    return _ASKS_ON.split(clause) if _ASKS_ON.search(plain(clause)) else [clause]
+    found = _ASKS_ON.search(plain(clause))
+    return _ASKS_ON.split(clause) if found and not _BETWEEN.search(found.string[: found.start()]) else [clause]
 
 
 def _chained(sentence: str) -> list[str]:
@@ -126,7 +129,7 @@ def _chained(sentence: str) -> list[str]:
         return [sentence]
     kept: list[str] = []
     for piece in _THEN.split(sentence):
-        if kept and governs(kept[-1]) and len(piece.split()) <= 4:
+        if kept and (_BETWEEN.search(kept[-1]) or (governs(kept[-1]) and len(piece.split()) <= 4)):
             kept[-1] = f"{kept[-1]} and {piece}"
         else:
             kept.append(piece)
@@ -190,7 +193,7 @@ def enumerated(text: str) -> list[str]:
 def _compared(text: str) -> list[str]:
     """`persistence of A`, `persistence of B` for “compare A and B on persistence”; without a point, each of two."""
     on = _ON.search(text)
-    if not _COMPARES.search(text):
+    if not _COMPARES.search(text) or re.search(r"\bbetween\b", text):
         return []
     things = re.sub(rf"^{VERB}\s+", "", text[: on.start()] if on else text, flags=re.IGNORECASE)
     items = [item.strip(" .?") for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]

@@ -30,10 +30,10 @@ LIKELY = {"cover": 7.5, "fit": 2.1, "words": 3.5, "passages": -0.25, "always": -
 """How likely the best passages answer, as a logistic function.
 
 It is one of the share of the query that one of them speaks of, of the score of the best, and of the logarithms of the
-number of words that were asked for (much in a long question is about something else) and of the number of passages of
-text (where there are many, any word stands somewhere). Fitted to 602 questions that texts answer and 120 that they do
-not, on 55 folders with 20 to 18,600 passages of text. At one half, one in 14 of the first is below, and four in five of
-the others.
+number of words that were asked for (much in a long question is about something else) and of the number of passages
+(where there are many, any word stands somewhere), of text alone where the best is one. Fitted to 602 questions that
+texts answer and 120 that they do not, on 55 folders with 20 to 18,600 passages of text. At one half, one in 14 of the
+first is below, and four in five of the others.
 """
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
@@ -57,7 +57,8 @@ _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|in
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
 _LIGHT = frozenset(map(stem, LIGHT_WORDS))
 _DEFINED = re.compile(
-    r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)(?: mean| (?:good |used )?for| about)?\W*$",
+    r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)"
+    r"(?: mean| (?:good |used )?for| about)?\W*$",
     re.IGNORECASE,
 )
 
@@ -233,11 +234,13 @@ class Index:
         """How likely the best passages answer, by their words: those that stand apart answer nothing."""
         have = [weights.keys() & " ".join(self._stems[at]).split() for at, _ in ranked[:DEEP]]
         cover = max(sum(weights[key] for key in keys) for keys in have) / sum(weights.values())
+        texts = sum(not one.place.startswith("r") for one in self._passages)
+        is_row = self._passages[ranked[0][0]].place.startswith("r")
         seen = {
             "cover": cover,
             "fit": fit,
             "words": math.log(1 + len(weights)),
-            "passages": math.log(max(1, sum(not one.place.startswith("r") for one in self._passages))),
+            "passages": math.log(len(self._passages) if is_row else texts),
             "always": 1.0,
         }
         return round(1 / (1 + math.exp(-sum(weight * seen[name] for name, weight in LIKELY.items()))), 3)

@@ -75,6 +75,7 @@ ALPHA = ["What does Alpha cost?", "and Beta?"]
             "how long is the longest of them?",
             "how long is the longest of the trails that start at the centre?",
         ),
+        (["What is in the hidden folder?"], "can it be thrown away?", "can the hidden folder be thrown away?"),
         (["When can I resign?"], "in which form?", "When can I resign in which form?"),
         (["What does the landlord repair?"], "and the tenant?", "What does the tenant repair?"),
         (["How many tonnes of barley were there in 2023?"], "and rye?", "How many tonnes of rye were there in 2023?"),

@@ -110,3 +110,16 @@ def test_words_that_stand_together_fit_better_than_the_same_far_apart() -> None:
     found = Index([*PASSAGES, apart, together]).search("barge, tug and pilot", 2).passages
 
     assert [one.file for one in found] == ["together.md", "apart.md"]
+
+
+def test_rows_of_tables_beside_a_text_make_it_no_less_likely_to_answer() -> None:
+    texts = [
+        Passage("a.md", "L1", "The harbour is open from May to September. A berth is given by the warden."),
+        Passage("b.md", "L1", "Visitors pay at the office."),
+    ]
+    rows = [Passage("ships.csv", f"r{n}", f"name: ship {n}, length: {n % 40}, quay: north") for n in range(2000)]
+    of_texts, of_rows = "Is the harbour open on holidays in spring?", "How long is ship 7 at the north quay?"
+    alone, few, many = Index(texts), Index([*texts, *rows[:20]]), Index([*texts, *rows])
+
+    assert alone.search(of_texts, 3).likely == many.search(of_texts, 3).likely > 0.5
+    assert few.search(of_rows, 3).likely > many.search(of_rows, 3).likely

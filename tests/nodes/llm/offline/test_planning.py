@@ -69,6 +69,18 @@ def test_one_short_question_is_one_task() -> None:
     assert draft.tasks[0].needs_tools
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What is the difference between Find and Search?",
+        "What is the difference between how files are stored and how they are read?",
+        "Compare the differences between draft and review.",
+    ],
+)
+def test_what_stands_between_two_things_is_one_question(request_: str) -> None:
+    assert [task.description.rstrip("?.") for task in planned(request_).tasks] == [request_.rstrip("?.")]
+
+
 def test_one_short_question_without_sources_needs_no_tools() -> None:
     draft = planned("What is LangGraph?", sources="")
     assert [(task.role, task.needs_tools) for task in draft.tasks] == [("generalist", False)]
