@@ -135,7 +135,7 @@ def filled(tool: Tool, name: str, content: str) -> Arguments | None:
 def artifact(talk: Conversation, known: str) -> Arguments:
     """Name and content of the file: a table as CSV where that is asked for, else Markdown."""
     name = name_for(talk)
-    if not name.endswith(".csv") and not re.search(r"\bcsv\b", talk.task, re.IGNORECASE):
+    if not name.endswith(".csv") and not (re.search(r"\bcsv\b", talk.task, re.IGNORECASE) and name.endswith(".md")):
         return {"name": name, "content": f"# {title_of(talk.task)}\n\n{known}\n"}
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows_of(points_of(known), keywords(talk.task)))

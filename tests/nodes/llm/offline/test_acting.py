@@ -74,6 +74,13 @@ def test_a_file_is_written_from_what_is_known_and_reported() -> None:
     assert "holds 1 statement" in text
 
 
+def test_a_file_has_the_name_that_was_asked_for_whatever_it_is_made_from() -> None:
+    messages = brief("Write summary.txt of what the CSV says", "implementation", REPORT, sources="")
+    _, talk = finished(messages, {"write": lambda args: f"wrote {args['name']}"})
+    call = next(call for message in talk for call in getattr(message, "tool_calls", []))
+    assert call["args"]["name"] == "summary.txt"
+
+
 def test_no_program_is_pretended() -> None:
     text, _ = finished(
         brief("Write a Python script", "implementation", REPORT, sources=""), {"write": lambda args: "wrote it"}
