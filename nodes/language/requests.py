@@ -53,7 +53,7 @@ _TEXT = re.compile(rf"\b(?:{_TEXTS})\b", re.IGNORECASE)
 _STRATEGY = re.compile(r"\bswot\b|\brecommendations?\b|\bstrateg(?:y|ies)\b", re.IGNORECASE)
 _MADE = re.compile(r"\b(?:script|csv|code|function|program|module|spreadsheet|json|app)\b", re.IGNORECASE)
 _OF = re.compile(r"(?P<item>.{2,60}?)\s+(?P<joint>of|for|in|on|about|within|across)\s+(?P<of>.{3,})$", re.DOTALL)
-_COMPARES = re.compile(r"^(?:compare|contrast)\b", re.IGNORECASE)
+_COMPARES = re.compile(r"^(?:compare|contrast)\b(?!.*\bbetween\b)", re.IGNORECASE | re.DOTALL)
 _ON = re.compile(r"\s+(?:on|by|regarding|in terms of|with re(?:gard|spect) to|concerning)\s+(?P<on>.+)$", re.IGNORECASE)
 _NO_ITEM = r"e\.g\.|(?:for (?:example|instance)|such as|when|where|if|because|while|but)\b"
 _AND = re.compile(r",\s*(?:and |or |as well as )?|\s+as well as\s+")
@@ -193,7 +193,7 @@ def enumerated(text: str) -> list[str]:
 def _compared(text: str) -> list[str]:
     """`persistence of A`, `persistence of B` for “compare A and B on persistence”; without a point, each of two."""
     on = _ON.search(text)
-    if not _COMPARES.search(text) or re.search(r"\bbetween\b", text):
+    if not _COMPARES.search(text):
         return []
     things = re.sub(rf"^{VERB}\s+", "", text[: on.start()] if on else text, flags=re.IGNORECASE)
     items = [item.strip(" .?") for item in re.split(rf"{_AND.pattern}|\s+(?:and|with|to|versus|vs\.?)\s+", things)]

@@ -83,6 +83,7 @@ class Index:
     def __init__(self, passages: Iterable[Passage], vectors: Callable[[], TextVectors | None] = lambda: None) -> None:
         """With `vectors`, what says it in other words comes nearer to the top; asked for at the first search."""
         self._passages = list(passages)
+        self._texts = sum(not one.place.startswith("r") for one in self._passages)
         self._vectors = vectors
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
@@ -234,13 +235,12 @@ class Index:
         """How likely the best passages answer, by their words: those that stand apart answer nothing."""
         have = [weights.keys() & " ".join(self._stems[at]).split() for at, _ in ranked[:DEEP]]
         cover = max(sum(weights[key] for key in keys) for keys in have) / sum(weights.values())
-        texts = sum(not one.place.startswith("r") for one in self._passages)
         is_row = self._passages[ranked[0][0]].place.startswith("r")
         seen = {
             "cover": cover,
             "fit": fit,
             "words": math.log(1 + len(weights)),
-            "passages": math.log(len(self._passages) if is_row else texts),
+            "passages": math.log(len(self._passages) if is_row else self._texts),
             "always": 1.0,
         }
         return round(1 / (1 + math.exp(-sum(weight * seen[name] for name, weight in LIKELY.items()))), 3)
