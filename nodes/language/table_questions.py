@@ -372,7 +372,8 @@ class _Reading:
         if not said or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
-            is_named = is_few and len(tokens) <= 4 * len(said) and bool(said & self.proper)
+            apart = said - self.exact  # a word that a column is called by means that, not a part of a cell
+            is_named = is_few and len(tokens) <= 4 * len(apart) and bool(apart & self.proper)
         elif len(cell) < 3 and cell not in self.written:
             is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:

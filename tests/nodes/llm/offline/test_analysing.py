@@ -524,3 +524,15 @@ def test_a_year_is_one_of_what_happened_then_and_a_small_figure_is_not_nothing(q
 def test_two_letters_are_short_for_the_beginning_and_the_end_of_a_word() -> None:
     lives = query_over(LIVES, file="lives.csv")
     assert "#table]" not in analysed("What is the average number of schools of the lives?", lives, LIVES_LINE)
+
+
+def test_a_word_that_a_column_is_called_by_means_no_part_of_a_cell() -> None:
+    made = """\
+        CREATE TABLE tools AS SELECT * FROM (VALUES
+         ('Saw', 900, 'github.com/saws/tool-list'), ('Axe', 1200, 'axes.org'), ('Nail', 100, 'nails.org')
+        ) t(tool, github_stars, source)"""
+    line = "tools.csv: table tools (tool VARCHAR, github_stars BIGINT, source VARCHAR), 3 rows"
+
+    text = analysed("Which tool has the most GitHub stars?", query_over(made, file="tools.csv"), line)
+
+    assert "Highest github stars in tools: Axe (1200), Saw (900) and Nail (100)." in text
