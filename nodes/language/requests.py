@@ -113,8 +113,11 @@ def wishes_in(text: str) -> list[str]:
 
 def _clauses_of(sentence: str) -> list[str]:
     """The clauses of a sentence that are not ruled by one another."""
-    clauses = [sentence.strip(" ,;")] if plain(sentence) != straight(sentence) else _CLAUSE.split(sentence.strip(" ,;"))
-    return [piece for clause in clauses for one in _chained(clause) for piece in _asked_in(one)]
+    whole = sentence.strip(" ,;")
+    clauses = [whole] if plain(sentence) != straight(sentence) else _CLAUSE.split(whole)
+    pieces = [piece for clause in clauses for one in _chained(clause) for piece in _asked_in(one)]
+    is_one = whole.endswith("?") and [piece for piece in pieces if _is_wish(POLITE.sub("", piece))] == pieces[-1:]
+    return [whole] if is_one else pieces  # what stands before its only question says what is asked of
 
 
 def _asked_in(clause: str) -> list[str]:
