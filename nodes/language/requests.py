@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
-from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords
+from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, subject_of
 from nodes.policy import errands
 from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
@@ -43,6 +43,8 @@ _BACKGROUND = re.compile(
     r"without|for example|for instance|e\.g\.)\b",
     re.IGNORECASE,
 )
+_OF_BEFORE = re.compile(r"\b(?:that|this|it)\?$", re.IGNORECASE)
+"""How a question ends that is about what was said before it: `How do I prevent that?`."""
 _DOCUMENTS = errands.DOCUMENTS | {"memo"}
 _TEXTS = (
     "press release|how-?to|guide|checklist|paragraph|advert|summary|overview|blog post|white ?paper|document|notice|"
@@ -108,6 +110,8 @@ def wishes_in(text: str) -> list[str]:
                 clauses.append(clause)
                 items |= {clause} if place == 0 and number > 0 and len(parts) > 2 else set()
     wishes = [clause for clause in clauses if clause in items or _is_wish(clause)]
+    if len(wishes) == 1 and wishes == clauses[-1:] and (_OF_BEFORE.search(wishes[0]) or not subject_of(wishes[0])):
+        return [" ".join(text.split())]  # “It is locked. What do I do?”
     return wishes or [*filter(_NEEDS.search, clauses)] or clauses
 
 
