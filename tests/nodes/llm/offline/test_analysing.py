@@ -541,9 +541,9 @@ def test_a_word_that_a_column_is_called_by_means_no_part_of_a_cell() -> None:
 GIFTS = """\
 CREATE TABLE gifts AS SELECT * FROM (VALUES
  ('HOVE', 'LAMPS', 10.5, 20.0, 1), ('HOVE', 'MOTOR BOATS, OARS', 7.0, 7.0, 2), ('LUND', 'LAMPS', 3.0, 9.0, 3),
- ('LUND', 'ROPES', 1.0, 3.0, 4)) t(town, category, unit_cost, total_cost, lon)"""
+ ('LUND', 'ROPES', 1.0, 3.0, 4), ('LUND', 'UNIT COST', 2.0, 4.0, 5)) t(town, category, unit_cost, total_cost, lon)"""
 GIFTS_LINE = (
-    "gifts.csv: table gifts (town VARCHAR, category VARCHAR, unit_cost DOUBLE, total_cost DOUBLE, lon DOUBLE), 4 rows"
+    "gifts.csv: table gifts (town VARCHAR, category VARCHAR, unit_cost DOUBLE, total_cost DOUBLE, lon DOUBLE), 5 rows"
 )
 
 
@@ -555,7 +555,7 @@ GIFTS_LINE = (
             "Which was the larger total cost, lamps or motor boats?",
             "“MOTOR BOATS, OARS” 7 (1 row)",
         ),
-        ("Which town has the most gifts?", "Number of rows by town in gifts: HOVE 2 and LUND 2."),
+        ("What is the highest unit cost?", "Highest unit cost in gifts: LAMPS (10.5)"),
     ],
 )
 def test_totals_are_added_up_and_a_cell_is_known_by_how_it_begins(question: str, figure: str) -> None:
@@ -563,5 +563,4 @@ def test_totals_are_added_up_and_a_cell_is_known_by_how_it_begins(question: str,
 
 
 def test_how_long_is_no_column_of_degrees() -> None:
-    text = analysed("How long is the pier of Lund?", query_over(GIFTS, file="gifts.csv"), GIFTS_LINE)
-    assert "lon" not in text.split()
+    assert "Average lon" not in analysed("How long is Lund?", query_over(GIFTS, file="gifts.csv"), GIFTS_LINE)
