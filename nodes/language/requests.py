@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
-from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords
+from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, subject_of
 from nodes.policy import errands
 from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
@@ -43,6 +43,8 @@ _BACKGROUND = re.compile(
     r"without|for example|for instance|e\.g\.)\b",
     re.IGNORECASE,
 )
+_OF_BEFORE = re.compile(r"\b(?:that|this|it)\?$", re.IGNORECASE)
+"""How a question ends that is about what was said before it: `How do I prevent that?`."""
 _DOCUMENTS = errands.DOCUMENTS | {"memo"}
 _TEXTS = (
     "press release|how-?to|guide|checklist|paragraph|advert|summary|overview|blog post|white ?paper|document|notice|"
@@ -108,13 +110,18 @@ def wishes_in(text: str) -> list[str]:
                 clauses.append(clause)
                 items |= {clause} if place == 0 and number > 0 and len(parts) > 2 else set()
     wishes = [clause for clause in clauses if clause in items or _is_wish(clause)]
+    if len(wishes) == 1 and wishes == clauses[-1:] and (_OF_BEFORE.search(wishes[0]) or not subject_of(wishes[0])):
+        return [" ".join(text.split())]  # “It is locked. What do I do?”
     return wishes or [*filter(_NEEDS.search, clauses)] or clauses
 
 
 def _clauses_of(sentence: str) -> list[str]:
     """The clauses of a sentence that are not ruled by one another."""
-    clauses = [sentence.strip(" ,;")] if plain(sentence) != straight(sentence) else _CLAUSE.split(sentence.strip(" ,;"))
-    return [piece for clause in clauses for one in _chained(clause) for piece in _asked_in(one)]
+    whole = sentence.strip(" ,;")
+    clauses = [whole] if plain(sentence) != straight(sentence) else _CLAUSE.split(whole)
+    pieces = [piece for clause in clauses for one in _chained(clause) for piece in _asked_in(one)]
+    is_one = whole.endswith("?") and [piece for piece in pieces if _is_wish(POLITE.sub("", piece))] == pieces[-1:]
+    return [whole] if is_one else pieces  # what stands before its only question says what is asked of
 
 
 def _asked_in(clause: str) -> list[str]:

@@ -41,7 +41,8 @@ _AROUND = """
 """Words that may stand around one of those, and name nothing, besides those that never do."""
 _COUNTS = ("one 1 einem eine", "two 2 zwei deux dos due", "three 3 drei trois tres tre", "four 4 vier", "five 5 fünf")
 _WORDS = {name: frozenset(words.split()) for name, words in SHAPES.items()}
-_KNOWN = STOP_WORDS.union(ERRANDS, _AROUND.split(), *_WORDS.values())
+_BOTH = frozenset(("both", "beide", "beides", "beiden", "ambos", "ambas", "entrambi", "entrambe", "обе", "оба"))
+_KNOWN = STOP_WORDS.union(ERRANDS, _AROUND.split(), _BOTH, *_WORDS.values())
 _QUESTIONS = frozenset(("what", "which", "who", "how", "when", "where", "why"))
 LONGEST = 14
 """Words of such a request."""
@@ -56,10 +57,12 @@ class Shape:
     name: ShapeName
     points: int = 0
     """How many points it may have at most; 0: as it seems right."""
+    answers: int = 1
+    """How many answers are to be in it: the last, or the last two."""
 
 
 def shape_of(request: str) -> Shape | None:
-    """The shape in which a request wants the last answer, where it asks for nothing else."""
+    """The shape in which a request wants the last answer, or both last, where it asks for nothing else."""
     if CJK.search(request):
         found = [name for name, words in _WORDS.items() if any(CJK.match(w) and w in request for w in words)]
         return Shape(found[0]) if found and len(request) <= LONGEST_UNSPACED else None
@@ -68,4 +71,4 @@ def shape_of(request: str) -> Shape | None:
         return None
     named = next((name for name, words in _WORDS.items() if words & said), None)
     points = next((n for n, words in enumerate(_COUNTS, start=1) if set(words.split()) & said), 0)
-    return Shape(named, 0 if named == "table" else points) if named else None
+    return Shape(named, 0 if named == "table" else points, 1 + bool(said & _BOTH)) if named else None

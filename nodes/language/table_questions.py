@@ -251,10 +251,8 @@ class _Reading:
         is_amount = target is not None and target.is_measure
         is_bounded = any(column == target for column, _ in self.bounds)
         is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
-        is_named = target and (self.called(target, self.free) or _ASKED["share"].search(target.told))
-        if "share" in forms and not (
-            is_column and is_named
-        ):  # else the share is what the column holds, not one of rows
+        is_called = target and (self.called(target, self.free) or _ASKED["share"].search(target.told))
+        if "share" in forms and not (is_column and is_called):  # else it is what the column holds, not one of rows
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
@@ -410,7 +408,8 @@ class _Reading:
         if not said or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
-            is_named = is_few and len(tokens) <= 4 * len(said) and bool(said & self.proper)
+            apart = said - self.exact  # a word that a column is called by means that, not a part of a cell
+            is_named = is_few and len(tokens) <= 4 * len(apart) and bool(apart & self.proper)
         elif len(cell) < 3 and cell not in self.written:
             is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:

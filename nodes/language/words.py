@@ -32,12 +32,12 @@ STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | fro
 LIGHT_WORDS = frozenset(
     """
     away back become began begin begun behind big bring brought carry catch caught certain change choose chosen come
-    decide decided deep easily easy eight exist find first five follow forward found four gone good great hard held help
-    hold include keep kept kind know known large last late lead leave left library little long look low mean meant
-    move next nice nicely nine offer often one package pass pay place possible product program project publish put
-    quick quickly reach real remain run second see seem seen send sent serve set seven short show shown six slow
-    small software stand start stay stood stop take taken ten thing three throw thrown time together tool try turn
-    two type wait watch way wide work write written
+    decide decided deep easily easy eight exist far find first five follow forward found four gone good great hard held
+    help hold include keep kept kind know known large last late lead leave left library little long look low mean meant
+    move next nice nicely nine offer often one package pass pay place possible product program project publish put quick
+    quickly reach real remain run second see seem seen send sent serve set seven short show shown six slow small
+    software stand start stay stood stop take taken ten thing three throw thrown time together tool try turn two type
+    wait watch way wide work write written
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Words that say little: of doing anything, of degree, number and direction, for what a text is about as a whole.

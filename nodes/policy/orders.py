@@ -31,7 +31,8 @@ def _forms(verb: str) -> set[str]:
     stem = verb.removesuffix("e")
     stems = {stem, stem + stem[-1]} if re.search(r"[^aeiou][aeiou][bdglnprt]$", stem) else {stem}
     past = {irregular} if irregular else {re.sub("y$", "i", one) + "ed" for one in stems}
-    return {verb, f"{verb}s", *(f"{one}ing" for one in stems), *past}
+    third = re.sub("(?<=[^aeiou])y$", "ie", verb) + "e" * verb.endswith(("sh", "ch", "ss", "x")) + "s"
+    return {verb, third, *(f"{one}ing" for one in stems), *past}
 
 
 _FAMILY = {verb: action for action, verbs in FAMILIES.items() for verb in verbs.split()}
@@ -65,7 +66,8 @@ _EXAMPLE = re.compile(
 )
 _NO = (
     r"(?:\w+n['’]t|cannot|never|neither|nor(?: (?:do|can|may|must|shall|should|will) \w+)?|"
-    r"(?:nobody|no one) (?:is|must|should|may|shall|will|ought)|(?:i|we) forbid|forbidden|"
+    rf"(?:nobody|no one)(?: (?:is|must|should|may|shall|will|ought)|(?=\s+(?:ever\s+)?{_FORMS}\b))|"
+    r"(?:i|we) forbid|forbidden|(?:refuse|decline|omit) to|"
     r"(?:(?:do(?:es)?|did|must|should|may|need|shall|will|would|are|is|am|['’](?:m|s|re)) )?not|no|"
     r"no need|under no circumstances|(?:refrain|abstain|desist|keep) from|steer clear of|avoid|without(?: actually)?|"
     r"instead of|rather than|stop short of|hold off(?: on)?)"
@@ -157,6 +159,12 @@ _DONE_TO = re.compile(
 )
 """`I want it sent to Kim`, `make sure the notice is posted`."""
 _MIND = re.compile(rf"\bwould you mind (?P<form>{_FORMS})\b", re.IGNORECASE)
+_OF_THINGS = re.compile(
+    r"(?<!\S)(?!(?:sure|so|after|before|besides|with|like|than|for|do|now|see)\s)[\w'’-]+\s+(?:(?:that|who|which)\s+"
+    r"(?!not\b|no\b|nothing\b|nobody\b|you\b|it\b|they\b|we\b|i\b)|where\s+no(?:body| one)\b)",
+    re.IGNORECASE,
+)
+"""`vendors that do not publish prices`, which says how things are."""
 _ASKS_WHY = re.compile(
     r"^(?:what|why|how|who|which|when|where|is|are|was|were|did|does|has|have|may|must|should|do (?!not\b))\b",
     re.IGNORECASE,
@@ -216,6 +224,7 @@ def _denials(text: str) -> list[re.Match[str]]:
         before = re.split(r"[.!?;:](?:\s|$)|\n", text[: match.start()])[-1].strip()
         is_apart = match.group().lstrip()[:1] in (",", ";", "(") or re.match(r"\s*(?:but|and)\b", match.group())
         is_told = _DID_NOT.search(text, max(0, match.start() - 5), match.end())
+        is_told = is_told or _OF_THINGS.match(f"{' '.join(before.split()[-2:])} {match.group().lstrip()}")
         if not is_told and (is_apart or not _ASKS_WHY.match(POLITE.sub("", before))):
             found.append(match)
     return found

@@ -162,9 +162,9 @@ class Index:
         )
 
     def _wanted(self, query: str) -> dict[str, str]:
-        """The words to look for by stem, no “cheapest” that nothing has; a name that nothing has by its parts."""
+        """The words to look for by stem, those that say little only where they stand; an unknown name by its parts."""
         found = keywords(query) or {stem(word): word for word in words(query)}
-        found = {key: word for key, word in found.items() if key not in DEGREES or self._count(key)} or found
+        found = {key: word for key, word in found.items() if key not in DEGREES | _LIGHT or self._count(key)} or found
         parts: dict[str, str] = {}
         for key, word in list(found.items())[:TERMS]:
             inner = stems(word)[1:] if self._count(key) == 0 else []

@@ -74,6 +74,11 @@ TALKS: dict[str, tuple[Say, ...]] = {
         Say("and the most expensive?", ("Enterprise (499)",)),
         Say("compare the two", ("Solo; price: 9", "Enterprise; price: 499"), lacks=("no passage", "39")),
     ),
+    "both answers as a table": (
+        LICENCE,
+        Say("and LangGraph?", ("MIT",), "Which licence does LangGraph have?"),
+        Say("show me both as a table", ("| Where |", "Apache 2.0", "MIT"), "The two answers before, as a table"),
+    ),
     "a text about the answer, and nothing done with it": (
         LICENCE,
         Say("Write that up as a memo, but send it to nobody", ("Apache 2.0", "eino.md"), "The answer before"),

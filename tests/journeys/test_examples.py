@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from graph import open_supervisor
 from graph.team_file import open_team
 from state.event import Event
 from tests.conftest import ROOT
@@ -31,6 +32,22 @@ def order(events: list[Event]) -> list[tuple[str, str, Any]]:
     """What happened to tasks and delegations: kind, path, worker."""
     kinds = ("task_started", "delegation_started", "delegation_completed", "task_finished", "run_finished")
     return [(e.kind, " > ".join(e.path), e.data.get("worker")) for e in events if e.kind in kinds]
+
+
+async def test_the_market_is_analysed_without_a_doubt_with_the_figures_of_its_table(tmp_path: Path) -> None:
+    market = EXAMPLES / "market"
+    async with open_supervisor(
+        db=tmp_path / "baton.db", model="offline", policy={"oversight": "on_the_loop"}
+    ) as supervisor:
+        run = await supervisor.start((market / "question.txt").read_text(), sources=[str(market / "sources")])
+
+    assert (run.status, run.warnings) == ("complete", [])
+    report = run.report or ""
+    assert "Highest github stars in frameworks: AutoGen (57,700), CrewAI (47,800), LangGraph (24,800)" in report
+    assert "AutoGen MIT, CrewAI MIT, Deep Agents MIT, Eino ADK Apache-2.0, LangGraph MIT" in report
+    for found in ("57.3 % had agents in production", "39 USD per seat", "Agent2Agent", "#### Threats"):
+        assert found in report
+    assert "I found no passage" not in report
 
 
 async def test_research_comes_back_before_writing_starts_and_the_supervisor_answers(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from nodes.language.table_schema import tables_in
 from nodes.language.table_words import AGGREGATES
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.llm.offline.reshaping import described
-from nodes.policy.orders import GIVES_OUT, ordered, without_forbidden
+from nodes.policy.orders import GIVES_OUT, ordered, plain, without_forbidden
 
 MOST_EXTRA = 4
 """Aspects that are added to those of a market analysis."""
@@ -105,7 +105,7 @@ class Drafting:
     def ask(self, aspect: str) -> None:
         """A question to the sources: for the analyst where it asks for figures and a table speaks of it."""
         said = [word.lower() for word in keywords(aspect).values()]
-        is_table = _FIGURES.search(aspect) and any(one.match(said) for one in tables_in(self.talk.source_lines))
+        is_table = _FIGURES.search(plain(aspect)) and any(one.match(said) for one in tables_in(self.talk.source_lines))
         self.add(
             "analysis" if is_table else "research", capital(aspect) if aspect.split(maxsplit=1)[0].islower() else aspect
         )

@@ -5,6 +5,7 @@ What is put together keeps its labels, and its quotations are as they were quote
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from nodes.language.following import followed
@@ -24,7 +25,7 @@ _PIECE = re.compile(rf".+?(?:{_SENTENCE.pattern}|\n|\Z)", re.DOTALL)
 _SAID_OF_ITSELF = re.compile(
     r"\n*^(?:Confidence:|No passage speaks of |… \(the beginning of )[^\n]*$", re.IGNORECASE | re.MULTILINE
 )
-_BEFORE = "The answer before"
+_BEFORE = ("The answer before", "The two answers before")
 _TITLES: dict[ShapeName, str] = {"whole": "", "shorter": ", shorter", "table": ", as a table", "list": ", as a list"}
 _ABOUT, _SAID, _WHERE = "About", "What is said", "Where"
 _TITLE = re.compile(r"\A\*\*(?P<title>[^*\n]+)\*\*[^\n]*\n")
@@ -35,26 +36,28 @@ _ROW = re.compile(r"(?:[^:;]{1,60}: [^;]*)(?:; [^:;]{1,60}: [^;]*)+")
 
 def described(shape: Shape) -> str:
     """The task of putting the last answer into a shape, in words."""
-    return f"{_BEFORE}{_TITLES[shape.name]}" + (f": {shape.points} points" if shape.points else "")
+    return f"{_BEFORE[shape.answers - 1]}{_TITLES[shape.name]}" + (f": {shape.points} points" if shape.points else "")
 
 
 def shape_in(task: str) -> Shape | None:
     """The shape that such a task says; None for any other task."""
     title, _, points = task.partition(": ")
-    name = next((name for name, words in _TITLES.items() if title == _BEFORE + words), None)
-    return Shape(name, int(points.split()[0]) if points else 0) if name else None
+    bare = (Shape(name, answers=count) for name in _TITLES for count in (1, 2))
+    shape = next((shape for shape in bare if title == described(shape)), None)
+    return replace(shape, points=int(points.split()[0]) if points else 0) if shape else None
 
 
 def reshape(talk: Conversation, shape: Shape) -> Reply:
-    """The last answer in that shape, with its labels; what it admits goes first."""
-    turns = [turn for turn in talk.all("earlier") if turn.body.strip()]
+    """The last answer, or both last, in that shape, with the labels; what is admitted goes first."""
+    turns = [turn.body for turn in talk.all("earlier") if turn.body.strip()][-shape.answers :]
     if not turns:
         return concluded(talk, "There is no answer on this thread yet that could be put in another way.", 0.3)
-    admitted = _ADMITTED.search(turns[-1].body)
+    before = "\n\n".join(turns)
+    admitted = _ADMITTED.search(before)
     sure = 0.3 if admitted else 0.8
     if shape.name == "whole":
-        return concluded(talk, turns[-1].body, sure)
-    answer = _ADMITTED.sub("", turns[-1].body)
+        return concluded(talk, before, sure)
+    answer = _ADMITTED.sub("", before)
     points = points_of(answer)
     questions, answers = talk.before
     asked = keywords(followed(questions[-1], questions[:-1], answers))

@@ -142,6 +142,11 @@ def test_a_denial_forbids_all_that_is_listed_after_it(denial: str, ending: str) 
         ("If not, please, publish it.", set(), ["publish"]),
         ("Was it sent? No: publish it.", set(), ["publish"]),
         ("Do not delete it, or I will be angry. Send it to Bob.", {"delete"}, ["send"]),
+        ("Summarise it and refuse to publish it.", {"publish"}, []),
+        ("Make sure that nobody publishes it.", {"publish"}, []),
+        ("Summarise the report, which you must not send.", {"send"}, []),
+        ("After that do not send it.", {"send"}, []),
+        ("Find firms that refuse to publish prices, then publish the list.", set(), ["publish"]),
     ],
 )
 def test_a_denial_ends_where_an_order_begins(request_: str, denied: set[str], asked: list[str]) -> None:
@@ -151,6 +156,19 @@ def test_a_denial_ends_where_an_order_begins(request_: str, denied: set[str], as
 def test_what_is_left_without_the_forbidden_part_reads_on() -> None:
     assert without_forbidden("Draft, but do not send, a reply to Bo") == "Draft a reply to Bo"
     assert without_forbidden("Publish nothing; only tell me what Eino costs") == "only tell me what Eino costs"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Find vendors that do not publish their prices.",
+        "List the clubs which are not sending mail",
+        "Name those who never deliver on Sundays.",
+        "Find towns where nobody delivers on Sundays",
+    ],
+)
+def test_what_is_said_of_things_forbids_nothing(request_: str) -> None:
+    assert (without_forbidden(request_), forbidden(request_)) == (request_, frozenset())
 
 
 def test_quotations_are_taken_out() -> None:

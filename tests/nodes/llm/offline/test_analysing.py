@@ -563,3 +563,15 @@ def test_a_column_that_is_called_so_comes_before_one_that_is_told_to_be() -> Non
     line = f'{LINE}; prices.md: "Prices", vendor "who sells", seats "what the list price is for", year "of the price"'
     text = analysed("What is the average list price?", query_over(ROWS), line)
     assert "Average list price in prices: 25 (4 rows)." in text
+
+
+def test_a_word_that_a_column_is_called_by_means_no_part_of_a_cell() -> None:
+    made = """\
+        CREATE TABLE tools AS SELECT * FROM (VALUES
+         ('Saw', 900, 'github.com/saws/tool-list'), ('Axe', 1200, 'axes.org'), ('Nail', 100, 'nails.org')
+        ) t(tool, github_stars, source)"""
+    line = "tools.csv: table tools (tool VARCHAR, github_stars BIGINT, source VARCHAR), 3 rows"
+
+    text = analysed("Which tool has the most GitHub stars?", query_over(made, file="tools.csv"), line)
+
+    assert "Highest github stars in tools: Axe (1200), Saw (900) and Nail (100)." in text

@@ -81,6 +81,19 @@ def test_what_stands_between_two_things_is_one_question(request_: str) -> None:
     assert [task.description.rstrip("?.") for task in planned(request_).tasks] == [request_.rstrip("?.")]
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "In the harbour study, how many boats have a cook?",
+        "If two boats arrive at the same moment, which one lands first?",
+        "The log says that the lamp is locked. What do I do?",
+        "The lamp goes out twice a night. How do I prevent that?",
+    ],
+)
+def test_what_a_question_makes_no_sense_without_is_in_its_task(request_: str) -> None:
+    assert [task.description for task in planned(request_).tasks] == [request_]
+
+
 def test_one_short_question_without_sources_needs_no_tools() -> None:
     draft = planned("What is LangGraph?", sources="")
     assert [(task.role, task.needs_tools) for task in draft.tasks] == [("generalist", False)]
