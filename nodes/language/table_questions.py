@@ -6,12 +6,13 @@ words. Where no column fits what is to be averaged, added up or ranked, nothing 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
 
-from nodes.language.table_answers import LISTED, Asked, Filter
+from nodes.language.table_answers import LISTED, Asked, Filter, best
 from nodes.language.table_schema import FEW, KEYS, WORD, Column, Row, Table, content_of, different
 from nodes.language.table_words import (
     AGGREGATES,
@@ -27,7 +28,7 @@ from nodes.language.table_words import (
     likeness,
     meets,
 )
-from nodes.language.words import LIGHT, STOP_WORDS, stem
+from nodes.language.words import LIGHT, STOP_WORDS, keywords, stem
 
 _T = TypeVar("_T")
 FITS = 0.5
@@ -42,6 +43,8 @@ MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
 ADDED = frozenset("sales profit revenue amount quantity turnover total".split())  # noqa: SIM905
 """Words in the names of columns of which a group has the sum."""
+TOLD = 0.5
+"""How surely a word means the one column of which it is told, beside one that a part of a name is called by."""
 LABELS = frozenset(("name", "title", "label", "model"))
 """What a column is called whose cells name the rows."""
 
@@ -89,7 +92,8 @@ def asked(question: str, table: Table, cells: Sequence[Row], unknown: Sequence[s
 
     `unknown`: words of it that no source speaks of, where that is known; others may be about what the table is of.
     """
-    return _Reading(question, table, cells, unknown).asked()
+    bare = replace(table, told="", columns=tuple(replace(column, told="") for column in table.columns))
+    return best([_Reading(question, one, cells, unknown).asked() for one in dict.fromkeys((bare, table))])
 
 
 class _Reading:
@@ -113,6 +117,11 @@ class _Reading:
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
         """Words that a column is called by as they stand: no other is meant by a part of them."""
+        told = [column.told for column in table.columns]
+        self.told = Counter(key for one in (table.told, *told) for key in keywords(one))
+        """Words that are told of the table and its columns, by stem, and of how many."""
+        self.about = keywords(table.told).keys() - keywords(" ".join(told)).keys()
+        """Those that are told of the table alone."""
         self.cells = [row for row in cells if row.get("cell")]
         self.different = {row["col"]: different(row) for row in cells if row.get("col")}
         whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
@@ -130,7 +139,10 @@ class _Reading:
             self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
         self.others = [column for column in table.columns if column not in filtered]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
-        by = self.named(_GROUP, texts) or self.named(_GROUP, measures, least=1.0) or self.compared
+        groups = [column for column in texts if not self.linked(column, self.content) & self.spoken]
+        degrees = [word for word in self.content if stem(word) in SENSE]
+        groups_of_amount = [column for column in measures if not self.linked(column, degrees)]
+        by = self.named(_GROUP, groups) or self.named(_GROUP, groups_of_amount, least=1.0) or self.compared
         self.group = None if "rank" in self.forms else by
         self.which = self.named(_WHICH, [c for c in table.columns if not c.is_measure and not KEYS & set(c.parts)])
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
@@ -155,14 +167,32 @@ class _Reading:
             score = 0.0
         return score or 0.6 * max((likeness(part, sense) for sense in SENSE.get(stem(word), [])), default=0.0)
 
+    def tells(self, column: Column, word: str) -> float:
+        """How surely a word means a column by what is told of it: the less, the more others it is told of."""
+        meant = keywords(column.told).keys() & {stem(word), *SENSE.get(stem(word), [])}
+        is_open = meant and word not in self.exact and not self.called(column, [word])
+        return max(TOLD / self.told[key] for key in meant) if is_open else 0.0
+
+    def is_meant(self, column: Column, words: Sequence[str]) -> bool:
+        """Whether some of the words are in its name, or most of what is told of it is said."""
+        said = {key for word in words for key in (stem(word), *SENSE.get(stem(word), []))}
+        told = keywords(re.sub(r"\([^()]*\)", "", column.told)).keys()
+        return bool(self.called(column, words)) or 2 * len(told & said) >= max(1, len(told))
+
+    def called(self, column: Column, words: Sequence[str]) -> set[str]:
+        """Which of these words mean its name."""
+        return {word for word in words if any(self.link(part, word) for part in column.own)}
+
     def linked(self, column: Column, words: Sequence[str]) -> set[str]:
         """Which of these words mean the column."""
-        return {word for word in words if any(self.link(part, word) for part in column.own)}
+        return self.called(column, words) | {word for word in words if self.tells(column, word) > TOLD / 4}
 
     def fit(self, column: Column, words: Sequence[str]) -> float:
         """How well words name a column: the parts of its name that they mean, less those that they do not."""
         found = [max((self.link(part, word) for word in words), default=0.0) for part in column.own]
-        return sum(found) - 0.2 * found.count(0.0) if any(found) else 0.0
+        told = [score for word in set(words) if word in self.content and (score := self.tells(column, word))]
+        told += [0.2 * len(told) / len(keywords(column.told))] if told else []
+        return sum(told) + (sum(found) - 0.2 * found.count(0.0) if any(found) else 0.0)
 
     def named(self, pattern: re.Pattern[str], columns: Sequence[Column], least: float = 0.1) -> Column | None:
         """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
@@ -223,7 +253,8 @@ class _Reading:
         is_amount = target is not None and target.is_measure
         is_bounded = any(column == target for column, _ in self.bounds)
         is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
-        if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
+        is_called = target and (self.called(target, self.free) or _ASKED["share"].search(target.told))
+        if "share" in forms and not (is_column and is_called):  # else it is what the column holds, not one of rows
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
@@ -274,7 +305,7 @@ class _Reading:
             if (score := self.fit(column, self.free)) > 0.05
         ]
         score, chosen = _best(fits)
-        return chosen if score > 0.15 else None
+        return chosen if chosen and score > 0.15 and self.is_meant(chosen, self.free) else None
 
     def _is_list_of(self, found: Asked) -> bool:
         """Whether the question does nothing but name what the table says of each."""
@@ -295,6 +326,7 @@ class _Reading:
         amounts = {bound.split()[1] for _, bound in found.bounds} | self.spoken
         said |= {word for word in self.content if word.replace(",", "") in amounts}
         open_words = [word for word in self.content if word in said or stem(word) not in SAID_BY_FORM]
+        aside = {word for word in open_words if stem(word) in self.told}
         about = {word for word in self.content if stem(word) not in SAID_BY_FORM}
         fit = len([word for word in open_words if word in said]) / max(1, len(open_words))
         counted = _HOW_MANY.search(self.text) if found.aggregate == "count" else None
@@ -306,22 +338,24 @@ class _Reading:
         is_counted_by = found.aggregate == "count" and self.which and found.group == self.which
         needed = SURE if is_vague or is_counted_by else FITS
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
-        is_of_another |= any(not said & names for names in _names(self.question) if names & set(open_words))
+        is_of_another |= any(not names & (said | aside) for names in _names(self.question) if names & {*open_words})
         is_of_another |= any(one["value"].replace(",", "") not in amounts for one in _BOUND.finditer(self.question))
-        is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said for word in open_words)
+        is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said | aside for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
         is_limited = bool(found.filters or found.bounds or found.group)
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
         is_of_another |= is_implied and fit < IMPLIED
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
-        is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit == FITS
+        is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit <= FITS
         speaks = [word for word in open_words if word in said or self.unknown is None or stem(word) in self.unknown]
+        speaks = [word for word in speaks if word in said or stem(word) not in self.about]
         held = len(said.intersection(speaks)) / max(1, len(speaks))
         return 0.0 if held < needed or is_of_another else fit
 
     def _is_flagged(self, word: str) -> bool:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
         denied = [column for column, values in self.filters if not all(map(is_flag, values))]
+        denied += [one for one in (self.target, self.which) if one and _NOT.search(f"{one.said} {one.told}")]
         return word not in self.content or any(self.linked(column, [word]) for column in denied)
 
     def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
@@ -329,7 +363,7 @@ class _Reading:
 
         Cells of one column that are named side by side are compared: `in 1950 or 2000`.
         """
-        links = [*self._cells(), *self._numbers(), *self._years()]
+        links = [*self._cells(), *self._coded(), *self._numbers(), *self._years()]
         found: dict[Column, list[str]] = {}
         words: dict[Column, set[str]] = {}
         for _, said, cell, column in sorted((one for one in links if one[3] not in but), key=lambda one: -one[0]):
@@ -357,6 +391,8 @@ class _Reading:
     def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
+        if named := self._meant(column, cell):
+            return named
         if cell in self.initials and is_few:
             return 0.9 * len(self.initials[cell]), self.initials[cell]
         tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
@@ -391,7 +427,25 @@ class _Reading:
         said = opposite | self.linked(column, self.content)
         denied = {match["what"].lower() for match in _NOT.finditer(self.question)}
         score = max(self.fit(column, list(said)), float(bool(opposite)))
-        return (score, said) if score > 0.3 and is_so == (bool(opposite) == bool(said & denied)) else None
+        is_named = opposite or (score > 0.3 and self.is_meant(column, self.content))
+        return (score, said) if is_named and is_so == (bool(opposite) == bool(said & denied)) else None
+
+    def _meant(self, column: Column, code: str) -> tuple[float, set[str]] | None:
+        """The same of a cell by what is told that it means, where that is all said or a word of it is of no other."""
+        asked, codes = [stem(word) for word in self.words], column.codes
+        means = codes.get(code.lower(), [])
+        found = [key for key in means if key in asked]
+        said = {word for word in self.content if stem(word) in found}
+        own = [key for key in found if sum(key in other for other in codes.values()) == 1 and key in map(stem, said)]
+        is_meant = said and (own or len(found) == len(means))
+        return (len(found) - 0.3 * (len(means) - len(found)), said) if is_meant else None
+
+    def _coded(self) -> Iterator[Link]:
+        """Numbers by what is told that they mean."""
+        for column in self.table.columns:
+            for code in column.codes if column.is_measure else ():
+                if code.isdigit() and (named := self._meant(column, code)):
+                    yield (*named, code, column)
 
     def _numbers(self) -> Iterator[Link]:
         """Numbers beside the name of a column: `8 cylinders`, `the third class`, with both words."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nodes.language.subjects import ERRANDS
 from nodes.language.table_words import SENSE, alike, forms_of, initials_in
-from nodes.language.words import keywords, stem
+from nodes.language.words import keywords, stem, stems
 
 Row = dict[str, str]
 """A row of a query's answer, by the names of its columns."""
@@ -23,11 +23,17 @@ SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
 
 _NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
 _TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
-_LINE = re.compile(r"^(?P<file>.+?): ")
-_TABLE = re.compile(r"\btable (?P<name>\"[^\"]+\"|\S+) \((?P<columns>(?:\"(?:[^\"]|\"\")*\"|\([^()]*\)|[^\"()])*)\)")
+_TABLE = re.compile(
+    r"(?P<file>.+?): table (?P<name>\"[^\"]+\"|\S+) \((?P<columns>(?:\"(?:[^\"]|\"\")*\"|\([^()]*\)|[^\"()])*)\)"
+)
 _COLUMN = re.compile(
     r"(?P<name>\"(?:[^\"]|\"\")+\"|[^,\"]+?) "
     r"(?P<kind>[A-Z][A-Z_0-9]*(?:\(\d+(?:, ?\d+)?\))?(?: WITH TIME ZONE)?(?:\[\])?)(?:, |$)"
+)
+_TOLD = re.compile(r'(?:(?P<name>\w+) )?"(?P<told>[^"]*)"')
+_CODES = re.compile(
+    r"([\w.]+) ?= ?([^=;()]+)(?=,? [\w.]+ ?=|[;)]|$)|([\w.]+) \(([^()=]+)\)|(?:^|[:;] )([\w.]+), ([^;=]+)(?=;|$)|"
+    r"(\d+) - (.+?)(?=,? \d+ - |$)"
 )
 WORD = re.compile(r"[^\W_]+")
 _PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
@@ -39,6 +45,8 @@ class Column:
 
     name: str
     kind: str
+    told: str = ""
+    """What a codebook says of it."""
 
     @property
     def sql(self) -> str:
@@ -81,9 +89,16 @@ class Column:
         """Whether it holds words."""
         return self.kind.startswith(("VARCHAR", "TEXT", "ENUM"))
 
+    @property
+    def codes(self) -> dict[str, list[str]]:
+        """What its cells mean, by what is told: `1 = very poor, 2 = poor`, `A (applied) or B`, `F, female; M, male`."""
+        found = [[part for part in one if part] for one in _CODES.findall(self.told) if not self.told.endswith("…")]
+        return {code.lower(): stems(means) for code, means in found}
+
     def match(self, wanted: Sequence[str]) -> set[str]:
-        """Which of these words name it."""
-        return {word for word in wanted if any(alike(part, word) for part in self.own)}
+        """Which of these words name it, or stand in what is told of it."""
+        told = set(stems(self.told))
+        return {word for word in wanted if stem(word) in told or any(alike(part, word) for part in self.own)}
 
     def is_counted_in(self, wanted: Sequence[str]) -> bool:
         """Whether it holds how many of them there are: `seats`, `seats_sold`, but no `seat_price` of seats."""
@@ -104,6 +119,8 @@ class Table:
     file: str
     name: str
     columns: tuple[Column, ...]
+    told: str = ""
+    """What a codebook says of it."""
 
     @property
     def named(self) -> Column:
@@ -135,6 +152,8 @@ class Table:
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)
         whole = literal(f" {' '.join(WORD.findall(question.lower()))} ")
         short = [cell.lower() for cell in initials_in(question)]
+        asked = set(stems(question))
+        short += [code for column in texts for code, means in column.codes.items() if asked.intersection(means)]
         meant_by = [*short, *(form for word in said for form in sorted(forms_of(word)))]
         forms = ", ".join(map(literal, meant_by[:90])) or "''"
         yes_or_no = ", ".join(literal(f" {cell} ") for cell in ("yes", "y", "true", "no", "n", "false"))
@@ -162,13 +181,14 @@ class Table:
 def tables_in(lines: Sequence[str]) -> list[Table]:
     """The tables named in the list of sources, in order."""
     found = []
-    for line in lines:
-        for match in _TABLE.finditer(line) if (file := _LINE.match(line)) else ():
-            columns = [
-                Column(one["name"].strip().strip('"').replace('""', '"'), one["kind"])
-                for one in _COLUMN.finditer(match["columns"])
-            ]
-            found += [Table(file["file"], match["name"].strip('"'), tuple(columns))] if file and columns else []
+    for match in filter(None, map(_TABLE.match, lines)):
+        told = {one["name"]: one["told"] for one in _TOLD.finditer(match.string, match.end())}
+        columns = [
+            Column(name := one["name"].strip().strip('"').replace('""', '"'), one["kind"], told.get(name, ""))
+            for one in _COLUMN.finditer(match["columns"])
+        ]
+        table = Table(match["file"], match["name"].strip('"'), tuple(columns), told.get(None, ""))
+        found += [table] if columns else []
     return found
 
 
@@ -199,5 +219,5 @@ def literal(text: str) -> str:
 
 def content_of(question: str, table: Table) -> list[str]:
     """The words of a question that say what is asked about; those of errands where a column is called so."""
-    parts = {stem(part) for column in table.columns for part in column.parts}
+    parts = {key for column in table.columns for key in (*map(stem, column.parts), *stems(column.told))}
     return [word.lower() for key, word in keywords(question).items() if word.lower() not in ERRANDS or key in parts]

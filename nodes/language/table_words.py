@@ -40,6 +40,8 @@ SENSES = {
     "birth": "born",
     "death": "died",
     "female": "women woman ladies lady girls girl",
+    "wife": "wives",
+    "child": "children",
     "male": "men man gentlemen boys boy",
 }
 """What a column, or a cell, may be called that is asked for by another word."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from nodes.tools.codebooks import codebooks
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import Document, Found, Listing, Located, Skipped, TableDocument
 from nodes.tools.index import TOGETHER, Hits, Index
@@ -72,6 +73,7 @@ class Sources:
         self._index = Index(_searchable(documents), text_vectors)
         self.tables = Tables({d.file: d.grid for d in documents if d.grid})
         """The tables among them, for SQL."""
+        self._codebooks = codebooks(documents, self.tables.by_file)
         self.skipped = [*skipped, *(Skipped(file, why) for file, why in self.tables.failed.items())]
         """What was left out, and why."""
 
@@ -88,8 +90,8 @@ class Sources:
         return frozenset([*map(str, paths), *(path.name for path in paths), *(path.stem for path in paths), *tables])
 
     def describe(self) -> list[str]:
-        """One line a file: `prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows`."""
-        return [self._line(document) for document in self._documents.values()]
+        """One line a file: `prices.csv: table prices (vendor VARCHAR, price DOUBLE), 12 rows`; see `codebooks`."""
+        return [self._line(one) + self._codebooks.get(one.file, "") for one in self._documents.values()]
 
     def search(self, query: str, limit: int = 8, chars: int = TOGETHER) -> Hits:
         """The passages that match any word of `query`, best first, and how well. Any punctuation is harmless.

@@ -50,7 +50,7 @@ _ABOUT_QUERY = re.compile(
     r"the second fits (?P<second>\d+)%"
 )
 _GAPS = re.compile(r"\n(?:[ \t]*\n){2,}")
-_FILE = re.compile(r"^(?P<file>.+?): (?!table )\w+, \d")
+_FILE = re.compile(r"^(?P<file>(?:(?!: table ).)+?): \w+, \d")
 _HEADING = re.compile(
     r"\A\s*#{1,6}[ \t]+(?P<title>[^\n]+?)[ \t#]*\n+|\A(?P<lined>[^\n]{2,90})\n[=\-~^*+\"]{3,}[ \t]*\n+|"
     r"\A(?P<capitals>[A-Z][A-Z0-9 ,&/-]{3,60})\n[ \t]*\n+"

@@ -526,6 +526,45 @@ def test_two_letters_are_short_for_the_beginning_and_the_end_of_a_word() -> None
     assert "#table]" not in analysed("What is the average number of schools of the lives?", lives, LIVES_LINE)
 
 
+HOMES = """\
+CREATE TABLE homes AS SELECT * FROM (VALUES
+ (10, 'yes', 'A', 1, 0), (20, 'no', 'B', 2, 0), (60, 'yes', 'B', 1, 1), (50, 'no', 'A', 1, 1))
+ t(amt, gw, kind, cond, rur)"""
+HOMES_LINE = (
+    "homes.csv: table homes (amt BIGINT, gw VARCHAR, kind VARCHAR, cond BIGINT, rur BIGINT), 4 rows; "
+    'homes.rst: "Homes of Windsor in 1987", amt "what it was sold for in euros", gw "does the house use gas water ?", '
+    'kind "a factor with levels A (detached) or B (terraced)", cond "condition, 1 = good, 2 = very bad", '
+    'rur "1 if in the country"'
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("What were homes in Windsor sold for on average?", "Average amt in homes: 35 (4 rows)."),
+        ("What were homes with gas water sold for on average?", "where gw is yes: 35 (2 rows)."),
+        ("How many of the homes are terraced?", "where kind is B: 2."),
+        ("How many of the homes are in a very bad condition?", "where cond is 2: 1."),
+        ("How many of the homes are in the country?", "where rur is 1: 2."),
+    ],
+)
+def test_columns_and_their_cells_are_known_by_what_a_codebook_says_of_them(question: str, figure: str) -> None:
+    assert figure in analysed(question, query_over(HOMES, file="homes.csv"), HOMES_LINE)
+
+
+@pytest.mark.parametrize(
+    "question", ["What were homes in Oslo sold for on average?", "How many of the homes use solar power?"]
+)
+def test_what_a_codebook_does_not_speak_of_is_not_computed(question: str) -> None:
+    assert "#table]" not in analysed(question, query_over(HOMES, file="homes.csv"), HOMES_LINE).partition("\n\n")[0]
+
+
+def test_a_column_that_is_called_so_comes_before_one_that_is_told_to_be() -> None:
+    line = f'{LINE}; prices.md: "Prices", vendor "who sells", seats "what the list price is for", year "of the price"'
+    text = analysed("What is the average list price?", query_over(ROWS), line)
+    assert "Average list price in prices: 25 (4 rows)." in text
+
+
 def test_a_word_that_a_column_is_called_by_means_no_part_of_a_cell() -> None:
     made = """\
         CREATE TABLE tools AS SELECT * FROM (VALUES
