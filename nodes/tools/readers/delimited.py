@@ -1,6 +1,7 @@
 """CSV and TSV: rows, numbered from 1 after the header. A file that is no table is read as text."""
 
 import csv
+import re
 from collections.abc import Sequence
 
 from nodes.tools.document import Document, Grid, TableDocument
@@ -12,6 +13,8 @@ DELIMITERS = ",;\t|"
 SAMPLE_LINES = 50
 ROW_LINES = 200
 """A row of more lines is an open quote, not a row."""
+TITLES = 5
+"""Rows that may stand above the names of the columns."""
 
 
 def read_delimited(file: str, data: bytes) -> Document:
@@ -29,9 +32,11 @@ def _table(file: str, lines: Sequence[str]) -> TableDocument | None:
         parsed = _rows(lines, _delimiter(lines))
     except csv.Error:
         return None
-    if len(parsed) < 2 or not _is_regular([cells for _, cells in parsed]):
+    above = _titles([cells for _, cells in parsed])
+    if len(parsed) - above < 2 or not _is_regular([cells for _, cells in parsed[above:]]):
         return None
-    (head, names), *body = parsed
+    head = "".join(raw for raw, _ in parsed[: above + 1])
+    (_, names), *body = parsed[above:]
     width = max(len(cells) for _, cells in parsed)
     header = named_columns(names, width)
     rows = [_padded(cells, width) for _, cells in body]
@@ -39,10 +44,11 @@ def _table(file: str, lines: Sequence[str]) -> TableDocument | None:
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """The delimiter that gives the most lines as many columns as the first, and more than one."""
+    """The delimiter that gives the most lines as many columns as the first below the titles, and more than one."""
 
     def agreement(delimiter: str) -> tuple[int, int]:
-        widths = [len(cells) for cells in csv.reader(lines[:SAMPLE_LINES], delimiter=delimiter) if cells]
+        rows = [cells for cells in csv.reader(lines[:SAMPLE_LINES], delimiter=delimiter) if any(map(str.strip, cells))]
+        widths = [len(cells) for cells in rows[_titles(rows) :]]
         return (widths.count(widths[0]), widths[0]) if widths and widths[0] > 1 else (0, 0)
 
     return max(DELIMITERS, key=agreement)
@@ -69,6 +75,14 @@ def _is_regular(rows: Sequence[Sequence[str]]) -> bool:
     """Whether most rows have as many cells as the header: prose with commas in it does not."""
     width = len(rows[0])
     return sum(len(cells) == width for cells in rows) * 2 > len(rows)
+
+
+def _titles(rows: Sequence[Sequence[str]]) -> int:
+    """How many rows stand above the names of the columns: those with one cell alone, where wider ones follow."""
+    cells = [[cell.strip() for cell in row if cell.strip()] for row in rows[: TITLES + 1]]
+    names = next((number for number, row in enumerate(cells) if len(row) > 1), 0)
+    is_names = max(map(len, cells), default=0) > 2 and not any(re.match(r"-?[\d.]", cell) for cell in cells[names])
+    return names if is_names else 0
 
 
 def _padded(cells: Sequence[str], width: int) -> list[str | None]:

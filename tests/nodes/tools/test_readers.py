@@ -271,6 +271,25 @@ def test_rows_of_other_lengths_get_columns_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
+    "titles", [b",,\nSales of 2026,,\n", b"Sales of 2026\n\n", b"Sales; of 2026\nNorth\n", b""], ids=str
+)
+def test_titles_above_a_table_are_no_names_of_columns(titles: bytes) -> None:
+    document = read_delimited("a.csv", titles + b"town,lamps,price\nHove,3,4.5\nLund,2,1.5\n")
+
+    assert document.grid
+    assert (document.grid.header, len(document.grid.rows)) == (["town", "lamps", "price"], 2)
+    assert document.text_at("r1") == read_delimited("a.csv", b"town,lamps,price\nHove,3,4.5\n").text_at("r1")
+
+
+@pytest.mark.parametrize("data", [b"town,,\nHove,3,4.5\nLund,2,1.5\n", b"town,lamps\nHove,3\n"])
+def test_a_row_of_figures_is_never_taken_for_names(data: bytes) -> None:
+    document = read_delimited("a.csv", data)
+
+    assert document.grid
+    assert document.grid.rows[0][0] == "Hove"
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b"Dear all, hello\nthis is, as you see, a letter\nand no table, is, it, now\nYours\n",
