@@ -389,8 +389,8 @@ class _Reading:
     def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
-        if named := self._meant(column, cell):
-            return named
+        if not is_whole and cell.lower() in column.codes:
+            return self._meant(column, cell)
         if cell in self.initials and is_few:
             return 0.9 * len(self.initials[cell]), self.initials[cell]
         tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
@@ -428,12 +428,12 @@ class _Reading:
 
     def _meant(self, column: Column, code: str) -> tuple[float, set[str]] | None:
         """The same of a cell by what is told that it means, where that is all said or a word of it is of no other."""
-        asked, codes = [stem(word) for word in self.words], column.codes
-        means = codes.get(code.lower(), [])
-        found = [key for key in means if key in asked]
-        said = {word for word in self.content if stem(word) in found}
-        own = [key for key in found if sum(key in other for other in codes.values()) == 1 and key in map(stem, said)]
-        is_meant = said and (own or len(found) == len(means))
+        keys = {word: {stem(word), *SENSE.get(stem(word), [])} for word in self.words}
+        means = column.codes[code.lower()]
+        found = [key for key in means if any(key in meant for meant in keys.values())]
+        said = {word for word in self.content if keys.get(word, set()).intersection(found)}
+        own = [key for key in found if sum(key in other for other in column.codes.values()) == 1]
+        is_meant = any(keys[word].intersection(own) for word in said) or (said and len(found) == len(means))
         return (len(found) - 0.3 * (len(means) - len(found)), said) if is_meant else None
 
     def _coded(self) -> Iterator[Link]:
