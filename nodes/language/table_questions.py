@@ -117,11 +117,9 @@ class _Reading:
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
         """Words that a column is called by as they stand: no other is meant by a part of them."""
-        told = [column.told for column in table.columns]
-        self.told = Counter(key for one in (table.told, *told) for key in keywords(one))
+        told = [table.told, *(column.told for column in table.columns)]
+        self.told = Counter(key for one in told for key in keywords(one))
         """Words that are told of the table and its columns, by stem, and of how many."""
-        self.about = keywords(table.told).keys() - keywords(" ".join(told)).keys()
-        """Those that are told of the table alone."""
         self.cells = [row for row in cells if row.get("cell")]
         self.different = {row["col"]: different(row) for row in cells if row.get("col")}
         whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
@@ -251,8 +249,7 @@ class _Reading:
         is_amount = target is not None and target.is_measure
         is_bounded = any(column == target for column, _ in self.bounds)
         is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
-        is_called = target and (self.called(target, self.free) or _ASKED["share"].search(target.told))
-        if "share" in forms and not (is_column and is_called):  # else it is what the column holds, not one of rows
+        if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
@@ -346,7 +343,6 @@ class _Reading:
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit <= FITS
         speaks = [word for word in open_words if word in said or self.unknown is None or word in self.unknown]
-        speaks = [word for word in speaks if word in said or stem(word) not in self.about]
         held = len(said.intersection(speaks)) / max(1, len(speaks))
         return 0.0 if held < needed or is_of_another else fit
 
