@@ -113,7 +113,8 @@ class Asked:
                 return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
             return [f"In {self.table.name}: {columns_of(row)}." for row in rows]
         counted_as = "different values of " if self.aggregate == "count" and self.target else ""
-        title = capital(f"{TITLES.get(self.aggregate, '')} {counted_as}{what}".strip())
+        title = TITLES.get(self.aggregate, "")
+        title = capital(counted_as + what if what.startswith(title.lower()) else f"{title} {counted_as}{what}")
         return [f"{title}{by}{scope}: {joined([self._figure(row) for row in rows])}."]
 
     def _figure(self, row: Row) -> str:

@@ -28,7 +28,7 @@ from nodes.language.table_words import (
     likeness,
     meets,
 )
-from nodes.language.words import STOP_WORDS, keywords, stem
+from nodes.language.words import LIGHT, STOP_WORDS, keywords, stem
 
 _T = TypeVar("_T")
 FITS = 0.5
@@ -41,7 +41,7 @@ RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
-ADDED = frozenset("sales profit revenue amount quantity turnover".split())  # noqa: SIM905
+ADDED = frozenset("sales profit revenue amount quantity turnover total".split())  # noqa: SIM905
 """Words in the names of columns of which a group has the sum."""
 TOLD = 0.5
 """How surely a word means the one column of which it is told, beside one that a part of a name is called by."""
@@ -102,7 +102,7 @@ class _Reading:
     def __init__(self, question: str, table: Table, cells: Sequence[Row], unknown: Sequence[str] | None) -> None:
         question = _BOUND_AFTER.sub(lambda one: f"at {'most' if one['most'] else 'least'} {one['value']}", question)
         self.question, self.table = question, table
-        self.unknown = None if unknown is None else {word.lower() for word in unknown}
+        self.unknown = None if unknown is None else LIGHT.union(map(stem, unknown))
         self.text = re.sub(r"\bat (?:least|most)\b|\bmost of\b", " ", question)
         self.written = WORD.findall(question)
         self.words = [word.lower() for word in self.written]
@@ -161,6 +161,8 @@ class _Reading:
         score = 0.9 if (part, word) in self.beginnings else likeness(part, word)
         if score < 0.9 and word in self.exact:
             return 0.0
+        if score < 0.9 and stem(word) in SENSE:  # `how long` is no `lon`
+            score = 0.0
         return score or 0.6 * max((likeness(part, sense) for sense in SENSE.get(stem(word), [])), default=0.0)
 
     def tells(self, column: Column, word: str) -> float:
@@ -194,7 +196,7 @@ class _Reading:
         """The column that stands where the pattern expects one; `least`: how well the first word has to fit."""
         for match in pattern.finditer(self.text):
             said = match["what"].lower().replace("-", " ").split()
-            by_all = sorted(columns, key=lambda column: -self.fit(column, self.content))
+            by_all = sorted(columns, key=lambda c: (-self.fit(c, self.content), LABELS.isdisjoint(c.parts)))
             score, chosen = _best([(self.fit(column, said[:n]), column) for column in by_all for n in (1, 2)])
             if chosen and score >= least and (least < 1 or self.linked(chosen, said[:1])):
                 return chosen
@@ -342,7 +344,7 @@ class _Reading:
         is_of_another |= is_implied and fit < IMPLIED
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit <= FITS
-        speaks = [word for word in open_words if word in said or self.unknown is None or word in self.unknown]
+        speaks = [word for word in open_words if word in said or self.unknown is None or stem(word) in self.unknown]
         held = len(said.intersection(speaks)) / max(1, len(speaks))
         return 0.0 if held < needed or is_of_another else fit
 
@@ -401,11 +403,13 @@ class _Reading:
         if is_name and said.isdisjoint({word.lower() for word in self.written if not word.islower()}):
             return None
         is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
-        if not said or cell.isdigit() or (is_common and cell not in self.written):
+        if said <= self.exact or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
             apart = said - self.exact  # a word that a column is called by means that, not a part of a cell
-            is_named = is_few and len(tokens) <= 4 * len(apart) and bool(apart & self.proper)
+            begins = {word for token, (_, word) in links.items() if token in tokens[: len(apart)]}
+            is_name = bool(apart & self.proper) or 1 < len(apart) == len(begins & apart)
+            is_named = is_few and len(tokens) <= 4 * len(apart) and is_name
         elif len(cell) < 3 and cell not in self.written:
             is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:

@@ -29,8 +29,7 @@ STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | fro
 )
 """Words that say nothing about the subject: English ones, and those that ask in other languages."""
 
-LIGHT_WORDS = frozenset(
-    """
+_LIGHT_WORDS = """
     away back become began begin begun behind big bring brought carry catch caught certain change choose chosen come
     decide decided deep easily easy eight exist far find first five follow forward found four gone good great hard held
     help hold include keep kept kind know known large last late lead leave left library little long look low mean meant
@@ -38,12 +37,7 @@ LIGHT_WORDS = frozenset(
     quickly reach real remain run second see seem seen send sent serve set seven short show shown six slow small
     software stand start stay stood stop take taken ten thing three throw thrown time together tool try turn two type
     wait watch way wide work write written
-    """.split()  # noqa: SIM905 - a list of words reads as words
-)
-"""Words that say little: of doing anything, of degree, number and direction, for what a text is about as a whole.
-
-Texts say the same in other words.
-"""
+    """
 
 _OF_DEGREE = """
     cheap new old large big high low tall short long heavy light fast slow young late early small great warm cold hot
@@ -113,6 +107,11 @@ def _compared(word: str) -> tuple[str, str]:
     return f"{root}er", f"{root}est"
 
 
+LIGHT = frozenset(map(stem, _LIGHT_WORDS.split()))
+"""Stems of words that say little: of doing anything, of degree, number and direction, for what a text is about.
+
+Texts say the same in other words.
+"""
 DEGREES = frozenset(stem(form) for word in _OF_DEGREE.split() for form in _compared(word)) | {"best", "worst"}
 """Stems by which things are compared. Texts that say by how much need not have them."""
 

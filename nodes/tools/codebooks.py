@@ -14,7 +14,7 @@ from nodes.tools.tables import Table
 
 CHARS = 80
 """What is told of a column, at most; twice that where it may say what cells mean, three times of the table."""
-TOGETHER = 12_000
+TOGETHER = 6_000
 """Of all columns of all tables, roughly: the more there are, the less is told of each."""
 LEAST = 20
 """Fewer characters tell nothing."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nodes.language.words import DEGREES, LIGHT_WORDS, STOP_WORDS, keywords, stem, stems, words
+from nodes.language.words import DEGREES, LIGHT, STOP_WORDS, keywords, stem, stems, words
 from nodes.tools.likeness import TextVectors
 from nodes.tools.passages import Passage, place
 
@@ -55,7 +55,6 @@ SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passag
 
 _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
-_LIGHT = frozenset(map(stem, LIGHT_WORDS))
 _DEFINED = re.compile(
     r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)"
     r"(?: mean| (?:good |used )?for| about)?\W*$",
@@ -164,7 +163,7 @@ class Index:
     def _wanted(self, query: str) -> dict[str, str]:
         """The words to look for by stem, those that say little only where they stand; an unknown name by its parts."""
         found = keywords(query) or {stem(word): word for word in words(query)}
-        found = {key: word for key, word in found.items() if key not in DEGREES | _LIGHT or self._count(key)} or found
+        found = {key: word for key, word in found.items() if key not in DEGREES | LIGHT or self._count(key)} or found
         parts: dict[str, str] = {}
         for key, word in list(found.items())[:TERMS]:
             inner = stems(word)[1:] if self._count(key) == 0 else []
@@ -183,7 +182,7 @@ class Index:
         rarity = {
             key: math.log(1 + (total - n + 0.5) / (n + 0.5)) for key in wanted for n in (max(1, self._count(key)),)
         }
-        return {key: weight * (0.5 if key in _LIGHT else 1.0) for key, weight in rarity.items()}
+        return {key: weight * (0.5 if key in LIGHT else 1.0) for key, weight in rarity.items()}
 
     def _ranked(self, scores: dict[int, float]) -> list[tuple[int, float]]:
         """The passages, best first, rows of one table and those that say the same not in a row."""

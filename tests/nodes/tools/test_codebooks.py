@@ -102,8 +102,8 @@ def test_what_is_told_is_bounded_for_each_column_and_for_all_together(tmp_path: 
         return sum(len(line.partition("; ")[2]) for line in lines(tmp_path / f"{columns}", files))
 
     assert 3 * 60 < told(3) < 3 * 100
-    assert 9_000 < told(300) < 18_000
-    assert told(400, tables=2) == 0
+    assert 4_500 < told(150) < 9_000
+    assert told(200, tables=2) == 0
 
 
 def test_what_is_told_is_no_part_of_the_place_of_the_table(tmp_path: Path) -> None:

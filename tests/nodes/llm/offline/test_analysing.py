@@ -588,3 +588,31 @@ def test_a_word_that_a_column_is_called_by_means_no_part_of_a_cell() -> None:
     text = analysed("Which tool has the most GitHub stars?", query_over(made, file="tools.csv"), line)
 
     assert "Highest github stars in tools: Axe (1200), Saw (900) and Nail (100)." in text
+
+
+GIFTS = """\
+CREATE TABLE gifts AS SELECT * FROM (VALUES
+ ('HOVE', 'LAMPS', 10.5, 20.0, 1), ('HOVE', 'MOTOR BOATS, OARS', 7.0, 7.0, 2), ('LUND', 'LAMPS', 3.0, 9.0, 3),
+ ('LUND', 'ROPES', 1.0, 3.0, 4), ('LUND', 'UNIT COST', 2.0, 4.0, 5)) t(town, category, unit_cost, total_cost, lon)"""
+GIFTS_LINE = (
+    "gifts.csv: table gifts (town VARCHAR, category VARCHAR, unit_cost DOUBLE, total_cost DOUBLE, lon DOUBLE), 5 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("What is the total cost of the gifts that Hove got?", "Total cost in gifts where town is HOVE: 27 (2 rows)."),
+        (
+            "Which was the larger total cost, lamps or motor boats?",
+            "“MOTOR BOATS, OARS” 7 (1 row)",
+        ),
+        ("What is the highest unit cost?", "Highest unit cost in gifts: LAMPS (10.5)"),
+    ],
+)
+def test_totals_are_added_up_and_a_cell_is_known_by_how_it_begins(question: str, figure: str) -> None:
+    assert figure in analysed(question, query_over(GIFTS, file="gifts.csv"), GIFTS_LINE)
+
+
+def test_how_long_is_no_column_of_degrees() -> None:
+    assert "Average lon" not in analysed("How long is Lund?", query_over(GIFTS, file="gifts.csv"), GIFTS_LINE)
