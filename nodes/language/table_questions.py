@@ -117,11 +117,9 @@ class _Reading:
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
         """Words that a column is called by as they stand: no other is meant by a part of them."""
-        told = [column.told for column in table.columns]
-        self.told = Counter(key for one in (table.told, *told) for key in keywords(one))
+        told = [table.told, *(column.told for column in table.columns)]
+        self.told = Counter(key for one in told for key in keywords(one))
         """Words that are told of the table and its columns, by stem, and of how many."""
-        self.about = keywords(table.told).keys() - keywords(" ".join(told)).keys()
-        """Those that are told of the table alone."""
         self.cells = [row for row in cells if row.get("cell")]
         self.different = {row["col"]: different(row) for row in cells if row.get("col")}
         whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
@@ -253,8 +251,7 @@ class _Reading:
         is_amount = target is not None and target.is_measure
         is_bounded = any(column == target for column, _ in self.bounds)
         is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
-        is_called = target and (self.called(target, self.free) or _ASKED["share"].search(target.told))
-        if "share" in forms and not (is_column and is_called):  # else it is what the column holds, not one of rows
+        if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
             return "share", None, group
         if is_amount and target:
             together = "sum" if ADDED & set(target.parts) else "avg"
@@ -348,7 +345,6 @@ class _Reading:
         is_of_another |= is_vague and then in ("does", "do", "did")  # something that a row may have, not the rows
         is_of_another |= found.aggregate in ("avg", "sum", "median") and not is_tied and fit <= FITS
         speaks = [word for word in open_words if word in said or self.unknown is None or stem(word) in self.unknown]
-        speaks = [word for word in speaks if word in said or stem(word) not in self.about]
         held = len(said.intersection(speaks)) / max(1, len(speaks))
         return 0.0 if held < needed or is_of_another else fit
 
@@ -391,8 +387,8 @@ class _Reading:
     def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
         cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
-        if named := self._meant(column, cell):
-            return named
+        if not is_whole and cell.lower() in column.codes:
+            return self._meant(column, cell)
         if cell in self.initials and is_few:
             return 0.9 * len(self.initials[cell]), self.initials[cell]
         tokens = [token.lower() for token in (WORD if is_whole else _TOKEN).findall(cell)]
@@ -432,12 +428,12 @@ class _Reading:
 
     def _meant(self, column: Column, code: str) -> tuple[float, set[str]] | None:
         """The same of a cell by what is told that it means, where that is all said or a word of it is of no other."""
-        asked, codes = [stem(word) for word in self.words], column.codes
-        means = codes.get(code.lower(), [])
-        found = [key for key in means if key in asked]
-        said = {word for word in self.content if stem(word) in found}
-        own = [key for key in found if sum(key in other for other in codes.values()) == 1 and key in map(stem, said)]
-        is_meant = said and (own or len(found) == len(means))
+        keys = {word: {stem(word), *SENSE.get(stem(word), [])} for word in self.words}
+        means = column.codes[code.lower()]
+        found = [key for key in means if any(key in meant for meant in keys.values())]
+        said = {word for word in self.content if keys.get(word, set()).intersection(found)}
+        own = [key for key in found if sum(key in other for other in column.codes.values()) == 1]
+        is_meant = any(keys[word].intersection(own) for word in said) or (said and len(found) == len(means))
         return (len(found) - 0.3 * (len(means) - len(found)), said) if is_meant else None
 
     def _coded(self) -> Iterator[Link]:

@@ -93,7 +93,7 @@ class Column:
     def codes(self) -> dict[str, list[str]]:
         """What its cells mean, by what is told: `1 = very poor, 2 = poor`, `A (applied) or B`, `F, female; M, male`."""
         found = [[part for part in one if part] for one in _CODES.findall(self.told) if not self.told.endswith("…")]
-        return {code.lower(): stems(means) for code, means in found}
+        return {code.lower(): stems(means) for code, means in found} if len(found) > 1 else {}
 
     def match(self, wanted: Sequence[str]) -> set[str]:
         """Which of these words name it, or stand in what is told of it."""

@@ -546,6 +546,7 @@ HOMES_LINE = (
         ("How many of the homes are terraced?", "where kind is B: 2."),
         ("How many of the homes are in a very bad condition?", "where cond is 2: 1."),
         ("How many of the homes are in the country?", "where rur is 1: 2."),
+        ("What were homes in Windsor sold for on average in 1987?", "Average amt in homes: 35 (4 rows)."),
     ],
 )
 def test_columns_and_their_cells_are_known_by_what_a_codebook_says_of_them(question: str, figure: str) -> None:
@@ -557,6 +558,18 @@ def test_columns_and_their_cells_are_known_by_what_a_codebook_says_of_them(quest
 )
 def test_what_a_codebook_does_not_speak_of_is_not_computed(question: str) -> None:
     assert "#table]" not in analysed(question, query_over(HOMES, file="homes.csv"), HOMES_LINE).partition("\n\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "question"),
+    [
+        ("score from 1 to 2 (a good one being low)", "How many of the homes have a good score?"),
+        ("state: 1 = good, 2 = very bad, 3 = …", "How many of the homes are in a bad state?"),
+    ],
+)
+def test_one_number_with_a_meaning_or_a_list_that_is_cut_names_no_cells(said: str, question: str) -> None:
+    line = HOMES_LINE.replace("condition, 1 = good, 2 = very bad", said)
+    assert "where cond is" not in analysed(question, query_over(HOMES, file="homes.csv"), line)
 
 
 def test_a_column_that_is_called_so_comes_before_one_that_is_told_to_be() -> None:
