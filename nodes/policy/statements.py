@@ -181,10 +181,11 @@ def _of_quote(text: str, block: _Block, before: Sequence[Statement]) -> list[Sta
     whole = without_labels("\n".join(kept)).strip()
     words = _ATTRIBUTION.sub("", whole).strip()
     lead = before[-1] if before and re.search(r":[*_\s]*$", text[before[-1].start : block.start]) else None
-    inner = [q.readings[0] for q in _quotations(words)] if not block.is_code else []
+    inner = " … ".join(q.readings[0] for q in _quotations(words)) if not block.is_code else ""
+    is_inner = 2 * len(inner.split()) >= len(words.split())  # `Kim writes: "…"`, and no single word in marks
     quotations = []
     if words and (labels or not _ADMONITION.match(raw)):
-        readings = tuple(dict.fromkeys([words, whole, *([" … ".join(inner)] if inner else [])]))
+        readings = tuple(dict.fromkeys([words, whole, *([inner] if inner and is_inner else [])]))
         quotations = [Quotation(block.start, block.start + len(raw.rstrip()), readings, is_code=block.is_code)]
     shown = re.sub(r"\s+", " ", words)
     lent = lead.labels if lead and not labels else []
