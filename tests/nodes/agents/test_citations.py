@@ -162,8 +162,8 @@ FALSE = {
     "made up, corner brackets": "「監督者は作業を止めます」と書かれている [ja.txt#L1]。",
     "made up, code": "It prints `baton fly --now` [guide.md#L15].",
     "made up, blockquote": "> It starts all over from the beginning. [guide.md#L4]",
-    "made up, blockquote with a true word in marks": '> It "resumes" only after a very long time, at a high cost. [guide.md#L4]',
-    "made up, blockquote with words of the request": '> Whether "the guide promises free seats for all" is told to whoever '
+    "made up, blockquote with a true word": '> It "resumes" only after a long time, at a cost. [guide.md#L4]',
+    "made up, blockquote with asked words": '> Whether "the guide promises free seats for all" is told to whoever '
     "asks at the wheel by night, and to nobody else at all. [guide.md#L4]",
     "made up, blockquote with its label below": "It says:\n\n> It starts all over from the beginning.\n\n[guide.md#L4]",
     "made up, label in the lead": "The guide says [guide.md#L4]:\n\n> It starts all over from the beginning.",
