@@ -28,7 +28,7 @@ from nodes.runtime.story import NAME, is_story
 from nodes.runtime.trust_store import begun_rows
 from nodes.tools.collect import confined
 from nodes.tools.pages import GivenSources
-from nodes.tools.readers.table import READABLE
+from nodes.tools.readers.table import is_readable
 from nodes.tools.storage import Location, lies_in, location
 from nodes.tools.uploads import kept_uploads
 from state.approval import Answer
@@ -303,7 +303,7 @@ def _made_before(earlier: Sequence[Turn], folder: Location) -> list[str]:
     made = dict.fromkeys(artifact.path for turn in earlier for artifact in turn.artifacts if artifact.task_id)
     found = [location(path).resolve() for path in made]
     home = folder.resolve()
-    return [str(one) for one in found if one.suffix.lower() in READABLE and lies_in(one, home) and one.is_file()]
+    return [str(one) for one in found if is_readable(one.name) and lies_in(one, home) and one.is_file()]
 
 
 _ANSWERED: dict[Answer, str] = {"approve": "approved", "reject": "rejected", "edit": "approved with changes"}

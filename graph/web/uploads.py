@@ -1,7 +1,6 @@
 """Files that are dropped on the page: kept beside the database, where a run's sources may be."""
 
 import asyncio
-from pathlib import Path
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -9,7 +8,7 @@ from starlette.requests import Request
 
 from graph.web.problems import Problem
 from nodes.tools.files import put
-from nodes.tools.readers.table import READ, READABLE
+from nodes.tools.readers.table import READ, is_readable
 from nodes.tools.sources import open_sources
 from nodes.tools.storage import Location, remove_all
 from nodes.tools.uploads import file_name
@@ -33,7 +32,7 @@ async def keep_upload(request: Request, folder: Location | None, most: int) -> s
         raise Problem(415, f"send the file itself, as Content-Type: {MEDIA}")
     given = unquote(request.query_params.get("name", ""))
     name = file_name(given)
-    if Path(name).suffix.lower() not in READABLE:
+    if not is_readable(name):
         raise Problem(422, f"{given[:80]!r} cannot be read; give {READ}")
     data = bytearray()
     async for part in request.stream():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodes.tools.document import Found, Skipped, safe_name
-from nodes.tools.readers.table import READABLE
+from nodes.tools.readers.table import is_readable
 from nodes.tools.storage import Location, RemotePath, below, files_below, lies_in, location
 from state.errors import BadInput, FilesUnreachable, SourcesInvalid
 
@@ -206,10 +206,9 @@ class _Walk:
 
     def _is_read(self, name: str, *, given: bool) -> bool:
         """Whether there is a reader for it, or it was given by its own name; what is not read is counted."""
-        suffix = Path(name).suffix.lower()
-        if given or suffix in READABLE:
+        if given or is_readable(name):
             return True
-        self.unread[suffix or "(no suffix)"] += 1
+        self.unread[Path(name).suffix.lower() or "(no suffix)"] += 1
         return False
 
     def _take(self, file: _Taken) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nodes.tools.files import put
-from nodes.tools.readers.table import READ, READABLE
+from nodes.tools.readers.table import READ, is_readable
 from nodes.tools.sources import open_sources
 from nodes.tools.storage import Location, files_below
 from state.errors import SourcesInvalid
@@ -89,7 +89,7 @@ def _read(block: Mapping[str, Any], number: int, most: int) -> tuple[str, bytes]
     name = named if Path(named).suffix else f"{named or f'upload-{number}'}{suffix}"
     if not data:
         raise SourcesInvalid(f"{what} has no content that can be read; send the file itself, as base64")
-    if Path(name).suffix.lower() not in READABLE:
+    if not is_readable(name):
         raise SourcesInvalid(f"{what} cannot be read; send {READ}")
     if len(data) > most:
         raise SourcesInvalid(f"{what} has {len(data)} bytes; give at most {most}")

@@ -15,6 +15,10 @@ ROW_LINES = 200
 """A row of more lines is an open quote, not a row."""
 TITLES = 5
 """Rows that may stand above the names of the columns."""
+UNITS = 2
+"""Rows that may stand below them, before the first row of the table."""
+_FIGURE = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)? ?%?")
+_MISSING = frozenset(("", "na", "n/a", "nan", "none", "null", "nil", "-", "--", "?", "unknown", "missing"))
 
 
 def read_delimited(file: str, data: bytes) -> Document:
@@ -35,8 +39,9 @@ def _table(file: str, lines: Sequence[str]) -> TableDocument | None:
     above = _titles([cells for _, cells in parsed])
     if len(parsed) - above < 2 or not _is_regular([cells for _, cells in parsed[above:]]):
         return None
-    head = "".join(raw for raw, _ in parsed[: above + 1])
-    (_, names), *body = parsed[above:]
+    names = parsed[above][1]
+    top = above + 1 + _units([cells for _, cells in parsed[above + 1 :]])
+    head, body = "".join(raw for raw, _ in parsed[:top]), parsed[top:]
     width = max(len(cells) for _, cells in parsed)
     header = named_columns(names, width)
     rows = [_padded(cells, width) for _, cells in body]
@@ -81,8 +86,22 @@ def _titles(rows: Sequence[Sequence[str]]) -> int:
     """How many rows stand above the names of the columns: those with one cell alone, where wider ones follow."""
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows[: TITLES + 1]]
     names = next((number for number, row in enumerate(cells) if len(row) > 1), 0)
-    is_names = max(map(len, cells), default=0) > 2 and not any(re.match(r"-?[\d.]", cell) for cell in cells[names])
+    is_names = max(map(len, cells), default=0) > 2 and not any(map(_FIGURE.fullmatch, cells[names]))
     return names if is_names else 0
+
+
+def _units(rows: Sequence[Sequence[str]]) -> int:
+    """How many rows below the names say units, or other names: words, where two columns have figures else."""
+    below = rows[UNITS : UNITS + SAMPLE_LINES]
+
+    def filled(some: Sequence[Sequence[str]], at: int) -> list[str]:
+        return [cell for row in some if at < len(row) and (cell := row[at].strip()).lower() not in _MISSING]
+
+    columns = range(max(map(len, rows[:UNITS]), default=0))
+    amounts = [at for at in columns if (cells := filled(below, at)) and all(map(_FIGURE.fullmatch, cells))]
+    told = [[cell for at in amounts for cell in filled([row], at)] for row in rows[:UNITS]]
+    rest = (n for n, cells in enumerate(told) if len(cells) < 2 or any(map(_FIGURE.fullmatch, cells)))
+    return next(rest, UNITS) if below else 0
 
 
 def _padded(cells: Sequence[str], width: int) -> list[str | None]:

@@ -4,6 +4,7 @@ A reader takes the name of a file and its bytes. Most make one document of it; a
 """
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
@@ -49,12 +50,19 @@ FORMATS: tuple[tuple[str, str, Reader], ...] = (
 READERS: dict[str, Reader] = {f".{one}": reader for _, suffixes, reader in FORMATS for one in suffixes.split()}
 """By suffix. A file of another suffix that was given by its own name is taken for text."""
 READABLE = frozenset({*READERS, *ARCHIVES})
-"""The suffixes that are read."""
+"""The suffixes that are read, of whatever name."""
+_TEXT_BY_NAME = re.compile(r"[A-Z][A-Z_-]{2,}(?:\.[A-Za-z]{1,12})?")
 READ = f"{', '.join(name for name, *_ in FORMATS)} or archives of them"
 """What is read, for people."""
 CONVERT = f"convert it to {READ}"
 DEPTH = 3
 """How many archives may lie in one another."""
+
+
+def is_readable(name: str) -> bool:
+    """Whether a file of that name is read: by its suffix, or as a text that is called so (`README`, `NEWS.Debian`)."""
+    last = PurePosixPath(name).name
+    return PurePosixPath(last).suffix.lower() in READABLE or bool(_TEXT_BY_NAME.fullmatch(last))
 
 
 def read_documents(found: Found, max_bytes: int) -> Iterator[Document | Skipped]:
@@ -96,7 +104,7 @@ def _members(name: str, data: bytes, depth: int) -> Iterator[Document | Skipped]
             continue
         member, content = safe_name(part[0]), part[1]
         suffix = PurePosixPath(member).suffix.lower()
-        if suffix in READABLE:
+        if is_readable(member):
             is_empty = False
             try:
                 yield from _documents(member, suffix, content, depth - 1)

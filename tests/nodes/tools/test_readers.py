@@ -281,6 +281,19 @@ def test_titles_above_a_table_are_no_names_of_columns(titles: bytes) -> None:
     assert document.text_at("r1") == read_delimited("a.csv", b"town,lamps,price\nHove,3,4.5\n").text_at("r1")
 
 
+def test_units_below_the_names_of_columns_are_no_row() -> None:
+    rows = b"Hove,3,4.5\nLund,2,1.5\nOslo,1,2\n"
+    document = read_delimited("a.csv", b"town,lamps,price\nUnits,pieces,EUR\n[0],n_lamps,eur\n" + rows)
+    plain = read_delimited("a.csv", b"town,lamps,price\nHove,n/a,none\n" + rows)
+
+    assert document.grid
+    assert (document.grid.header, len(document.grid.rows)) == (["town", "lamps", "price"], 3)
+    assert document.holds("Units,pieces,EUR")
+    assert plain.grid
+    assert len(plain.grid.rows) == 4
+    assert read_delimited("a.csv", b"town,boss,inn\nHove,Kim,Bear\nLund,Bo,Fox\nOslo,Al,Elk\n").text_at("r3")
+
+
 @pytest.mark.parametrize("data", [b"town,,\nHove,3,4.5\nLund,2,1.5\n", b"town,lamps\nHove,3\n"])
 def test_a_row_of_figures_is_never_taken_for_names(data: bytes) -> None:
     document = read_delimited("a.csv", data)
