@@ -5,6 +5,7 @@ by how much of the question they speak of, by weight: a word that few passages h
 frequency), and a passage that has all words is worth more than one that has one of them ten times.
 """
 
+import json
 import math
 import re
 import sqlite3
@@ -52,9 +53,20 @@ WINDOW = 16
 CREATE = "CREATE VIRTUAL TABLE passage USING fts5(file, trail, text, tokenize='unicode61 remove_diacritics 0')"
 VOCABULARY = "CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage, 'row')"
 SELECT = "SELECT rowid, bm25(passage, ?, ?, ?) AS rank FROM passage WHERE passage MATCH ? ORDER BY rank, rowid LIMIT ?"
+AMONG = SELECT.replace(
+    "ORDER", "AND rowid IN (SELECT rowid FROM passage WHERE passage MATCH ? UNION SELECT value FROM json_each(?)) ORDER"
+)
+EVERYWHERE = 1.5
+"""Weight of a word below which it stands nearly everywhere: in more than a fifth of the passages."""
+INTRODUCES = 2.0
+"""What the beginning of a text that introduces is worth, where it is asked what the thing is that all is about."""
 
 _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
+_INTRODUCES = re.compile(
+    r"(?:.*/)?[^/]*(?:readme|index|intro|about|overview|welcome|what|faq|guide|manual|home|start)[^/]*", re.IGNORECASE
+)
+"""Texts that begin with what a thing is."""
 _DEFINED = re.compile(
     r"^\W*what (?:is|are|does|do)(?: meant by)? (?:an? |the )?(?P<what>[\w .-]{2,40}?)"
     r"(?: mean| (?:good |used )?for| about)?\W*$",
@@ -83,6 +95,14 @@ class Index:
         """With `vectors`, what says it in other words comes nearer to the top; asked for at the first search."""
         self._passages = list(passages)
         self._texts = sum(not one.place.startswith("r") for one in self._passages)
+        first = [n for n, one in enumerate(self._passages) if not n or self._passages[n - 1].file != one.file]
+        self._beginnings = {
+            n
+            for at in first
+            for n in (at, at + 1)
+            if n < len(self._passages) and self._passages[n].file == self._passages[at].file
+            if _INTRODUCES.fullmatch(self._passages[at].file)
+        }
         self._vectors = vectors
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
@@ -107,6 +127,8 @@ class Index:
         match = " OR ".join(f'"{key}"' for key in wanted)
         with self._lock:
             rows = self._connection.execute(SELECT, (*WEIGHTS, match, max(POOL, limit))).fetchall()
+        if defined := _DEFINED.match(query):
+            rows = list(dict(rows + self._definitions(defined["what"], match, weights)).items())
         unknown = [wanted[key] for key in wanted if self._count(key) == 0]
         if not rows:
             return Hits([], unknown, 0.0)
@@ -119,6 +141,14 @@ class Index:
         found = [replace(_joined(self._passages[span.start : span.stop]), score=score) for span, score in spans]
         second = found[1].score / found[0].score if len(found) > 1 else 0.0
         return Hits(found, unknown, self._likely(ranked, max(scores.values()), weights), max(0.0, second))
+
+    def _definitions(self, what: str, match: str, weights: dict[str, float]) -> list[tuple[int, float]]:
+        """Passages that may say what a thing is, by BM25: those with `X is`, and introductions to what all is about."""
+        name = " ".join(stem(word) for word in words(what) if word.lower() not in STOP_WORDS)
+        said = " OR ".join(f'"{name} {verb}"' for verb in ("is", "are", "mean", "provid", "allow", "let", "offer"))
+        begin = json.dumps([at + 1 for at in self._beginnings] if _is_everywhere(weights) else [])
+        with self._lock:
+            return self._connection.execute(AMONG, (*WEIGHTS, match, said, begin, POOL)).fetchall() if name else []
 
     def _spans(self, ranked: Sequence[tuple[int, float]], limit: int, chars: int) -> list[tuple[range, float]]:
         """The best passages, at most `limit`, each with what belongs to it: what follows, and others near it."""
@@ -216,8 +246,9 @@ class Index:
         score += _densest(stands, weights) + 0.5 * _nearness(stands, weights)
         if _LOGS.search(passage.file) and not _LOGGED.search(query):
             score -= 0.4
-        if (defined := _DEFINED.match(query)) and _defines(passage, defined["what"]):
-            score += 0.8
+        if defined := _DEFINED.match(query):
+            score += 0.8 * _defines(passage, defined["what"])
+            score += INTRODUCES * (at in self._beginnings and _is_everywhere(weights))
         return score
 
     def _nearest(self, pool: Sequence[int], query: str) -> dict[int, float]:
@@ -243,6 +274,11 @@ class Index:
             "always": 1.0,
         }
         return round(1 / (1 + math.exp(-sum(weight * seen[name] for name, weight in LIKELY.items()))), 3)
+
+
+def _is_everywhere(weights: dict[str, float]) -> bool:
+    """Whether what is asked about is what nearly all passages are about."""
+    return len(weights) <= 2 and min(weights.values()) < EVERYWHERE
 
 
 def _share(weights: dict[str, float], have: set[str]) -> float:

@@ -126,3 +126,13 @@ def test_too_many_files_are_refused_with_what_to_do(tmp_path: Path) -> None:
     fill(tmp_path, {f"{number}.md": "a" for number in range(6)})
     with pytest.raises(SourcesInvalid, match="more than 5 readable files; give a smaller folder"):
         collect([str(tmp_path)], max_files=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_read"),
+    [("README", True), ("NEWS.Debian", True), ("Makefile", False), ("a.1", False), ("X.bin", False)],
+)
+def test_texts_that_are_called_so_are_read_without_a_suffix(tmp_path: Path, name: str, is_read: bool) -> None:
+    collection = collect([str(fill(tmp_path, {name: "The lamps are lit at dusk.", "a.txt": "Or at dawn."}))])
+
+    assert names(collection) == sorted(["a.txt", *([name] if is_read else [])])

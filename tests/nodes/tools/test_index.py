@@ -123,3 +123,24 @@ def test_rows_of_tables_beside_a_text_make_it_no_less_likely_to_answer() -> None
 
     assert alone.search(of_texts, 3).likely == many.search(of_texts, 3).likely > 0.5
     assert few.search(of_rows, 3).likely > many.search(of_rows, 3).likely
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (
+            "docs/README.md",
+            "The Lamplighter watches over the lamps of a harbour, from dusk on, and calls whoever is near.",
+        ),
+        (
+            "docs/use/command.md",
+            "On a server the Lamplighter is a watchman of lamps, which calls people of the harbour.",
+        ),
+    ],
+)
+def test_what_all_is_about_is_introduced(file: str, text: str) -> None:
+    others = [Passage(f"n{n}.md", "L1", f"Start the Lamplighter {n}.") for n in range(200)]
+
+    found = Index([*others, Passage(file, "L1", text)]).search("What is the Lamplighter?", 3).passages
+
+    assert text in [passage.text for passage in found]
