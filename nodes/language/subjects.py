@@ -39,7 +39,8 @@ KIND = {
     **{phrase: kind for kind, phrases in PHRASES.items() for phrase in phrases.split("|")},
 }
 """What kind of work a verb asks for, in a few languages."""
-VERB = rf"(?:{'|'.join(sorted(KIND, key=len, reverse=True))})\b(?!\s+(?:of|and|is|are|market|for|in|on|by|as)\b)"
+_SAY = r"(?!say\b(?!\s+(?:wh\w+|how|if|that)\b))"  # `an equalizer, say more bass`, gives an example
+VERB = rf"{_SAY}(?:{'|'.join(sorted(KIND, key=len, reverse=True))})\b(?!\s+(?:of|and|is|are|market|for|in|on|by|as)\b)"
 """Such a verb, where it is no noun."""
 _ABOUT_WORK = """
     analysis comparison recommendation recommendations swot strategy report documents document complete full detailed

@@ -88,6 +88,7 @@ def test_what_stands_between_two_things_is_one_question(request_: str) -> None:
         "If two boats arrive at the same moment, which one lands first?",
         "The log says that the lamp is locked. What do I do?",
         "The lamp goes out twice a night. How do I prevent that?",
+        "Where do I set the colour of a lamp, say more red, in the harbour?",
     ],
 )
 def test_what_a_question_makes_no_sense_without_is_in_its_task(request_: str) -> None:
