@@ -39,10 +39,10 @@ def _table(file: str, lines: Sequence[str]) -> TableDocument | None:
     above = _titles([cells for _, cells in parsed])
     if len(parsed) - above < 2 or not _is_regular([cells for _, cells in parsed[above:]]):
         return None
-    names = parsed[above][1]
+    names = [parsed[above][1][0].lstrip("# ") or "#", *parsed[above][1][1:]]
     top = above + 1 + _units([cells for _, cells in parsed[above + 1 :]])
     head, body = "".join(raw for raw, _ in parsed[:top]), parsed[top:]
-    width = max(len(cells) for _, cells in parsed)
+    width = max(len(cells) for _, cells in parsed[above:])
     header = named_columns(names, width)
     rows = [_padded(cells, width) for _, cells in body]
     return TableDocument(file, "table", "r", [raw for raw, _ in body], (), Grid(header, rows), head=head)
@@ -83,7 +83,13 @@ def _is_regular(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:
-    """How many rows stand above the names of the columns: those with one cell alone, where wider ones follow."""
+    """How many rows stand above the names of the columns: remarks, or those with one cell, where wider ones follow.
+
+    The last remark (`# town;lamps`) has the names where it has as many cells as the row below it.
+    """
+    remarks = next((number for number, row in enumerate(rows) if row[0].lstrip()[:1] != "#"), 0)
+    if remarks:
+        return remarks - (len(rows[remarks - 1]) == len(rows[remarks]) > 1)
     cells = [[cell.strip() for cell in row if cell.strip()] for row in rows[: TITLES + 1]]
     names = next((number for number, row in enumerate(cells) if len(row) > 1), 0)
     is_names = max(map(len, cells), default=0) > 2 and not any(map(_FIGURE.fullmatch, cells[names]))

@@ -271,7 +271,16 @@ def test_rows_of_other_lengths_get_columns_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "titles", [b",,\nSales of 2026,,\n", b"Sales of 2026\n\n", b"Sales; of 2026\nNorth\n", b""], ids=str
+    "titles",
+    [
+        b"# Made by hand; in 2026\n# lamps, and what they cost\n",
+        b"# Made by hand\n#",
+        b",,\nSales of 2026,,\n",
+        b"Sales of 2026\n\n",
+        b"Sales; of 2026\nNorth\n",
+        b"",
+    ],
+    ids=str,
 )
 def test_titles_above_a_table_are_no_names_of_columns(titles: bytes) -> None:
     document = read_delimited("a.csv", titles + b"town,lamps,price\nHove,3,4.5\nLund,2,1.5\n")
