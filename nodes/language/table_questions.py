@@ -296,8 +296,10 @@ class _Reading:
     def _target(self, columns: Sequence[Column]) -> Column | None:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
         by_form = [word for word in self.words if stem(word) in SAID_BY_FORM and word not in self.content]
+        rows = self.table.named.match(self.words)  # `licences of the frameworks`, of a table of frameworks
+        of_rows = [column for column in columns if column.is_text and self.linked(column, self.free) <= rows]
         fits = [
-            (score + 0.1 * column.is_measure + 0.1 * bool(self.linked(column, by_form)), column)
+            (score + 0.1 * (column.is_measure + bool(self.linked(column, by_form)) - (column in of_rows)), column)
             for column in columns
             if (score := self.fit(column, self.free)) > 0.05
         ]

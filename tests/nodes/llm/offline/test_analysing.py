@@ -616,3 +616,12 @@ def test_totals_are_added_up_and_a_cell_is_known_by_how_it_begins(question: str,
 
 def test_how_long_is_no_column_of_degrees() -> None:
     assert "Average lon" not in analysed("How long is Lund?", query_over(GIFTS, file="gifts.csv"), GIFTS_LINE)
+
+
+def test_what_the_rows_are_called_by_is_not_what_is_asked_of_them() -> None:
+    made = "CREATE TABLE boats AS SELECT * FROM (VALUES ('Ida', 'BSD'), ('Bo', 'MIT')) t(boat, licence)"
+    line = "boats.csv: table boats (boat VARCHAR, licence VARCHAR), 2 rows"
+
+    text = analysed("Show the licenses of all boats", query_over(made, file="boats.csv"), line)
+
+    assert "Licence by boat in boats: Bo MIT and Ida BSD." in text
