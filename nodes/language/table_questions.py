@@ -431,10 +431,11 @@ class _Reading:
     def _meant(self, column: Column, code: str) -> tuple[float, set[str]] | None:
         """The same of a cell by what is told that it means, where that is all said or a word of it is of no other."""
         keys = {word: {stem(word), *SENSE.get(stem(word), [])} for word in self.words}
-        means = column.codes[code.lower()]
+        codes = column.codes
+        means = codes[code.lower()]
         found = [key for key in means if any(key in meant for meant in keys.values())]
         said = {word for word in self.content if keys.get(word, set()).intersection(found)}
-        own = [key for key in found if sum(key in other for other in column.codes.values()) == 1]
+        own = [key for key in found if sum(key in other for other in codes.values()) == 1]
         is_meant = any(keys[word].intersection(own) for word in said) or (said and len(found) == len(means))
         return (len(found) - 0.3 * (len(means) - len(found)), said) if is_meant else None
 

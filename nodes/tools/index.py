@@ -64,7 +64,7 @@ INTRODUCES = 2.0
 _LOGS = re.compile(r"change|release|news|histor|announce|deprecat|upgrad|todo|index\.|toc\.|contents", re.IGNORECASE)
 _LOGGED = re.compile(r"\d\.\d|\b(?:chang|releas|new|histor|version|since|deprecat|upgrad|introduc)", re.IGNORECASE)
 _INTRODUCES = re.compile(
-    r"(?:.*/)?[^/]*(?:readme|index|intro|about|overview|welcome|what|faq|guide|manual|home|start)[^/]*", re.IGNORECASE
+    r"(?:readme|index|intro|about|overview|welcome|what|faq|guide|manual|home|start)[^/]*$", re.IGNORECASE
 )
 """Texts that begin with what a thing is."""
 _DEFINED = re.compile(
@@ -95,14 +95,11 @@ class Index:
         """With `vectors`, what says it in other words comes nearer to the top; asked for at the first search."""
         self._passages = list(passages)
         self._texts = sum(not one.place.startswith("r") for one in self._passages)
-        first = [n for n, one in enumerate(self._passages) if not n or self._passages[n - 1].file != one.file]
+        files = [one.file for one in self._passages]
         self._beginnings = {
-            n
-            for at in first
-            for n in (at, at + 1)
-            if n < len(self._passages) and self._passages[n].file == self._passages[at].file
-            if _INTRODUCES.fullmatch(self._passages[at].file)
+            n for n, file in enumerate(files) if (n < 2 or files[n - 2] != file) and _INTRODUCES.search(file)
         }
+        """The first two passages of each text that introduces."""
         self._vectors = vectors
         self._lock = threading.Lock()
         self._connection = sqlite3.connect(":memory:", check_same_thread=False)
@@ -144,7 +141,7 @@ class Index:
 
     def _definitions(self, what: str, match: str, weights: dict[str, float]) -> list[tuple[int, float]]:
         """Passages that may say what a thing is, by BM25: those with `X is`, and introductions to what all is about."""
-        name = " ".join(stem(word) for word in words(what) if word.lower() not in STOP_WORDS)
+        name = _name_of(what)
         said = " OR ".join(f'"{name} {verb}"' for verb in ("is", "are", "mean", "provid", "allow", "let", "offer"))
         begin = json.dumps([at + 1 for at in self._beginnings] if _is_everywhere(weights) else [])
         with self._lock:
@@ -317,9 +314,14 @@ def _joined(passages: Sequence[Passage]) -> Passage:
     return whole
 
 
+def _name_of(what: str) -> str:
+    """The stems of what a thing is called."""
+    return " ".join(stem(word) for word in words(what) if word.lower() not in STOP_WORDS)
+
+
 def _defines(passage: Passage, what: str) -> bool:
     """Whether the passage says what a thing is: below a heading of that name, or in a sentence that begins with it."""
-    name = " ".join(stem(word) for word in words(what) if word.lower() not in STOP_WORDS)
+    name = _name_of(what)
     titled = " ".join(stems(passage.heading)) == name
     return titled or bool(
         re.search(
