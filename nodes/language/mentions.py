@@ -17,6 +17,8 @@ LONGEST_THING = 6
 """Words of the name of a thing; what is longer is a statement."""
 
 _FIGURES = re.compile(r"^[-*] (?P<title>[^:\n]{3,}): (?P<series>.+?)\.?$")
+_CELLS = re.compile(r"^[-*] In [^,:;]+[,:] (?P<cells>.+?)\.?$")
+"""A row that was looked up; reports of earlier versions say `In bikes: year 2024; model Brisa`."""
 _SUPERLATIVE = re.compile(r"\b(?:[a-z]{2,}est|most|least|best|worst)\b", re.IGNORECASE)
 _ASKS_FOR_ONE = re.compile(rf"who\b|(?:which|what)\b.*{_SUPERLATIVE.pattern}|which [a-z]+[^\Ws] \b", re.IGNORECASE)
 _ROW = re.compile(r"^(?:> )?(?P<column>[^:;\n]{1,60}): (?P<value>[^;\n]+)(?:; [^:;\n]{1,60}: [^;\n]*)+$")
@@ -63,17 +65,22 @@ def _named(lines: Sequence[str], asked: set[str], question: str) -> str:
 def figures_in(line: str) -> tuple[str, list[tuple[str, str]]]:
     """What figures are called, and name and amount of each: `- Lowest price: Dash (40) and Volt (60).`."""
     found = _FIGURES.match(line)
-    series = [match for one in _JOINT.split(found["series"]) if (match := _FIGURE.fullmatch(one))] if found else []
-    return found["title"] if found else "", [(one["name"], one["ranked"] or one["value"] or "") for one in series]
+    if not found or _CELLS.match(line):
+        return "", []
+    if ": " in found["series"]:
+        pairs = [one.partition(": ") for one in found["series"].split("; ")]
+        return found["title"], [(name, value) for name, _, value in pairs]
+    series = [match for one in _JOINT.split(found["series"]) if (match := _FIGURE.fullmatch(one))]
+    return found["title"], [(one["name"], one["ranked"] or one["value"] or "") for one in series]
 
 
 def _computed(lines: Sequence[str], asked: set[str]) -> list[str]:
     """The names in figures; of rows the cell that was asked for."""
-    found = [match for line in lines if (match := _FIGURES.match(line))]
-    cells = [match["series"].split("; ")[-1].split() for match in found if match["title"].startswith("In ")]
-    values = [" ".join(cell[1:]) for cell in cells if set(stems(cell[0])) & asked]
-    named = [name for name, _ in figures_in(found[0].group())[1]] if found else []
-    return values if cells else named if len(named) > 1 else []
+    cells = [match["cells"].split("; ")[-1] for line in lines if (match := _CELLS.match(line))]
+    rows = [cell.partition(": " if ": " in cell else " ") for cell in cells]
+    values = [value for name, _, value in rows if set(stems(name)) & asked]
+    named = next((found for line in lines if (found := [name for name, _ in figures_in(line)[1]])), [])
+    return values if rows else named if len(named) > 1 else []
 
 
 def _rows(lines: Sequence[str]) -> list[str]:

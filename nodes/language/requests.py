@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import standing_alone
+from nodes.language.shapes import Shape, parted
 from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, subject_of
 from nodes.policy import errands
 from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
@@ -77,11 +78,14 @@ class Request:
     strategy: str = ""
     """Advice or a SWOT that is asked for, as said."""
     writing: bool = False
+    shape: Shape | None = None
+    """The shape in which the answer is wanted."""
 
 
 def understood(text: str) -> Request:
     """The request, taken apart by rules: lists, sentences, chained verbs, enumerations."""
-    request = Request(text.strip(), actions=ordered(text))
+    wanted, shape = parted(text.strip())
+    request = Request(wanted, actions=ordered(text), shape=shape)
     before: list[str] = []
     for clause in wishes_in(text):
         is_text = KIND.get(_verb(clause)) == "writing"  # write it up: what was found
@@ -99,7 +103,7 @@ def is_of_answer(written: str) -> bool:
 
 def wishes_in(text: str) -> list[str]:
     """The clauses that ask for something, in order; those that say what is needed, or all, where none does."""
-    parts = [part for part in _ITEM.split(without_forbidden(straight(text)) or text) if part.strip()]
+    parts = [part for part in _ITEM.split(parted(without_forbidden(straight(text)) or text)[0]) if part.strip()]
     clauses, items = list[str](), set[str]()
     for number, part in enumerate(parts):
         pieces = [one for sentence in _SENTENCE.split(part.strip()) for one in _clauses_of(sentence)]

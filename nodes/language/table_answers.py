@@ -34,6 +34,8 @@ class Asked:
     """Amounts that a row has to be above or below: a column and `> 10`."""
     fit: float = 0.0
     """Share of the question's words that this accounts for."""
+    beside: tuple[Column, ...] = ()
+    """What is shown beside the target: `the vendor and the licence of each`."""
     is_lowest_first: bool = False
     """Whether groups are ranked from the lowest: `the lowest average`."""
 
@@ -61,7 +63,7 @@ class Asked:
             "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
             "count(*) AS n",
             "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
-            "": f"{target} AS value" if self.is_list else "",
+            "": f"{target} AS value" if self.is_list and not self.beside else "",
         }
         is_real_average = self.aggregate == "avg" and self.target and self.target.is_real
         digits = f"if(abs(avg({target})) < 0.1, 6, 2)" if is_real_average else "2"
@@ -70,12 +72,14 @@ class Asked:
         if not shown:
             times = [column for column in self.table.columns if column.name.lower() == "year"]
             asked_for = [column for column, _ in (*self.filters, *self.bounds)]
-            wanted = [*asked_for, *times, *([self.target] if self.target else [])]
+            asked_for += [self.group] if self.group and self.is_list else times
+            wanted = [*asked_for, *([self.target] if self.target else []), *self.beside]
             shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
         where = conditions[: self._split] + [one for one in limits if one not in counted]
         where += [f"{name.sql} IS NOT NULL"] if name else []
-        where += [f"{target} IS NOT NULL"] if target and (self.label or not self.aggregate) else []
-        is_named = name and self.aggregate != "summary" and bool(self.aggregate or self.is_list)
+        told = " OR ".join(f"{column.sql} IS NOT NULL" for column in (self.target, *self.beside) if column)
+        where += [f"({told})" if self.beside else told] if target and (self.label or not self.aggregate) else []
+        is_named = name and self.aggregate != "summary" and bool(self.aggregate or (self.is_list and not self.beside))
         parts = [f"SELECT {f'{name.sql} AS name, ' if name and is_named else ''}{shown} FROM {quoted(self.table.name)}"]
         parts += [f"WHERE {' AND '.join(where)}"] if where else []
         parts += ["GROUP BY 1"] if is_named and self.aggregate else []
@@ -106,28 +110,33 @@ class Asked:
             return [f"Share of rows{by} in {self.table.name} where {' and '.join(counted)}{scope}: {joined(shares)}."]
         scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
         what = self.target.said if self.target else "rows"
-        if not self.aggregate and (self.filters or self.bounds):
+        if not self.aggregate and (self.filters or self.bounds or self.beside):
             known = {column.name for column, values in self.filters if len(values) == 1}
             left = [name for name in rows[0] if name not in known]
             if len(rows) > 1 and len(left) == 1:
                 return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
-            return [f"In {self.table.name}: {columns_of(row)}." for row in rows]
+            return [f"In {self.table.name}, {columns_of(row)}." for row in rows]
         counted_as = "different values of " if self.aggregate == "count" and self.target else ""
         title = TITLES.get(self.aggregate, "")
         title = capital(counted_as + what if what.startswith(title.lower()) else f"{title} {counted_as}{what}")
-        return [f"{title}{by}{scope}: {joined([self._figure(row) for row in rows])}."]
+        figures = [self._figure(row) for row in rows]
+        return [f"{title}{by}{scope}: {'; '.join(figures) if self._is_of_texts else joined(figures)}."]
+
+    @property
+    def _is_of_texts(self) -> bool:
+        """Whether texts are listed: each behind its name and a colon."""
+        return self.is_list and self.target is not None and self.target.is_text
 
     def _figure(self, row: Row) -> str:
         """`15 (2 rows)`, of a group `US 15 (2 rows)`, in a ranking `Dash (40)`."""
         n = row.get("n", "")
-        value = shown(row["value"]) if "value" in row else columns_of({k: v for k, v in row.items() if k != "n"})
+        value = shown(row["value"]) if "value" in row else columns_of({k: v for k, v in row.items() if k != "n"}, " ")
         count = f" ({shown(n)} {'row' if n == '1' else 'rows'})" if n else ""
         if "name" not in row:
             return f"{value}{count}"
         name = f"“{row['name']}”" if "," in row["name"] else row["name"] or "none"
-        return (
-            f"{name}{':' * bool(re.fullmatch('[0-9.,-]+', name))} {value}{count}" if self.group else f"{name} ({value})"
-        )
+        is_apart = self._is_of_texts or re.fullmatch("[0-9.,-]+", name)
+        return f"{name}{':' * bool(is_apart)} {value}{count}" if self.group else f"{name} ({value})"
 
 
 def best(found: Sequence[Asked | None]) -> Asked | None:
@@ -144,6 +153,6 @@ def shown(text: str) -> str:
     return text.removesuffix(".0") if re.fullmatch(r"[-\d,]+\.0", text) else text
 
 
-def columns_of(row: Row) -> str:
-    """The cells of a row with the names of their columns: `town Oslo; year 2020`."""
-    return "; ".join(f"{Column(name, '').said} {shown(value)}" for name, value in row.items() if value)
+def columns_of(row: Row, apart: str = ": ") -> str:
+    """The cells of a row with the names of their columns: `town: Oslo; year: 2020`."""
+    return "; ".join(f"{Column(name, '').said}{apart}{shown(value)}" for name, value in row.items() if value)

@@ -219,9 +219,10 @@ class _Reading:
             is_named = filters or table.named.match(self.free)
             is_held = bool(target or bounds or group or (is_named and not self.is_of_one_row))
         elif found.is_list:
-            found = replace(found, group=self.label(target))
+            found = replace(found, group=self.label(target), beside=self._beside(target))
             is_held = self._is_list_of(found)
         else:
+            found = found if aggregate else replace(found, beside=self._beside(target))
             is_held = bool(bounds or (filters and (target or aggregate)))
         fit = self._fit(found) if is_held else 0.0
         return replace(found, fit=round(fit, 2)) if fit else None
@@ -306,6 +307,24 @@ class _Reading:
         score, chosen = _best(fits)
         return chosen if chosen and score > 0.15 and self.is_meant(chosen, self.free) else None
 
+    def _beside(self, target: Column | None) -> tuple[Column, ...]:
+        """The columns that are asked for side by side with the target: `the vendor, the licence and the price`."""
+        said = self.called(target, self.free) if target else set()
+        found: list[Column] = []
+        for column in sorted(self.others, key=lambda one: one.is_measure) * 2 if said else ():
+            words = self.called(column, self.free) - said
+            is_new = column not in (target, *found) and words and self.is_meant(column, self.free)
+            if is_new and words.isdisjoint(self.table.named.match(self.words)) and self._is_joined(words, said):
+                found.append(column)
+                said = said | words
+        return tuple(found)
+
+    def _is_joined(self, some: set[str], others: set[str]) -> bool:
+        """Whether nothing but small words stands between two things."""
+        places = sorted(self._at(word) for word in (*some, *others))
+        pairs = [(a, b) for a, b in pairwise(places) if (self.words[a] in some) != (self.words[b] in some)]
+        return any(set(self.words[a + 1 : b]) <= {"and", "or", "the", "their", "its"} for a, b in pairs)
+
     def _is_list_of(self, found: Asked) -> bool:
         """Whether the question does nothing but name what the table says of each."""
         target, group = found.target, found.group
@@ -313,14 +332,21 @@ class _Reading:
             return False
         of_rows = self.table.named.match(self.content) | group.match(self.content)
         rest = [word for word in self.free if word not in of_rows]
-        is_of_column = bool(of_rows and rest) and set(rest) == self.linked(target, rest)
+        said = {word for column in (target, *found.beside) for word in self.linked(column, rest)}
+        is_of_column = bool(of_rows and rest) and set(rest) == said
         is_short = self.different.get(group.name, LISTED) <= LISTED and (target.is_text or is_of_column)
         return is_short and (is_of_column or not _QUESTION.search(self.text))
 
     def _fit(self, found: Asked) -> float:
         """The share of the question's words that a reading accounts for; 0 where that is too little."""
         said = self.spoken | self.table.named.match(self.content)
-        used = [found.group, found.target, self.which, *(column for column, _ in (*found.filters, *found.bounds))]
+        used = [
+            found.group,
+            found.target,
+            *found.beside,
+            self.which,
+            *(column for column, _ in (*found.filters, *found.bounds)),
+        ]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
         amounts = {bound.split()[1] for _, bound in found.bounds} | self.spoken
         said |= {word for word in self.content if word.replace(",", "") in amounts}
@@ -364,7 +390,8 @@ class _Reading:
         links = [*self._cells(), *self._coded(), *self._numbers(), *self._years()]
         found: dict[Column, list[str]] = {}
         words: dict[Column, set[str]] = {}
-        for _, said, cell, column in sorted((one for one in links if one[3] not in but), key=lambda one: -one[0]):
+        links = [one for one in links if one[3] not in but]
+        for _, said, cell, column in sorted(links, key=lambda one: (-one[0], one[3].name not in self.telling)):
             is_new = column not in found or self._stand_together(words[column], said)
             if is_new and cell not in found.get(column, []) and not said <= set().union(*words.values()):
                 found.setdefault(column, []).append(cell)

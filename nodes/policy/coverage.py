@@ -120,6 +120,14 @@ SLACK = 1.1
 ROUGHLY = 1.3
 
 
+_BRIEF = re.compile(r"\bbriefly\b|\bin (?:short|brief|a nutshell)\b|\b(?:short|brief) answer\b", re.IGNORECASE)
+
+
+def is_length_said(asked: str) -> bool:
+    """Whether a request says how long the text is to be: what it leaves out is then left out on purpose."""
+    return bool(_LENGTH.search(asked) or _BRIEF.search(asked))
+
+
 def length_fault(asked: str, text: str) -> str:
     """What is wrong with the length of a text, where `asked` says how long it is to be; empty otherwise."""
     for wanted in _LENGTH.finditer(asked):

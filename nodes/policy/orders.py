@@ -143,6 +143,8 @@ _FINITE = re.compile(
     r"(?:\b(?:is|are|was|were|has|had|have(?! to)|needs|wants|\w{3,}ed)\b|['’]s\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_RELATIVE = re.compile(r"\b(?:that|who)\s+(?!does\b)[a-z]{3,}s\b(?!\s+to\b)", re.IGNORECASE)
+"""A train `that arrives` before nine."""
 _OBJECT = re.compile(
     r"^[\w-]+\s+(?:it|them|this|me|us|everything|(?:the|my|our|your) (?:report|results?|summary|answer|findings?|draft|"
     r"list|table|text|file|document|outcome|reply|letter|note))\b|^\w+\s*[.!]?$",
@@ -251,7 +253,7 @@ def governs(clause: str) -> bool:
     It cannot where that has a finite verb of another form: `which bills are open` “and send a reminder”.
     """
     question = _SUBORDINATE.search(clause)
-    return question is not None and not _FINITE.match(question["rest"])
+    return question is not None and not (_FINITE.match(question["rest"]) or _RELATIVE.search(clause))
 
 
 def action_of(word: str) -> str:

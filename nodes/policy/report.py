@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from rapidfuzz import fuzz
 
 from nodes.policy.budget import is_by_rules
+from nodes.policy.coverage import is_length_said
 from nodes.policy.headings import shifted, without_reserved, without_thoughts
 from nodes.policy.synthesis import Said, claims_of, without_repeats
 from nodes.policy.takeover import RollbackResult, rollback_section
@@ -43,7 +44,8 @@ def write_report(
     found = claims_of(record.outcome for record in records if record.outcome)
     references = References(records, claims)
     body = references.numbered(answer.strip())
-    more = _findings(_not_in(answer, [claim for claim in found if claim.citations]), references)
+    left_out = [] if is_length_said(query) else _not_in(answer, [claim for claim in found if claim.citations])
+    more = _findings(left_out, references)
     parts = [f"# {_title(query)}"]
     if error:
         parts.append(f"**Stopped early:** {error.rstrip('.')}. What was finished is below.")

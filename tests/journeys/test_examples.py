@@ -44,7 +44,7 @@ async def test_the_market_is_analysed_without_a_doubt_with_the_figures_of_its_ta
     assert (run.status, run.warnings) == ("complete", [])
     report = run.report or ""
     assert "Highest github stars in frameworks: AutoGen (57,700), CrewAI (47,800), LangGraph (24,800)" in report
-    assert "AutoGen MIT, CrewAI MIT, Deep Agents MIT, Eino ADK Apache-2.0, LangGraph MIT" in report
+    assert "AutoGen: MIT; CrewAI: MIT; Deep Agents: MIT; Eino ADK: Apache-2.0; LangGraph: MIT" in report
     for found in ("57.3 % had agents in production", "39 USD per seat", "Agent2Agent", "#### Threats"):
         assert found in report
     assert "I found no passage" not in report

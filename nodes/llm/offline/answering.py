@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nodes.language.requests import wishes_in
+from nodes.language.shapes import parted
 from nodes.language.subjects import joined, keywords, names, subject_of, title_of, without_errand
 from nodes.language.table_answers import Asked, best
 from nodes.language.table_questions import asked
@@ -107,7 +108,7 @@ def searched(talk: Conversation) -> list[str]:
     """
     questions = questions_in(talk.task)
     is_all = keywords(talk.task).keys() <= keywords(talk.request).keys() and len(talk.request) <= WHOLE
-    return [without_forbidden(talk.request)] if is_all and _asks_one(talk, questions) else questions
+    return [parted(without_forbidden(talk.request))[0]] if is_all and _asks_one(talk, questions) else questions
 
 
 def _asks_one(talk: Conversation, questions: Sequence[str]) -> bool:

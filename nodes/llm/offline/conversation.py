@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import JsonValue
@@ -82,10 +82,20 @@ class Conversation:
         """What this agent is to do."""
         return self.body("task") or self.request
 
+    def with_task(self, task: str) -> "Conversation":
+        """The same with another task to do."""
+        sections = [replace(one, body=task) if one.name == "task" else one for one in self.sections]
+        return replace(self, sections=tuple(sections))
+
     @property
     def source_lines(self) -> list[str]:
         """One line for each file the user gave."""
         return [line.strip() for line in self.body("sources").splitlines() if line.strip()]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The results of the tasks that this one builds on, without what they say about themselves."""
+        return [text for part in self.all("input") if (text := CONFIDENCE.sub("", part.body).strip())]
 
     def results(self, tool: str) -> list[Done]:
         """The calls of that tool that worked, in order."""

@@ -67,6 +67,8 @@ def plan(talk: Conversation) -> Arguments:
         _add_market(draft, market, request)
     else:
         _add_tasks(draft, request)
+    if request.shape and draft.tasks:
+        draft.tasks[-1]["description"] = request.shape.asked_of(str(draft.tasks[-1]["description"]))
     for action in request.actions:
         is_of_result = bool(draft.tasks) and action in GIVES_OUT
         what = f"{action.capitalize()} the result: {request.text}" if is_of_result else request.text

@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable
 
 from nodes.language.requests import expression_in
+from nodes.language.shapes import parted
 from nodes.language.subjects import keywords, subject_of, title_of
 from nodes.llm.offline.answering import answer, points
 from nodes.llm.offline.conversation import Arguments, Call, Conversation, Reply, Tool, concluded
-from nodes.llm.offline.reshaping import points_of, reshape, rows_of, shape_in
+from nodes.llm.offline.reshaping import points_of, reshape, reshaped, rows_of, shape_in
 from nodes.llm.offline.reviewing import judged
 from nodes.llm.offline.strategy import strategise
-from nodes.llm.offline.writing import inputs_of, write
+from nodes.llm.offline.writing import write
 from nodes.policy.orders import action_of
 from nodes.policy.synthesis import without_repeats
 from state.citation import LABEL
@@ -36,20 +37,27 @@ _CODE = re.compile(
 
 def work(talk: Conversation) -> Reply:
     """Call tools, or deliver the result of the task, with a verdict on each input where that is asked for."""
-    reply = _work(talk)
+    reply = _shaped(talk)
     return judged(talk, reply) if isinstance(reply, str) else reply
 
 
-def _work(talk: Conversation) -> Reply:
+def _shaped(talk: Conversation) -> Reply:
+    """What the task asks for, in the shape that it says."""
     if talk.all("earlier") and (shape := shape_in(talk.task)):
         return reshape(talk, shape)
+    task, shape = parted(talk.task)
+    reply = _work(talk.with_task(task))
+    return reshaped(reply, shape, keywords(task)) if shape and isinstance(reply, str) else reply
+
+
+def _work(talk: Conversation) -> Reply:
     if talk.attr("kind") == "action" or (talk.attr("action") and tool_for(talk)):
         return act(talk)
     if "calculate" in talk.tools and (expression := expression_in(talk.task)):
         call = Call("calculate", {"expression": expression})
         said = talk.answer_to(call)
         return (f"FAILED: {said.text}" if said.failed else concluded(talk, said.text, 0.95)) if said else [call]
-    if not can_look_up(talk) and not inputs_of(talk):
+    if not can_look_up(talk) and not talk.inputs:
         unable = (
             "This cannot be answered offline: no language model is configured, and there are no sources or inputs to "
         )
@@ -67,7 +75,7 @@ def can_look_up(talk: Conversation) -> bool:
 def implement(talk: Conversation) -> Reply:
     """Gather from the tables and sources, write the file, report it."""
     found = [points(talk)[0]] if talk.done else []
-    known = "\n\n".join(without_repeats([*inputs_of(talk), *filter(LABEL.search, found)]))
+    known = "\n\n".join(without_repeats([*talk.inputs, *filter(LABEL.search, found)]))
     written = next((done for done in reversed(talk.done) if done.tool == "write"), None)
     if not written:
         gathering = answer(talk)
@@ -94,7 +102,7 @@ BY_KIND: dict[str, Callable[[Conversation], Reply]] = {
 
 def act(talk: Conversation) -> Reply:
     """Call the tool that the action names; report what it said. Without a tool, or when it refused: failed."""
-    tool, content = tool_for(talk), "\n\n".join(inputs_of(talk))
+    tool, content = tool_for(talk), "\n\n".join(talk.inputs)
     if tool is None:
         return f"FAILED: there is no tool to {talk.attr('action') or 'do this'} with; nothing was done"
     said = next((done for done in talk.done if done.tool == tool.name), None)

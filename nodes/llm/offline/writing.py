@@ -12,7 +12,7 @@ from state.citation import LABEL
 
 def write(talk: Conversation) -> Reply:
     """Put the inputs together."""
-    texts = inputs_of(talk)
+    texts = talk.inputs
     if not texts:
         return answer(talk)
     if talk.body("feedback"):
@@ -21,11 +21,6 @@ def write(talk: Conversation) -> Reply:
         texts += [f"## What the review asked for\n\n{points(talk)[0]}"] if talk.results("search") else []
     text = "\n\n".join(without_repeats(texts))
     return concluded(talk, text, 0.8 if LABEL.search(text) else 0.65)
-
-
-def inputs_of(talk: Conversation) -> list[str]:
-    """The results of the tasks that this one builds on, without what they say about themselves."""
-    return [text for part in talk.all("input") if (text := CONFIDENCE.sub("", part.body).strip())]
 
 
 def assemble(talk: Conversation) -> str:

@@ -210,7 +210,7 @@ def test_rows_are_ranked_by_the_column_that_fits(question: str, answer: str) -> 
 
 
 def test_a_name_in_the_question_is_looked_up() -> None:
-    assert "In prices: vendor Bolt; year 2023; list price 30. [prices.csv#table]" in analysed(
+    assert "In prices, vendor: Bolt; year: 2023; list price: 30. [prices.csv#table]" in analysed(
         "What does Bolt charge as list price?", query_over(ROWS)
     )
 
@@ -247,7 +247,7 @@ def test_what_a_small_table_says_of_each_is_listed_where_it_is_named_and_nothing
     line = "tools.csv: table tools (tool VARCHAR, license VARCHAR), 2 rows"
     query = query_over(rows, file="tools.csv")
 
-    assert "License by tool in tools: Acme Apache-2.0 and Bolt MIT." in analysed("Licences and prices", query, line)
+    assert "License by tool in tools: Acme: Apache-2.0; Bolt: MIT." in analysed("Licences and prices", query, line)
     assert "#table]" not in analysed("Who said that licences are cheap?", query, line)
 
 
@@ -453,7 +453,7 @@ GAMES_LINE = (
         ("Did the American or the National League hit more home runs in total?", "NL 60 (2 rows) and AL 41 (2 rows)."),
         ("How many throw with the left hand?", "Number of rows in games where throws is L: 2."),
         ("What share of the games had a player-manager?", "where plyrMgr is Y: 25.0 % (1 of 4)."),
-        ("In which city was Bea Hand born?", "In games: name Bea Hand; birthCity Bergen."),
+        ("In which city was Bea Hand born?", "In games, name: Bea Hand; birthCity: Bergen."),
     ],
 )
 def test_words_meet_names_and_cells_that_are_short_for_them(question: str, answer: str) -> None:
@@ -624,4 +624,25 @@ def test_what_the_rows_are_called_by_is_not_what_is_asked_of_them() -> None:
 
     text = analysed("Show the licenses of all boats", query_over(made, file="boats.csv"), line)
 
-    assert "Licence by boat in boats: Bo MIT and Ida BSD." in text
+    assert "Licence by boat in boats: Bo: MIT; Ida: BSD." in text
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What are the maker and the licence of Volt?", "In boats, boat: Volt; maker: Ida; licence: MIT."),
+        ("Name the licence, maker and price of Ida", "In boats, boat: Ida; price: 7; maker: Volt; licence: BSD."),
+        ("What are the maker and price of each boat?", "In boats, boat: Bo; price: 5."),
+    ],
+)
+def test_several_columns_that_are_asked_for_side_by_side_are_shown_together(question: str, answer: str) -> None:
+    made = (
+        "CREATE TABLE boats AS SELECT * FROM (VALUES ('Volt', 'Ida', 'MIT', 3), ('Ida', 'Volt', 'BSD', 7),"
+        " ('Bo', NULL, 'MIT', 5), ('Cy', NULL, 'BSD', NULL)) t(boat, maker, licence, price)"
+    )
+    line = "boats.csv: table boats (boat VARCHAR, maker VARCHAR, licence VARCHAR, price BIGINT), 4 rows"
+
+    text = analysed(question, query_over(made, file="boats.csv"), line)
+
+    assert answer in text
+    assert "boat: Cy" not in text

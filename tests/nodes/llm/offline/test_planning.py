@@ -1,6 +1,7 @@
 """Plans by the offline model."""
 
 from collections.abc import Sequence
+from fnmatch import fnmatch
 
 import pytest
 from hypothesis import given, settings
@@ -261,3 +262,27 @@ def test_a_follow_up_is_planned_in_words_that_stand_alone(follow_up: str, descri
     draft = OfflineModel().with_structured_output(PlanDraft).invoke([HumanMessage(render(sections))])
     assert isinstance(draft, PlanDraft)
     assert [task.description for task in draft.tasks] == [description]
+
+
+@pytest.mark.parametrize(
+    ("request_", "descriptions"),
+    [
+        ("Compare Alpha and Beta on price in a table", ["Price of Alpha", "Price of Beta", "Report: *. As a table."]),
+        ("Find the fees, put them in a table, and publish it", ["Find the fees. As a table.", "Publish the result: *"]),
+        ("Explain in three bullet points how locks work", ["Explain how locks work. In 3 bullet points."]),
+        ("I want the opening hours as a table", ["I want the opening hours. As a table."]),
+        ("What are the risks? Keep it short.", ["What are the risks? Briefly."]),
+        ("Please make a small table comparing A1 and B2", ["A1", "B2", "Report: A1; B2. As a table."]),
+        ("How do I pass rows as a table?", ["How do I pass rows as a table?"]),
+        ("List the columns in the table", ["List the columns in the table"]),
+        ("Show how to sort rows in a table", ["Show how to sort rows in a table"]),
+        ("Find the duplicates in a list", ["Find the duplicates in a list"]),
+        ("Read the report, summarise it, and send it to Kim", ["summarise it", "Send the result: *"]),
+    ],
+)
+def test_the_shape_of_the_answer_is_said_with_the_last_task_and_is_no_part_of_what_is_asked(
+    request_: str, descriptions: list[str]
+) -> None:
+    found = [task.description for task in planned(request_).tasks]
+    assert len(found) == len(descriptions)
+    assert all(fnmatch(one, said) for one, said in zip(found, descriptions, strict=True))
