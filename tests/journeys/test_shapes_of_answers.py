@@ -20,7 +20,7 @@ PRICES = ("| plan | price | seats | Where |", "| Team | 39 | 10 | [1] |")
         ("Which licence does LangGraph have? In one sentence, please.", ("LangGraph is licensed under MIT.",), "Chain"),
         ("Write a summary of the refund policy in two sentences", ("thirty days", "seven days"), "unverified"),
         ("Briefly, which licence does Eino have?", ("Apache 2.0",), "No passage speaks"),
-        ("Who makes Eino, and who makes LangGraph? Put it in two bullet points.", ("CloudWeGo makes Eino", "\n- "), "\n> "),
+        ("Who makes Eino, and who makes LangGraph? In two bullet points.", ("CloudWeGo makes Eino", "\n- "), "\n> "),
         ("Welche Lizenz hat Restate? Als Tabelle.", ("| What is said | Where |", "BUSL"), "Tabelle”"),
         ("Who invented the zip? Show it as a table.", ("I found no passage that answers this",), "| Where |"),
     ],
