@@ -673,6 +673,6 @@ def test_words_meet_columns_by_initials_and_dates_and_behind_an_aggregate(questi
     assert answer in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)
 
 
-@pytest.mark.parametrize("question", ["Does it come as the rest?", "What does Jess cost?", "Do codenames come as the rest?"])
+@pytest.mark.parametrize("question", ["Does it come as the rest?", "What does Jess cost?", "Do the codenames of the releases come as well?"])
 def test_no_figure_is_told_for_a_small_word_or_two_letters(question: str) -> None:
     assert "In releases" not in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)
