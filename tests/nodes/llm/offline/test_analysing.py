@@ -664,7 +664,7 @@ RELEASES_LINE = (
     [
         ("When does long term support of Jess end?", "In releases, codename: Jess; eol-lts: 2020-06-30."),
         ("Which name has the latest release date?", "Highest released in releases: 9 (2017-06-17), 8 (2015-04-26)"),
-        ("How much precipitation was there in the hourly releases in total?", "Total precip in releases: 1.50 (3 rows)."),
+        ("How much precipitation was there in hourly releases in total?", "Total precip in releases: 1.50 (3 rows)."),
         ("Which of Wezn, Jess and Stre has the highest precip?", "Stre 0.75 (1 row), Wezn 0.5 (1 row) and Jess 0.25"),
         ("What is the highest hour of the releases in each network?", "Highest hour in releases: 8 (20), 9 (12) and 7"),
     ],
@@ -673,6 +673,8 @@ def test_words_meet_columns_by_initials_and_dates_and_behind_an_aggregate(questi
     assert answer in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)
 
 
-@pytest.mark.parametrize("question", ["Does it come as the rest?", "What does Jess cost?", "Do the codenames of the releases come as well?"])
+@pytest.mark.parametrize(
+    "question", ["Does it come as the rest?", "What does Jess cost?", "Do the codenames of the releases come as well?"]
+)
 def test_no_figure_is_told_for_a_small_word_or_two_letters(question: str) -> None:
     assert "In releases" not in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)
