@@ -13,6 +13,8 @@ from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, subject_
 from nodes.policy import errands
 from nodes.policy.orders import POLITE, actions_in, governs, ordered, plain, straight, without_forbidden
 
+MOST_BESIDE = 3
+"""Words beside an expression, at most, where that is what is asked for: more ask about something called so."""
 MOST_WISHES = 12
 """Wishes that become tasks of their own; what is beyond goes into the last."""
 
@@ -36,6 +38,8 @@ _THEN = re.compile(
 _BETWEEN = re.compile(rf"\bbetween\b(?!.*\b(?:{_JOINT})\b)", re.IGNORECASE | re.DOTALL)
 """What a second thing has to follow: `the difference between Find` “and Search”."""
 _ASKS_ON = re.compile(rf"(?:\s*,?\s+(?:{_JOINT})|,)\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)", re.IGNORECASE)
+_ELLIPTIC = re.compile(rf"(?P<asks>{ASKS})\s+(?:an?|the|not|(?<=when )to)\b(?:\s+[\w-]+){{0,3}}\s*\??", re.IGNORECASE)
+"""A second question that lacks the verb of the first: `and when a Store?`."""
 _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
 )
@@ -131,7 +135,11 @@ def _clauses_of(sentence: str) -> list[str]:
 def _asked_in(clause: str) -> list[str]:
     """A clause at the questions that are joined in it; quoted words hold none."""
     found = _ASKS_ON.search(plain(clause))
-    return _ASKS_ON.split(clause) if found and not _BETWEEN.search(found.string[: found.start()]) else [clause]
+    if not found or _BETWEEN.search(found.string[: found.start()]):
+        return [clause]
+    pieces = _ASKS_ON.split(clause)
+    rest = _ELLIPTIC.fullmatch(pieces[-1])
+    return [clause] if rest and pieces[0].lower().startswith(rest["asks"].lower()) else pieces
 
 
 def _chained(sentence: str) -> list[str]:
@@ -266,5 +274,6 @@ def expression_in(text: str) -> str:
     found = [one.strip() for one in _EXPRESSION.findall(said) if _OPERATION.search(one)]
     best = max(found, key=len, default="")
     is_date = re.fullmatch(r"(?:1\d|20)\d\d\s*[-/]\s*\d{1,4}(?:\s*[-/]\s*\d{1,2})?", best)
-    is_asked = said.strip(" ?.=") == best or _CALCULATES.search(text)
+    rest = keywords(_CALCULATES.sub("", said.replace(best, "")))
+    is_asked = said.strip(" ?.=") == best or (_CALCULATES.search(text) and len(rest) <= MOST_BESIDE)
     return " ".join(best.split()) if best and is_asked and not is_date else ""

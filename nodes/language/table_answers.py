@@ -67,7 +67,8 @@ class Asked:
         }
         is_real_average = self.aggregate == "avg" and self.target and self.target.is_real
         digits = f"if(abs(avg({target})) < 0.1, 6, 2)" if is_real_average else "2"
-        figure = f"round({self.aggregate}({target}), {digits})"
+        is_date = self.target and self.target.kind.startswith(("DATE", "TIMESTAMP"))
+        figure = f"{self.aggregate}({target})" if is_date else f"round({self.aggregate}({target}), {digits})"
         shown = values.get(self.aggregate, f"{figure} AS value, count({target}) AS n")
         if not shown:
             times = [column for column in self.table.columns if column.name.lower() == "year"]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from nodes.language.table_answers import LISTED, Asked, Filter, best
-from nodes.language.table_schema import FEW, KEYS, WORD, Column, Row, Table, content_of, different
+from nodes.language.table_schema import FEW, KEYS, MOST_TEXTS, WORD, Column, Row, Table, content_of, different
 from nodes.language.table_words import (
     AGGREGATES,
     NUMBERS,
@@ -48,6 +48,9 @@ TOLD = 0.5
 LABELS = frozenset(("name", "title", "label", "model"))
 """What a column is called whose cells name the rows."""
 
+SMALL_CELLS = frozenset(map(stem, STOP_CELLS | STOP_WORDS))
+"""Stems of which no cell is known that has no others."""
+
 _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
 _EACH = r"by|per|for (?:each|every)|each|every|across|among"
@@ -80,6 +83,11 @@ _BOUND_AFTER = re.compile(
     r"|more|above|over|\w+er)\b",
     re.IGNORECASE,
 )
+_OF_WHAT = re.compile(
+    rf"\b(?:how much|{'|'.join(AGGREGATES[name] for name in ('avg', 'sum', 'median', 'max', 'min'))})\s+"
+    r"(?=(?P<what>\w+(?:\s\w+)?))",
+    re.IGNORECASE,
+)
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
@@ -109,10 +117,8 @@ class _Reading:
         self.proper = {word.lower() for word in self.written[1:] if word[:1].isupper()}
         self.content = content_of(question, table)
         self.initials = initials_in(question)
-        pairs = [pair for pair in pairwise(self.words) if {*pair} <= {*self.content}]
-        parts = {part for column in table.columns for part in column.own}
-        self.beginnings = {(part, word) for part in parts for pair in pairs if is_made_of(part, pair) for word in pair}
-        """Parts of names that are made of the beginnings of two words, each with both."""
+        self.beginnings = self._beginnings(self.content)
+        """Parts of names that are made of the beginnings of words, each with all of them."""
         self.exact = {
             word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
         }
@@ -130,12 +136,15 @@ class _Reading:
         self.bounds = self._bounds()
         self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
         self.free = [word for word in self.content if word not in self.spoken]
+        self.beginnings = self._beginnings(self.free)
         filtered = [column for column, _ in self.filters]
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
         self.compared = next((column for column, values in self.filters if len(values) > 1), None)
         if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
             self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
-        self.others = [column for column in table.columns if column not in filtered]
+        texts = [column for column in table.columns if column.is_text][:MOST_TEXTS]
+        empty = [column for column in texts if self.different and column.name not in self.different]
+        self.others = [column for column in table.columns if column not in filtered and column not in empty]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
         groups = [column for column in texts if not self.linked(column, self.content) & self.spoken]
         degrees = [word for word in self.content if stem(word) in SENSE]
@@ -147,7 +156,11 @@ class _Reading:
         taken = (self.group, self.which, amount)
         target = self._target([column for column in self.others if column not in taken])
         of_amount = self._target([column for column in measures if column not in taken])
-        if of_amount and not (target and self.linked(of_amount, self.words) <= self.linked(target, self.words)):
+        is_said = target and (
+            self._is_asked_for(target)
+            or self.linked(of_amount or target, self.words) <= self.linked(target, self.words)
+        )
+        if of_amount and not is_said:
             is_row = target and self.linked(target, self.words) <= table.named.match(self.words)
             self.which, target = self.which or (None if is_row else target), of_amount
         of_which = self.linked(self.which, self.words) if self.which else set()
@@ -156,6 +169,20 @@ class _Reading:
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
+    def _beginnings(self, words: Sequence[str]) -> set[tuple[str, str]]:
+        """`hr` and home runs, `lts` and long term support: each part with the words that it is short for."""
+        pairs = [pair for pair in pairwise(self.words) if {*pair} <= {*words}]
+        threes = [
+            three for three in zip(self.words, self.words[1:], self.words[2:], strict=False) if {*three} <= {*words}
+        ]
+        return {
+            (part, word)
+            for part in {part for column in self.table.columns for part in column.own}
+            for run in (*pairs, *threes)
+            if (is_made_of(part, run) if len(run) == 2 else part == "".join(word[0] for word in run))
+            for word in run
+        }
+
     def link(self, part: str, word: str) -> float:
         """How surely a word means a part of a column's name, 0 to 1."""
         score = 0.9 if (part, word) in self.beginnings else likeness(part, word)
@@ -163,7 +190,8 @@ class _Reading:
             return 0.0
         if score < 0.9 and stem(word) in SENSE:  # `how long` is no `lon`
             score = 0.0
-        return score or 0.6 * max((likeness(part, sense) for sense in SENSE.get(stem(word), [])), default=0.0)
+        senses = [sense for sense in SENSE.get(stem(word), []) if len(part) > 2 or part == sense]
+        return score or 0.6 * max((likeness(part, sense) for sense in senses), default=0.0)
 
     def tells(self, column: Column, word: str) -> float:
         """How surely a word means a column by what is told of it: the less, the more others it is told of."""
@@ -283,16 +311,19 @@ class _Reading:
 
     def label(self, but: Column | None = None) -> Column | None:
         """The column that says what a row is about: one whose cells tell the rows apart, best one called a name."""
-        texts = [c for c in self.table.columns if c.is_text and c != but]
-        return max(
-            texts,
-            key=lambda c: (
-                c.name in self.telling,
-                c.name in self.telling and (self.fit(c, self.content) >= 0.9, bool(LABELS & set(c.parts))),
-                self.different.get(c.name, 0),
-            ),
-            default=None,
-        )
+        called = [c for c in self.table.columns if (c.is_text or c.name.lower() in LABELS) and c != but]
+
+        def rank(column: Column) -> tuple[bool, bool, bool, int]:
+            is_telling = column.name in self.telling or not column.is_text  # numbers in a column `name`
+            is_meant = is_telling and self.fit(column, self.content) >= 0.9
+            return (
+                is_telling,
+                is_meant,
+                is_telling and bool(LABELS & set(column.parts)),
+                self.different.get(column.name, 0),
+            )
+
+        return max(called, key=rank, default=None)
 
     def _target(self, columns: Sequence[Column]) -> Column | None:
         """The column that the question asks for: the one that its words name best, numbers before texts."""
@@ -300,7 +331,12 @@ class _Reading:
         rows = self.table.named.match(self.words)  # `licences of the frameworks`, of a table of frameworks
         of_rows = [column for column in columns if column.is_text and self.linked(column, self.free) <= rows]
         fits = [
-            (score + 0.1 * (column.is_measure + bool(self.linked(column, by_form)) - (column in of_rows)), column)
+            (
+                score
+                + 0.1 * (column.is_measure + bool(self.linked(column, by_form)) - (column in of_rows))
+                + 0.4 * self._is_asked_for(column),
+                column,
+            )
             for column in columns
             if (score := self.fit(column, self.free)) > 0.05
         ]
@@ -324,6 +360,12 @@ class _Reading:
         places = sorted(self._at(word) for word in (*some, *others))
         pairs = [(a, b) for a, b in pairwise(places) if (self.words[a] in some) != (self.words[b] in some)]
         return any(set(self.words[a + 1 : b]) <= {"and", "or", "the", "their", "its"} for a, b in pairs)
+
+    def _is_asked_for(self, column: Column) -> bool:
+        """Whether it holds amounts, and the words right behind an aggregate name it: `the highest mean wind speed`."""
+        said = {word for match in _OF_WHAT.finditer(self.text) for word in match["what"].lower().split()}
+        is_amount = column.is_measure or column.is_time
+        return is_amount and self.fit(column, [word for word in self.free if word in said]) > TOLD
 
     def _is_list_of(self, found: Asked) -> bool:
         """Whether the question does nothing but name what the table says of each."""
@@ -431,7 +473,7 @@ class _Reading:
         is_name = not is_few and cell[:1].isupper() and self.question[:1].isupper()
         if is_name and said.isdisjoint({word.lower() for word in self.written if not word.islower()}):
             return None
-        is_common = cell.lower() in STOP_CELLS | STOP_WORDS or stem(cell) in SAID_BY_FORM
+        is_common = own <= SMALL_CELLS or stem(cell) in SAID_BY_FORM
         if said <= self.exact or cell.isdigit() or (is_common and cell not in self.written):
             return None
         if rest:
@@ -513,7 +555,8 @@ class _Reading:
         ends = sorted(self._at(word) for word in (*some, *others))
         pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
         between = {word for a, b in pairs for word in self.words[a + 1 : b]}
-        return bool(between & {"or", "and", "vs", "versus", "than"})
+        is_beside = any(b - a == 1 for a, b in pairs)  # with a comma
+        return is_beside or bool(between & {"or", "and", "vs", "versus", "than"})
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

@@ -22,7 +22,7 @@ AGGREGATES = {
 }
 """Words that ask for an aggregate, by its name in SQL."""
 SENSES = {
-    "mass weight": "heavy heavier heaviest light lighter lightest weigh weighs",
+    "mass weight wt": "heavy heavier heaviest light lighter lightest weigh weighs",
     "length duration": "long longer longest short shorter shortest last lasts lasted",
     "height elevation altitude": "tall taller tallest high higher highest",
     "date": "day",

@@ -77,9 +77,10 @@ def _rows(lines: Sequence[str], delimiter: str) -> list[tuple[str, list[str]]]:
 
 
 def _is_regular(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether most rows have as many cells as the header: prose with commas in it does not."""
+    """Whether most rows have as many cells as the header, or none more and most more than half: prose does neither."""
     width = len(rows[0])
-    return sum(len(cells) == width for cells in rows) * 2 > len(rows)
+    is_filled = width > 2 and all(1 < len(cells) <= width for cells in rows)  # its empty cells at the end are left out
+    return sum(2 * len(cells) > width if is_filled else len(cells) == width for cells in rows) * 2 > len(rows)
 
 
 def _titles(rows: Sequence[Sequence[str]]) -> int:

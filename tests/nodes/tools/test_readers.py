@@ -270,6 +270,17 @@ def test_rows_of_other_lengths_get_columns_of_their_own() -> None:
     ]
 
 
+def test_empty_cells_at_the_end_of_rows_may_be_left_out() -> None:
+    rows = (
+        b"1,Buzz,1996-06-17,1997-06-05\n2,Hamm,1998-07-24,2000-03-09\n3,Trixie,2025-08-09\n4,Forky,2027-01-01\n5,Duke\n"
+    )
+    document = read_delimited("a.csv", b"version,name,release,eol,eol-lts\n" + rows)
+
+    assert document.grid
+    assert document.grid.rows[2] == ["3", "Trixie", "2025-08-09", None, None]
+    assert document.grid.rows[4][:2] == ["5", "Duke"]
+
+
 @pytest.mark.parametrize(
     "titles",
     [
@@ -316,6 +327,7 @@ def test_a_row_of_figures_is_never_taken_for_names(data: bytes) -> None:
     [
         b"Dear all, hello\nthis is, as you see, a letter\nand no table, is, it, now\nYours\n",
         b"only,a,header\n",
+        b"In short, it rained, and we, at noon, left\nNobody, it seems\nwent, with us\nYours, Kim\n",
         b'a,b\n1,"never closed\n2,3\n',
         b"a,b\n1," + b"x" * 200_000 + b"\n",
     ],

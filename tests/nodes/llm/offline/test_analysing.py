@@ -646,3 +646,35 @@ def test_several_columns_that_are_asked_for_side_by_side_are_shown_together(ques
 
     assert answer in text
     assert "boat: Cy" not in text
+
+
+RELEASES = """CREATE TABLE releases AS SELECT * FROM (VALUES
+ (7, 'Wezn', '.as', DATE '2013-05-04', DATE '2018-05-31', NULL, 1.5, 10, 0.5),
+ (8, 'Jess', '.de', DATE '2015-04-26', DATE '2020-06-30', NULL, 2.5, 20, 0.25),
+ (9, 'Stre', '.no', DATE '2017-06-17', DATE '2022-06-30', NULL, 4.0, 12, 0.75)
+) t(name, codename, tld, released, "eol-lts", network, "Pc", hour, precip)"""
+RELEASES_LINE = (
+    "releases.csv: table releases (name BIGINT, codename VARCHAR, tld VARCHAR, released DATE, eol-lts DATE, "
+    "network VARCHAR, Pc DOUBLE, hour BIGINT, precip DOUBLE), 3 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When does long term support of Jess end?", "In releases, codename: Jess; eol-lts: 2020-06-30."),
+        ("Which name has the latest release date?", "Highest released in releases: 9 (2017-06-17), 8 (2015-04-26)"),
+        ("How much precipitation was there in hourly releases in total?", "Total precip in releases: 1.50 (3 rows)."),
+        ("Which of Wezn, Jess and Stre has the highest precip?", "Stre 0.75 (1 row), Wezn 0.5 (1 row) and Jess 0.25"),
+        ("What is the highest hour of the releases in each network?", "Highest hour in releases: 8 (20), 9 (12) and 7"),
+    ],
+)
+def test_words_meet_columns_by_initials_and_dates_and_behind_an_aggregate(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)
+
+
+@pytest.mark.parametrize(
+    "question", ["Does it come as the rest?", "What does Jess cost?", "Do the codenames of the releases come as well?"]
+)
+def test_no_figure_is_told_for_a_small_word_or_two_letters(question: str) -> None:
+    assert "In releases" not in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)

@@ -286,3 +286,29 @@ def test_the_shape_of_the_answer_is_said_with_the_last_task_and_is_no_part_of_wh
     found = [task.description for task in planned(request_).tasks]
     assert len(found) == len(descriptions)
     assert all(fnmatch(one, said) for one, said in zip(found, descriptions, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("request_", "tasks"),
+    [
+        ("When should I take a shelf and when a box?", 1),
+        ("When do I use oil and when not to?", 1),
+        ("How do I start it and how to stop it?", 3),
+        ("When was it built and when did it burn?", 3),
+    ],
+)
+def test_a_question_that_lacks_the_verb_of_the_one_before_is_no_task_of_its_own(request_: str, tasks: int) -> None:
+    assert len(planned(request_).tasks) == tasks
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_calculated"),
+    [
+        ("What is the resistance per kilometre of the cable type NAYY 4x150 SE?", False),
+        ("What is a 3+2 bike with hydraulic brakes good for?", False),
+        ("How much is 12 % of 340 euros?", True),
+        ("Please calculate 4x150", True),
+    ],
+)
+def test_a_name_with_signs_of_arithmetic_in_it_is_not_calculated(request_: str, is_calculated: bool) -> None:
+    assert planned(request_).tasks[0].description.startswith("Calculate") == is_calculated
