@@ -27,7 +27,7 @@ _NOTHING = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
 _CJK = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef"
 _ACCENTS = "\u0300-\u036f\u3099\u309a"
 
-_LEAD = r"(?:(?<=[\r\n\t])[^\S\r\n]*(?:(?:>[ \t]?)+|\#{1,6}[ \t]+|[-*+•][ \t]+)\s*)*"
+_LEAD = r"(?:(?<=[\r\n\t\v])[^\S\r\n]*(?:(?:>[ \t]?)+|\#{1,6}[ \t]+|[-*+•][ \t]+)\s*)*"
 """The marks of a quotation, heading or list at the beginning of a line."""
 _PATTERN = rf"""
     (?P<hyphen>[-‐‑\u00ad](?<=[^\W\d_].)(?:\s*\n[ \t]*(?:>[ \t]?)+|\s*)(?=[^\W\d_]))

@@ -21,6 +21,8 @@ BY_SECTION = ("html", "prose")
 RUNNING: tuple[Unit, ...] = ("L", "r", "b")
 """Units that follow each other in one text; the others are texts of their own, such as pages."""
 UNSAFE = re.compile(r"[\[\]#\x00-\x1f\x7f\ud800-\udfff]")
+BREAK = "\v"
+"""A line break that counts for no line: where a browser breaks a line of the file."""
 SHOWN_ROWS = 5_000
 """Rows of a table in which a quotation is looked for the way they are shown."""
 
@@ -152,7 +154,8 @@ class Document:
             return None
         first, last = (bisect_right(self._starts, at) for at in (found.start, max(found.start, found.end - 1)))
         there = place(self.unit, first, min(last, len(self.units)))
-        return Located(self.file, there, self._whole[found.start : found.end], found)
+        quote = self._whole[found.start : found.end].replace(BREAK, "\n")
+        return Located(self.file, there, quote, found)
 
     @property
     def shows_sections(self) -> bool:

@@ -16,10 +16,10 @@ CHARS = 1200
 """Characters of a passage, roughly at most."""
 SMALL = 160
 """A block shorter than this (a caption, one line) takes the next one in."""
-SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|\t+")
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|[\t\v]+")
 ENDINGS = "\r\n"
-_BROKEN_OFF = re.compile(r"[^\W\d_][-\u00ad‐]\s*$")
-"""A line that ends within a word: it goes with the next one."""
+_BROKEN_OFF = re.compile(r"(?:[^\W\d_][-\u00ad‐]|\b(?:not|no|never|cannot|without))\s*$")
+"""A line that ends within a word, or denies what comes next: it goes with the next one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from nodes.tools.codebooks import codebooks
 from nodes.tools.collect import Collection, collect
-from nodes.tools.document import Document, Found, Listing, Located, Skipped, TableDocument
+from nodes.tools.document import BREAK, Document, Found, Listing, Located, Skipped, TableDocument
 from nodes.tools.index import TOGETHER, Hits, Index
 from nodes.tools.likeness import text_vectors
 from nodes.tools.passages import Passage
@@ -136,7 +136,7 @@ class Sources:
         if text is None:
             example = f"{document.unit}1"
             raise ToolRefused(f"{document.file} has no place {place!r}; it has {document.size}, such as {example}")
-        return text
+        return text.replace(BREAK, "\n")
 
     def shown_at(self, file: str, place: str) -> str:
         """What stands at a place as people read it: of rows, each cell with the name of its column.

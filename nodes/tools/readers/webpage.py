@@ -3,8 +3,9 @@
 The standard tokenizer says at which line each bit of text stands (a tree, as BeautifulSoup builds it, knows that of
 elements only), so line 12 of the extracted text is what line 12 of the file shows. Text that goes on behind inline
 markup without a line break of its own stays in its line, wherever the markup ends; a line that shows nothing within a
-block is empty, without a line end. Within one line, blocks and cells are set apart by a tab. What a browser shows by
-layout is written out: `2<sup>16</sup>` as `2^16`, list items with their mark or number.
+block is empty, without a line end. Within one line of the file, cells are set apart by a tab, and other blocks by a
+vertical tab: a line break that counts for no line. What a browser shows by layout is written out: `2<sup>16</sup>` as
+`2^16`, list items with their mark or number, in the line where their text begins.
 """
 
 import html
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from nodes.tools.document import Document, Listing
+from nodes.tools.document import BREAK, Document, Listing
 from nodes.tools.passages import Heading, place
 from nodes.tools.readers.decoding import decode, lines_of
 from nodes.tools.readers.drawn import COLUMNS, named_columns
@@ -29,6 +30,7 @@ LISTS = {"ul", "ol", "menu"}
 RAISED = re.compile(r"\s*(?!(?:st|nd|rd|th|er|ère|e|o|a|TM|SM|®|™)\s*$)[-+−\w().,*/]{1,12}\s*", re.IGNORECASE)
 """What is an exponent or a note's number when raised; ordinals (`1st`) and marks stay as they are."""
 CELLS = {"td", "th"}
+ROWS = {"table", "thead", "tbody", "tfoot", "tr", "caption"}
 SPANNED = 1_000
 """Rows or columns that one cell may take (HTML, section 4.9.11, bounds them at 65,534 and 1,000)."""
 UNSEEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -131,6 +133,8 @@ class _Visible(HTMLParser):
         self._heading: tuple[int, int, list[str]] | None = None
         self._lists: list[int | None] = []
         """For each list that is open, the number of its next item; None where items are not numbered."""
+        self._mark = ""
+        """Of an item that shows nothing yet."""
         self._is_raised = False
         self._is_pre = False
         self._at = 0
@@ -154,7 +158,7 @@ class _Visible(HTMLParser):
             self._end_table()
 
     def lines(self) -> list[str]:
-        """The visible text, one entry a line of the file; no white space but single spaces and tabs between blocks."""
+        """The visible text, one entry a line of the file, with single spaces and what sets blocks apart."""
         rows = enumerate(self._rows[1:], 1)
         return ["" if number in self._empty else _tidy("".join(row)) + "\n" for number, row in rows]
 
@@ -169,17 +173,19 @@ class _Visible(HTMLParser):
             self._heading = (self.getpos()[0], HEADINGS[tag], [])
         self._is_pre = self._is_pre or tag == "pre"
         if tag not in INLINE:
-            self._end_block()
+            self._end_block(tag)
             self._in_table(tag, dict(attrs))
         self._is_raised = tag == "sup" or (self._is_raised and tag in INLINE)
         if tag in LISTS:
+            self._put_mark()
             self._lists.append(_first_number(dict(attrs)) if tag == "ol" else None)
         elif tag == "li":
-            self._put(self._item_mark(dict(attrs)))
+            self._put_mark()
+            self._mark = self._item_mark(dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - the parser's
         if tag not in INLINE:
-            self._end_block()
+            self._end_block(tag)
 
     def handle_endtag(self, tag: str) -> None:
         if self.silenced:
@@ -193,8 +199,10 @@ class _Visible(HTMLParser):
         if tag in HEADINGS:
             self._end_heading()
         self._is_pre = self._is_pre and tag != "pre"
+        if tag == "li":
+            self._put_mark()
         if tag not in INLINE:
-            self._end_block()
+            self._end_block(tag)
         if self._open and tag in CELLS:
             self._cell[-1] = None
         elif self._open and tag == "table":
@@ -209,7 +217,9 @@ class _Visible(HTMLParser):
         for offset, part in enumerate(data.split("\n")):
             if offset or not self._at:
                 self._at = self._line(offset)
-            self._rows[self._at].append(part.replace("\t", " "))
+            if part.strip():
+                self._put_mark(self._at)
+            self._rows[self._at].append(" ".join(re.split(r"[\t\v]", part)))
             if part.strip() or self._is_pre:
                 if self._shown:
                     self._empty.update(range(self._shown + 1, self._at))
@@ -231,11 +241,14 @@ class _Visible(HTMLParser):
     def _line(self, offset: int = 0) -> int:
         return min(self.getpos()[0] + offset, len(self._rows) - 1)
 
-    def _put(self, text: str) -> None:
-        self._rows[self._line()].append(text)
+    def _put_mark(self, line: int = 0) -> None:
+        """The mark of an item: at its first text, or where it ends without any."""
+        self._rows[line or self._line()].append(self._mark)
+        self._mark = ""
 
-    def _end_block(self) -> None:
-        self._put("\t")
+    def _end_block(self, tag: str) -> None:
+        """Before or behind a tag; `_tidy` makes one of several marks of these that follow each other."""
+        self._rows[self._line()].append("\n" if tag in ROWS else "\t" if tag in CELLS else BREAK)
         self._at = self._shown = 0
 
     def _in_table(self, tag: str, attrs: dict[str, str | None]) -> None:
@@ -296,5 +309,10 @@ def _is_hidden(attrs: dict[str, str | None]) -> bool:
 
 
 def _tidy(text: str) -> str:
-    blocks = (" ".join(block.split()) for block in text.split("\t"))
-    return "\t".join(block for block in blocks if block)
+    """With one mark between blocks: a tab between cells of a row, also where there are blocks in them."""
+    apart = re.sub(r"\s*[\n\t\v]\s*", _apart, text).strip()
+    return re.sub(r"[^\S\t\v]+", " ", apart)
+
+
+def _apart(marks: re.Match[str]) -> str:
+    return "\t" if "\t" in marks[0] and "\n" not in marks[0] else BREAK

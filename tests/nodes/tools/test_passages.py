@@ -1,5 +1,7 @@
 """Where passages begin and end."""
 
+import pytest
+
 from nodes.tools.passages import Heading, cut_lines, place
 
 
@@ -24,8 +26,9 @@ def test_a_block_of_many_lines_is_cut_every_twelve() -> None:
     assert places("- an item of a list that is long\n" * 30) == ["L1-L12", "L13-L24", "L25-L30"]
 
 
-def test_no_passage_ends_within_a_word() -> None:
-    lines = ["a line of a paragraph\n"] * 11 + ["it is about infor-\n", "mation and its use\n"]
+@pytest.mark.parametrize("end", ["it is about infor-", "it does not"])
+def test_no_passage_ends_within_a_word_or_before_what_it_denies(end: str) -> None:
+    lines = ["a line of a paragraph\n"] * 11 + [f"{end}\n", "mation and its use\n"]
     assert places("".join(lines)) == ["L1-L11", "L12-L13"]
 
 

@@ -3,12 +3,15 @@
 import ast
 import contextlib
 import string
+from pathlib import Path
 from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nodes.agents.citations import check
+from nodes.llm.offline.answering import Passage as Quoted
 from nodes.tools.document import Document, Unit
 from nodes.tools.readers.decoding import Unreadable, decode, lines_of
 from nodes.tools.readers.delimited import read_delimited
@@ -17,8 +20,9 @@ from nodes.tools.readers.pdf import read_pdf
 from nodes.tools.readers.plain import headings_in, read_text
 from nodes.tools.readers.table import READERS
 from nodes.tools.readers.webpage import read_html
+from nodes.tools.sources import open_sources
 from state.citation import UNITS
-from state.quotation import Part
+from state.quotation import Part, parts_of
 from tests.house.tracked import ROOT, parsed
 from tests.nodes.tools.documents import pdf_bytes
 
@@ -134,7 +138,7 @@ def test_html_keeps_powers_and_the_numbers_of_lists() -> None:
 
     assert [unit.strip() for unit in read_html("a.html", page.encode()).units] == [
         "2^16 bytes on the 1st of 10^-3 H2O",
-        "3. third\t4. fourth\t- inner\t9. ninth",
+        "3. third\v4. fourth\v- inner\v9. ninth",
         "A note[1] and E = mc^2",
     ]
 
@@ -150,11 +154,33 @@ def test_html_shows_what_a_browser_shows_at_the_lines_of_the_file() -> None:
         *[""] * 4,
         "Big",
         "news",
-        "Tom & Jerry ©\trun",
-        "- one\t- two",
-        "a\tb\tend",
+        "Tom & Jerry ©\vrun",
+        "- one\v- two",
+        "a\tb\vend",
     ]
     assert {p.heading for p in document.passages} == {"Big news"}
+
+
+def test_the_mark_of_an_item_in_html_is_in_the_line_of_its_text() -> None:
+    page = "<ul>\n<li>\n<p>\nFirst\n</p>\n</li>\n<li>\n<div><p>Second\n</p></div></li>\n<li><ol><li>\nInner</ol></ul>"
+    document = read_html("a.html", page.encode())
+
+    shown = {number: unit.strip() for number, unit in enumerate(document.units, 1) if unit.strip()}
+    assert shown == {4: "- First", 8: "- Second", 10: "-", 11: "1. Inner"}
+    found = document.find(parts_of("- Second")[0], "L8")
+    assert found is not None
+    assert (found.place, found.quote) == ("L8", "Second")
+
+
+def test_what_a_browser_sets_apart_in_a_line_of_html_is_quoted_in_lines_of_its_own(tmp_path: Path) -> None:
+    row = "<table><tr><td><p>hull</p></td><td><p>oak</p></td></tr><tr><td>mast</td><td>fir</td></tr></table>"
+    (tmp_path / "a.html").write_text(f"<p>Ships sail\nby night.</p><div><h2>Parts</h2></div>{row}")
+    sources = open_sources([str(tmp_path)])
+    [passage] = sources.search("hull", 1).passages
+    shown = str(Quoted(passage.file, passage.place, passage.text))
+
+    assert shown == "> by night.\n> Parts\n> hull\toak\n> mast\tfir\n[a.html#L2]"
+    assert check(shown, "t1", sources).text == shown
 
 
 BROKEN = """\
