@@ -121,7 +121,7 @@ def take(score: Score, question: dict[str, Any], run: Run, sources: Sources, pla
     is_declined = DECLINED in report
     for file, quote in quotes_of(report):
         score.quotes += 1
-        score.verbatim += sources.holds(file, quote)
+        score.verbatim += all(sources.holds(file, piece) for piece in quote.split("…") if piece.strip())
     if "key" not in question:
         score.unanswerable += 1
         score.declined += is_declined

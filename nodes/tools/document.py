@@ -2,15 +2,16 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Literal
 
+from nodes.language.words import stems
 from nodes.tools.passages import ENDINGS, Passage, place
 from state.citation import SPAN, UNITS
-from state.quotation import Match, Part, Wording
+from state.quotation import APART, Match, Part, Wording
 from state.text import counted
 
 Unit = Literal["L", "p", "r", "b", "s", "h", "m", "c"]
@@ -23,6 +24,10 @@ RUNNING: tuple[Unit, ...] = ("L", "r", "b")
 UNSAFE = re.compile(r"[\[\]#\x00-\x1f\x7f\ud800-\udfff]")
 BREAK = "\v"
 """A line break that counts for no line: where a browser breaks a line of the file."""
+BRIEF = 500
+"""Characters of a row up to which a search shows all of it."""
+FIRST_CELLS = 4
+"""Cells of a longer one that say what the row is."""
 SHOWN_ROWS = 5_000
 """Rows of a table in which a quotation is looked for the way they are shown."""
 
@@ -232,9 +237,27 @@ class TableDocument(Document):
 
     def shown(self, number: int) -> str:
         """Row `number` as people read it: `vendor: X; price: 3`."""
+        return "; ".join(self._named_cells(number)) or "(empty)"
+
+    def brief(self, number: int, wanted: Iterable[str]) -> str:
+        """The same; of a long row its first cells and those that have most of the `wanted` stems, `…` for others."""
+        cells = self._named_cells(number)
+        if sum(map(len, cells)) <= BRIEF:
+            return self.shown(number)
+        fitting = [len(set(wanted).intersection(stems(cell))) for cell in cells]
+        best = sorted(filter(fitting.__getitem__, range(len(cells))), key=lambda at: -fitting[at])
+        kept = set(best[:1])
+        for at in [*range(min(FIRST_CELLS, len(cells))), *best]:
+            if sum(len(cells[n]) for n in kept | {at}) <= BRIEF:
+                kept.add(at)
+        runs = groupby(range(len(cells)), kept.__contains__)
+        said = ("; ".join(cells[at] for at in run) + ";" if is_kept else "…" for is_kept, run in runs)
+        return " ".join(said).removesuffix(";")
+
+    def _named_cells(self, number: int) -> list[str]:
         grid = self.grid or Grid((), [()] * number)
         cells = zip(grid.header, grid.rows[number - 1], strict=True)
-        return "; ".join(f"{name}: {_flat(cell)}" for name, cell in cells if cell) or "(empty)"
+        return [f"{name}: {_flat(cell)}" for name, cell in cells if cell]
 
     def find(self, parts: Sequence[Part], where: str = "") -> Located | None:
         """Also a row, or part of one, the way it is shown; and the names of the columns, which stand above row 1."""
@@ -243,8 +266,10 @@ class TableDocument(Document):
         first, last = (self._span(where) or (1, 0)) if where else (1, min(len(self.units), SHOWN_ROWS))
         for number in range(first, min(last, first + SHOWN_ROWS - 1) + 1):
             row = self._shown_wording(number)
-            if found := row.find(parts):
-                quote = self.shown(number)[found.start : found.end]
+            all_of_it = max(APART, len(row.text))
+            if found := row.find([replace(one, apart=all_of_it) if one.apart == APART else one for one in parts]):
+                pieces = filter(None, (row.find([one]) for one in parts))  # not the cells that were left out
+                quote = " … ".join(self.shown(number)[piece.start : piece.end] for piece in pieces)
                 return Located(self.file, f"r{number}", quote, found, self.cells(f"r{number}", quote))
         found = Wording(self.head).find(parts)
         return Located(self.file, "r1", self.head[found.start : found.end], found) if found else None

@@ -6,11 +6,12 @@ makes up can lead outside. What was opened is kept for the process, so that ten 
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from nodes.language.words import keywords
 from nodes.tools.codebooks import codebooks
 from nodes.tools.collect import Collection, collect
 from nodes.tools.document import BREAK, Document, Found, Listing, Located, Skipped, TableDocument
@@ -97,8 +98,10 @@ class Sources:
         """The passages that match any word of `query`, best first, and how well. Any punctuation is harmless.
 
         Those near each other are one, with what stands between them, as far as it has no more than `chars` characters.
+        Long rows are shown by their first cells and those that have words of `query`.
         """
-        return self._index.search(query, limit, chars)
+        hits, wanted = self._index.search(query, limit, chars), keywords(query)
+        return replace(hits, passages=[self._brief(one, wanted) for one in hits.passages])
 
     def passages(self, file: str) -> list[Passage]:
         """What of a file can be found by a search, in order."""
@@ -192,6 +195,12 @@ class Sources:
                 return matches[0] if len(matches) == 1 else None
         parts = [name for name in self._documents if name.casefold().startswith(f"{wanted}/")]
         return parts[0] if len(parts) == 1 else None
+
+    def _brief(self, passage: Passage, wanted: Iterable[str]) -> Passage:
+        document = self._documents[passage.file]
+        if not isinstance(document, TableDocument):
+            return passage
+        return replace(passage, text=document.brief(int(passage.place[1:]), wanted))
 
     def _document(self, file: str) -> Document:
         name = self.resolve(file)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nodes.agents.citations import check
 from nodes.tools.document import Found
 from nodes.tools.readers.decoding import Unreadable
 from nodes.tools.readers.table import read_documents
@@ -254,3 +255,21 @@ def test_a_passage_is_found_with_what_follows_in_its_section(tmp_path: Path) -> 
     assert hits.passages[0].place == "L1-L5"
     assert hits.passages[0].text == f"# Engine\n\n{first}\n\n{then}"
     assert sum(then in passage.text for passage in hits.passages) == 1
+
+
+def test_a_long_row_is_found_by_what_it_is_and_what_was_asked_for(tmp_path: Path) -> None:
+    names = ["name", "code", *(f"note {n}" for n in range(80)), "coast", "flag"]
+    row = ["Chad", "TD", *(f"no word of number {n}" for n in range(80)), "landlocked", "tricolour"]
+    fill(tmp_path, {"lands.csv": "\n".join([",".join(names), ",".join(row), ",".join(["Mali", *row[1:]])])})
+    sources = open_sources([str(tmp_path)])
+    [found] = sources.search("Is Chad landlocked?", 1).passages
+
+    said = "name: Chad; code: TD; note 0: no word of number 0; note 1: no word of number 1; … coast: landlocked; …"
+    assert (found.label, found.text) == ("[lands.csv#r1]", said)
+    [claim] = check(f"> {said}\n[lands.csv#r1]", "t1", sources).claims
+    assert [(one.place, one.quote) for one in claim.citations] == [
+        ("r1", said.removesuffix("; …").replace("; …", " …"))
+    ]
+    assert not claim.unverified
+    other = said.replace("landlocked", "tricolour")
+    assert "unverified" in check(f"> {other}\n[lands.csv#r1]", "t1", sources).text
