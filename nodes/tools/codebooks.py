@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from textwrap import shorten
 
-from nodes.tools.document import Document
+from nodes.tools.document import BREAK, Document
 from nodes.tools.tables import Table
 
 CHARS = 80
@@ -31,7 +31,7 @@ def codebooks(documents: Sequence[Document], tables: Mapping[str, Table]) -> dic
     folders: dict[str, dict[str, str]] = {file.rpartition("/")[0]: {} for file in tables}
     for one in documents:
         if len(one.units) <= LINES and (texts := folders.get(one.file.rpartition("/")[0])) is not None:
-            texts[one.file] = "\n".join(map(str.rstrip, one.units))
+            texts[one.file] = "\n".join(map(str.rstrip, one.units)).replace(BREAK, "\n")
     begun = {at: {*_BEGINNINGS.findall(text.lower())} for texts in folders.values() for at, text in texts.items()}
     found: dict[str, tuple[bool, int, str, dict[str, str]]] = {}
     for file, table in tables.items():
