@@ -50,7 +50,7 @@ _PLAIN = re.compile(_PATTERN.replace("ACCENTED", ""), re.VERBOSE | re.DOTALL)
 _ACCENTED = re.compile(_PATTERN.replace("ACCENTED", rf"|[A-Za-z][{_ACCENTS}]+"), re.VERBOSE | re.DOTALL)
 """The same for texts with accents of their own after a letter: five times slower, and rare."""
 _POWERS = str.maketrans(_SUPER, "0123456789+-")
-_EDGE_MARKS = re.compile(rf"^[\s'\"`*_#>{_MARKS}]+|[\s'\"`*_.,;:!?…{_MARKS}{_DASHES}-]+$")
+_EDGE_MARKS = re.compile(rf"^(?:[\s'\"`*_#>•{_MARKS}]|\+\s)+|[\s'\"`*_.,;:!?…{_MARKS}{_DASHES}-]+$|\n[ \t]*[#+•]+$")
 _SIC = re.compile(r"\s*[\[(](?:sic!?|sic erat scriptum|!|emphasis (?:added|mine)|hervorhebung \w+)[\])]", re.IGNORECASE)
 _INITIAL = re.compile(r"\[(\w)\](?=\w)")
 _GAP = re.compile(
@@ -64,6 +64,10 @@ _NEGATION = re.compile(
     r"\b(?:not|no|never|none|nor|neither|nobody|nothing|cannot|without|hardly|\w+n't|nicht|kein\w*|nie|niemals|ohne|"
     r"pas|jamais|sans|nunca|ningun\w*|sin)\b"
 )
+_PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*\Z")
+"""The end of a paragraph, at the end of a text."""
+_CLAUSES = re.compile(r"[^\w\s]*;.*;\W*", re.DOTALL)
+"""Whole clauses between semicolons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,15 +153,18 @@ class Wording:
         return " ".join(made)
 
     def _find(self, parts: Sequence[Part], start: int, end: int | None) -> Match | None:
-        if not parts or not all(word in self.words for part in parts for word in _WORD.findall(part.text)):
+        words = [word for part in parts for word in _WORD.findall(part.text)]
+        is_place = start > 0 or (end is not None and end < len(self._given))
+        if not parts or not self.words.issuperset(words[1:-1] if is_place else words):  # a place may break words off
             return None
         low = self._comparable(start)
         high = len(self.text) if end is None else self._comparable(end)
         denied: Match | None = None
         spent = 0
-        at = self._next(parts[0].text, low, high)
+        within = (low, high)
+        at = self._next(parts[0].text, low, high, within)
         while at >= 0:
-            spans = self._rest(parts, at, high)
+            spans = self._rest(parts, at, within)
             if spans:
                 found = Match(self._raw(spans[0][0]), self._raw_end(spans[-1][1]), self._is_denied(spans))
                 if not found.denied:
@@ -166,30 +173,31 @@ class Wording:
             spent += 1
             if len(parts) > 1 and spent > 200:  # each try looks at `APART` characters more: keep it linear
                 break
-            at = self._next(parts[0].text, at + 1, high)
+            at = self._next(parts[0].text, at + 1, high, within)
         return denied
 
-    def _rest(self, parts: Sequence[Part], at: int, high: int) -> list[tuple[int, int]]:
+    def _rest(self, parts: Sequence[Part], at: int, within: tuple[int, int]) -> list[tuple[int, int]]:
         """The span of every part, from the first at `at` on; nothing where one is missing."""
         spans = [(at, at + len(parts[0].text))]
         for part in parts[1:]:
             before = spans[-1][1]
-            there = self._next(part.text, before, min(high, before + part.apart + len(part.text)))
+            there = self._next(part.text, before, min(within[1], before + part.apart + len(part.text)), within)
             if there < 0:
                 return []
             spans.append((there, there + len(part.text)))
         return spans
 
-    def _next(self, piece: str, low: int, high: int) -> int:
+    def _next(self, piece: str, low: int, high: int, within: tuple[int, int]) -> int:
         """Where `piece` stands with whole words and figures at its edges; -1 if nowhere."""
         at = self.text.find(piece, low, high)
-        while at >= 0 and not self._is_whole(at, at + len(piece)):
+        while at >= 0 and not self._is_whole(at, at + len(piece), within):
             at = self.text.find(piece, at + 1, high)
         return at
 
-    def _is_whole(self, first: int, last: int) -> bool:
+    def _is_whole(self, first: int, last: int, within: tuple[int, int]) -> bool:
+        """A line or page `within` which it is looked for may break a word off at its ends: `infor-`."""
         text = self.text
-        before, after = text[max(0, first - 2) : first], text[last : last + 2]
+        before, after = text[max(within[0], first - 2) : first], text[last : min(within[1], last + 2)]
         head, tail = text[first], text[last - 1]
         if before and (_is_one_word(before[-1], head) or (head.isdigit() and _belongs_before(before))):
             return False
@@ -201,9 +209,12 @@ class Wording:
         first = spans[0][0]
         before = self.text[max(0, first - 24) : first].rstrip()
         last_word = before.rpartition(" ")[2]
-        if _NEGATION.fullmatch(last_word):
+        at = self._raw(first)
+        if _NEGATION.fullmatch(last_word) and not _PARAGRAPH.search(self._given[max(0, at - APART) : at]):
             return True
         for (_, left), (right, _) in pairwise(spans):
+            if _CLAUSES.fullmatch(self.text, left, right):  # what other clauses deny, this one does not
+                continue
             skipped = self.text[left:right].split()
             if any(_NEGATION.fullmatch(word) for word in [*skipped[:2], *skipped[-2:]]):
                 return True

@@ -18,6 +18,8 @@ SMALL = 160
 """A block shorter than this (a caption, one line) takes the next one in."""
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'»”’)\]]*\s+|\t+")
 ENDINGS = "\r\n"
+_BROKEN_OFF = re.compile(r"[^\W\d_][-\u00ad‐]\s*$")
+"""A line that ends within a word: it goes with the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,9 @@ def _bounded(lines: Sequence[str], first: int, last: int) -> Iterator[tuple[int,
     for number in range(first, last + 1):
         size = len(lines[number - 1])
         if size and number > start and (_count(lines, start, number) > most or used + size > CHARS * (most // LINES)):
-            yield from _trimmed(lines, start, number - 1)
-            start, used = number, 0
+            end = number - 2 if number - 2 >= start and _BROKEN_OFF.search(lines[number - 2]) else number - 1
+            yield from _trimmed(lines, start, end)
+            start, used = end + 1, _chars(lines, end + 1, number - 1)
         used += size
     yield from _trimmed(lines, start, last)
 

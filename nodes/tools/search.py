@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -48,7 +49,9 @@ def coverage(hits: Hits) -> str:
 def shown(passage: Passage) -> str:
     """A passage after its label, line for line, so that a sentence in it can be cited by its own lines."""
     text = passage.text.replace("\r\n", "\n").rstrip()
-    return f"{passage.label} {text if len(text) <= CHARS else text[:CHARS] + ' …'}"
+    if len(text) > CHARS:
+        text = re.sub(r"\s+\S{0,80}\Z", "", text[:CHARS]) + " …"
+    return f"{passage.label} {text}"
 
 
 def make_read(sources: Sources | None) -> BaseTool:

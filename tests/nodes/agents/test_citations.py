@@ -7,6 +7,7 @@ import pytest
 
 from nodes.agents.citations import Checked, check
 from nodes.tools.sources import Sources, open_sources
+from tests.nodes.tools.documents import pdf_bytes
 
 GUIDE = """\
 # Guide
@@ -286,3 +287,43 @@ def test_figures_of_a_row_are_read_cell_by_cell(said: str, holds: bool, tmp_path
     (tmp_path / "ships.csv").write_text("ship,length,built\nOlga,31,1998\nSvea,12,2019\n")
     claims = check(f"{said} [ships.csv#r1].", "t1", open_sources([str(tmp_path)])).claims
     assert [not claim.unverified for claim in claims] == [holds]
+
+
+SHOWN = {
+    "a page that breaks its last word off": ("a.pdf#p1", "> Case counts on file-"),
+    "a page that begins within a word": ("a.pdf#p2", "> systems of today."),
+    "lines that begin and end within a word": ("a.txt#L2", "> systems and on infor-"),
+    "an item behind another": ("a.txt#L5", "> • B: both of them"),
+    "a comment that ends in dots": ("a.txt#L6-L7", "> # Set both.\n> # ..."),
+    "a paragraph below a no": ("a.txt#L11-L12", "> A value of the library\n> is used."),
+}
+TEXT = """\
+He counts on file-
+systems and on infor-
+mation.
+• A: one of them
+• B: both of them
+# Set both.
+# ...
+
+Default: none
+
+A value of the library
+is used.
+"""
+
+
+@pytest.mark.parametrize(("place", "passage"), SHOWN.values(), ids=SHOWN.keys())
+def test_a_passage_as_a_tool_shows_it_is_verified(place: str, passage: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(pdf_bytes("Case counts on file-", "systems of today."))
+    (tmp_path / "a.txt").write_text(TEXT)
+    found = checked(f"{passage}\n[{place}]", open_sources([str(tmp_path)]))
+
+    assert (verdict(found), found.text) == ("verified", f"{passage}\n[{place}]")
+
+
+@pytest.mark.parametrize("said", ['"systems of today" [a.txt#L1-L2]', '"lawful to hunt" [a.txt#L1-L2]'])
+def test_a_part_of_a_word_within_a_place_is_no_quotation(said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("These are file-\nsystems of today. It is un-\nlawful to hunt.\n")
+
+    assert verdict(checked(f"It says {said}.", open_sources([str(tmp_path)]))) == "marked"

@@ -24,6 +24,11 @@ def test_a_block_of_many_lines_is_cut_every_twelve() -> None:
     assert places("- an item of a list that is long\n" * 30) == ["L1-L12", "L13-L24", "L25-L30"]
 
 
+def test_no_passage_ends_within_a_word() -> None:
+    lines = ["a line of a paragraph\n"] * 11 + ["it is about infor-\n", "mation and its use\n"]
+    assert places("".join(lines)) == ["L1-L11", "L12-L13"]
+
+
 def test_a_heading_ends_the_passage_before_it() -> None:
     assert places("short\n# H\nshort\n", {2: Heading(1, "H")}) == ["L1", "L2-L3"]
 
