@@ -91,7 +91,7 @@ class Asked:
 
     def sentences(self, rows: list[Row]) -> list[str]:
         """What the answer says, a sentence a figure or list; the figures as the table gave them."""
-        told = [row for row in rows if any(row.values())]
+        told = [row for row in rows if any(row.values()) and not (self.aggregate == "summary" and row.get("n") == "0")]
         try:
             return self._said(told) if told else []
         except KeyError:  # an answer of another shape says nothing

@@ -134,12 +134,15 @@ class _Reading:
         self.repeating = whole.keys() - self.telling
         self.forms = self._asked_for()
         self.bounds = self._bounds()
+        self.ambiguous: set[Column] = set()
+        """Columns of which one word names several cells."""
         self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
         self.free = [word for word in self.content if word not in self.spoken]
         self.beginnings = self._beginnings(self.free)
         filtered = [column for column, _ in self.filters]
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
-        self.compared = next((column for column, values in self.filters if len(values) > 1), None)
+        several = (column for column, values in self.filters if len(values) > 1 and column not in self.ambiguous)
+        self.compared = next(several, None)
         if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
             self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
         texts = [column for column in table.columns if column.is_text][:MOST_TEXTS]
@@ -356,10 +359,17 @@ class _Reading:
         return tuple(found)
 
     def _is_joined(self, some: set[str], others: set[str]) -> bool:
-        """Whether nothing but small words stands between two things."""
+        """Whether nothing but a comma or small words stands between two things."""
+        small = {"and", "or", "the", "their", "its"}
+        return any(between and between <= small for between in self._between(some, others))
+
+    def _between(self, some: set[str], others: set[str]) -> Iterator[set[str]]:
+        """The words between two things wherever they follow each other; a comma counts as `and`."""
         places = sorted(self._at(word) for word in (*some, *others))
-        pairs = [(a, b) for a, b in pairwise(places) if (self.words[a] in some) != (self.words[b] in some)]
-        return any(set(self.words[a + 1 : b]) <= {"and", "or", "the", "their", "its"} for a, b in pairs)
+        for a, b in pairwise(places):
+            if (self.words[a] in some) != (self.words[b] in some):
+                comma = re.search(rf"\b{self.words[a]}\s*,\s*{self.words[b]}\b", self.question, re.IGNORECASE)
+                yield {"and"} if comma else set(self.words[a + 1 : b])
 
     def _is_asked_for(self, column: Column) -> bool:
         """Whether it holds amounts, and the words right behind an aggregate name it: `the highest mean wind speed`."""
@@ -409,6 +419,9 @@ class _Reading:
         is_of_another |= any(one["value"].replace(",", "") not in amounts for one in _BOUND.finditer(self.question))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said | aside for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
+        behind = [match["what"].lower().split() for match in _OF_WHAT.finditer(self.text)]
+        of_else = [words for words in behind if words[0] in open_words and words[0] not in NUMBERS]
+        is_of_another |= any(said.isdisjoint(words) for words in of_else)  # the mean of something else
         is_limited = bool(found.filters or found.bounds or found.group)
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
         is_of_another |= is_implied and fit < IMPLIED
@@ -433,11 +446,16 @@ class _Reading:
         found: dict[Column, list[str]] = {}
         words: dict[Column, set[str]] = {}
         links = [one for one in links if one[3] not in but]
-        for _, said, cell, column in sorted(links, key=lambda one: (-one[0], one[3].name not in self.telling)):
+        scores: dict[Column, float] = {}
+        for score, said, cell, column in sorted(links, key=lambda one: (-one[0], one[3].name not in self.telling)):
             is_new = column not in found or self._stand_together(words[column], said)
             if is_new and cell not in found.get(column, []) and not said <= set().union(*words.values()):
                 found.setdefault(column, []).append(cell)
                 words.setdefault(column, set()).update(said)
+                scores.setdefault(column, score)
+            elif column in found and said == words[column] and score == scores[column]:
+                found[column].append(cell)  # all cells that a word is part of
+                self.ambiguous.add(column)
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
         if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
@@ -470,7 +488,7 @@ class _Reading:
             links = {token: (1.0, token) for token in tokens}
         said = {word for score, word in links.values() if score and word}
         rest = [token for token, (score, _) in links.items() if not score and token not in STOP_CELLS]
-        is_name = not is_few and cell[:1].isupper() and self.question[:1].isupper()
+        is_name = not is_few and len(tokens) < 2 and cell[:1].isupper() and self.question[:1].isupper()
         if is_name and said.isdisjoint({word.lower() for word in self.written if not word.islower()}):
             return None
         is_common = own <= SMALL_CELLS or stem(cell) in SAID_BY_FORM
@@ -552,11 +570,8 @@ class _Reading:
 
     def _stand_together(self, some: set[str], others: set[str]) -> bool:
         """Whether words are named as two of a kind: `men or women`, `of Acme and of Bolt`."""
-        ends = sorted(self._at(word) for word in (*some, *others))
-        pairs = [(a, b) for a, b in pairwise(ends) if (self.words[a] in some) != (self.words[b] in some)]
-        between = {word for a, b in pairs for word in self.words[a + 1 : b]}
-        is_beside = any(b - a == 1 for a, b in pairs)  # with a comma
-        return is_beside or bool(between & {"or", "and", "vs", "versus", "than"})
+        joints = {"or", "and", "vs", "versus", "than"}
+        return any(joints & between for between in self._between(some, others))
 
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:

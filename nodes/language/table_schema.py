@@ -36,7 +36,7 @@ _CODES = re.compile(
     r"(\d+) - (.+?)(?=,? \d+ - |$)"
 )
 WORD = re.compile(r"[^\W_]+")
-_PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])")
+_PARTS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z0-9])|(?<=\d)(?=[A-Za-z]{2})")
 
 
 @dataclass(frozen=True, slots=True)

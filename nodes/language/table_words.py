@@ -18,7 +18,7 @@ AGGREGATES = {
     r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower|worse)(?! than)",
     "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
     "count": r"how many|number of|count",
-    "summary": r"analy[sz]e|figures?|statistics|range|overview",
+    "summary": r"analy[sz]e|figures?(?= (?:for|of|on|about)\b)|statistics|range|overview",
 }
 """Words that ask for an aggregate, by its name in SQL."""
 SENSES = {

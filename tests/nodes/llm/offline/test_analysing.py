@@ -678,3 +678,31 @@ def test_words_meet_columns_by_initials_and_dates_and_behind_an_aggregate(questi
 )
 def test_no_figure_is_told_for_a_small_word_or_two_letters(question: str) -> None:
     assert "In releases" not in analysed(question, query_over(RELEASES, file="releases.csv"), RELEASES_LINE)
+
+
+GASES = """CREATE TABLE gases AS SELECT * FROM (VALUES
+ ('Sulfur hexafluoride', '6.06 LTS', 1, 3200, 18300, 25200), ('Nitrous oxide', '8.04 LTS', 2, 109, 273, 273),
+ ('Methane', '9.10', 9, 12, 81, 28)) t(name, version, height, lifetime_years, "gwp_20yr", "gwp_100yr")
+ UNION ALL SELECT 'Gas ' || n, '1.' || n, 5, 1, 1, 1 FROM range(70) more(n)"""
+GASES_LINE = (
+    "gases.csv: table gases (name VARCHAR, version VARCHAR, height BIGINT, lifetime_years BIGINT, gwp_20yr BIGINT, "
+    "gwp_100yr BIGINT), 73 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (
+            "What is the 100 year global warming potential of sulfur hexafluoride according to the figures?",
+            "In gases, name: Sulfur hexafluoride; gwp 100yr: 25,200. [",
+        ),
+        (
+            "What is the highest height of gases with LTS in the version?",
+            "is 6.06 LTS or 8.04 LTS: 8.04 LTS (2) and 6.06",
+        ),
+        ("Which of Sulfur hexafluoride and Nitrous oxide has the highest mean price?", "I found no passage"),
+    ],
+)
+def test_numbers_in_names_and_words_of_several_cells(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(GASES, file="gases.csv"), GASES_LINE)
