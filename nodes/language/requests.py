@@ -38,7 +38,11 @@ _THEN = re.compile(
 _BETWEEN = re.compile(rf"\bbetween\b(?!.*\b(?:{_JOINT})\b)", re.IGNORECASE | re.DOTALL)
 """What a second thing has to follow: `the difference between Find` “and Search”."""
 _ASKS_ON = re.compile(rf"(?:\s*,?\s+(?:{_JOINT})|,)\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)", re.IGNORECASE)
-_ELLIPTIC = re.compile(rf"(?P<asks>{ASKS})\s+(?:an?|the|not|(?<=when )to)\b(?:\s+[\w-]+){{0,3}}\s*\??", re.IGNORECASE)
+_ELLIPTIC = re.compile(
+    rf"(?P<asks>{ASKS})(?:\s+(?:many|much))?\s+(?:an?|the|not|(?!to\b)(?:{PLACES})|(?<=when )to)\b"
+    r"(?:\s+[\w-]+){0,4}\s*\??",
+    re.IGNORECASE,
+)
 """A second question that lacks the verb of the first: `and when a Store?`."""
 _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE

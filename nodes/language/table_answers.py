@@ -32,6 +32,8 @@ class Asked:
     """Rows of the answer."""
     bounds: tuple[tuple[Column, str], ...] = ()
     """Amounts that a row has to be above or below: a column and `> 10`."""
+    held: frozenset[Column] = frozenset()
+    """Columns of which the filters name words of the cells, not cells."""
     fit: float = 0.0
     """Share of the question's words that this accounts for."""
     beside: tuple[Column, ...] = ()
@@ -54,7 +56,7 @@ class Asked:
         """The question: a `name` and `value` a row, and `n` for the rows behind it, or columns by their names."""
         target = self.target.sql if self.target else ""
         name = self.group or self.label
-        conditions = [f"({' OR '.join(map(column.equals, values))})" for column, values in self.filters]
+        conditions = [f"({self._condition(column, values)})" for column, values in self.filters]
         limits = [f"{column.sql} {bound}" for column, bound in self.bounds]
         counted = [*conditions[self._split :], *limits] if self.aggregate == "share" else []
         rows = f"count(*) FILTER (WHERE {' AND '.join(counted)})"
@@ -89,6 +91,11 @@ class Asked:
         parts.append(f"ORDER BY {order} LIMIT {self.most}")
         return " ".join(parts)
 
+    def _condition(self, column: Column, values: Sequence[str]) -> str:
+        if column in self.held:
+            return " AND ".join(map(column.holds, values))
+        return " OR ".join(map(column.equals, values))
+
     def sentences(self, rows: list[Row]) -> list[str]:
         """What the answer says, a sentence a figure or list; the figures as the table gave them."""
         told = [row for row in rows if any(row.values()) and not (self.aggregate == "summary" and row.get("n") == "0")]
@@ -98,7 +105,12 @@ class Asked:
             return []
 
     def _said(self, rows: list[Row]) -> list[str]:
-        said = [f"{column.said} is {' or '.join(values)}" for column, values in self.filters]
+        said = [
+            f"{column.said} has {' '.join(values)}"
+            if column in self.held
+            else f"{column.said} is {' or '.join(values)}"
+            for column, values in self.filters
+        ]
         limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
         by = f" by {self.group.said}" if self.group else ""
         if self.aggregate == "share":
@@ -112,7 +124,7 @@ class Asked:
         scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
         what = self.target.said if self.target else "rows"
         if not self.aggregate and (self.filters or self.bounds or self.beside):
-            known = {column.name for column, values in self.filters if len(values) == 1}
+            known = {column.name for column, values in self.filters if len(values) == 1 and column not in self.held}
             left = [name for name in rows[0] if name not in known]
             if len(rows) > 1 and len(left) == 1:
                 return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]

@@ -37,6 +37,8 @@ SURE = 0.6
 """The same where rows are counted that nothing in the table is called by."""
 IMPLIED = 0.75
 """The same where an average or a sum is told that was not asked for by a word."""
+BEGINS = 5
+"""Letters of a name that what is made of it begins with."""
 RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
@@ -67,6 +69,8 @@ _NOT = re.compile(
     r"(?:in |from |of )?(?:an? |any |the |\w+ed )?(?P<what>\w+)",
     re.IGNORECASE,
 )
+_CONTRAST = re.compile(r"[,;]?\s+(?:and )?not (?:just|only|merely) (?:(?:an?|the) )?\w+", re.IGNORECASE)
+"""What something is more than: `a majority, not just a plurality`."""
 _SIGNS = {
     ">=": r"at least|no less than|not less than|from",
     "<=": r"at most|up to|no more than|not more than",
@@ -108,6 +112,7 @@ class _Reading:
     """One question, read with one table before it: what its words are linked to, and what it asks with that."""
 
     def __init__(self, question: str, table: Table, cells: Sequence[Row], unknown: Sequence[str] | None) -> None:
+        question = _CONTRAST.sub("", question)
         question = _BOUND_AFTER.sub(lambda one: f"at {'most' if one['most'] else 'least'} {one['value']}", question)
         self.question, self.table = question, table
         self.unknown = None if unknown is None else LIGHT.union(map(stem, unknown))
@@ -134,14 +139,14 @@ class _Reading:
         self.repeating = whole.keys() - self.telling
         self.forms = self._asked_for()
         self.bounds = self._bounds()
-        self.ambiguous: set[Column] = set()
-        """Columns of which one word names several cells."""
+        self.held: set[Column] = set()
+        """Columns of which one word is part of several cells."""
         self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
         self.free = [word for word in self.content if word not in self.spoken]
         self.beginnings = self._beginnings(self.free)
         filtered = [column for column, _ in self.filters]
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
-        several = (column for column, values in self.filters if len(values) > 1 and column not in self.ambiguous)
+        several = (column for column, values in self.filters if len(values) > 1 and column not in self.held)
         self.compared = next(several, None)
         if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
             self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
@@ -243,7 +248,8 @@ class _Reading:
             label, target = None, self.which or self.label()
         is_lowest = aggregate in ("avg", "sum", "median") and self._extreme() == "min"
         most = LISTED if group or "rank" in self.forms or not aggregate else RANKED
-        found = Asked(table, aggregate, target, group, label, filters, most, bounds, is_lowest_first=is_lowest)
+        held = frozenset(self.held)
+        found = Asked(table, aggregate, target, group, label, filters, most, bounds, held, is_lowest_first=is_lowest)
         if aggregate in MEASURES:
             is_held = target is not None and (target.is_measure or target.is_time)
         elif aggregate == "count":  # nobody counts the rows that have a name of their own
@@ -297,7 +303,7 @@ class _Reading:
                 return together, target, category
             if extreme:
                 return extreme, target, group
-            if counted and target.is_counted_in(counted["what"].lower().split()):
+            if counted and (self.is_of_one_row or target.is_counted_in(counted["what"].lower().split())):
                 return "" if self.is_of_one_row or (self.filters and not self.telling) else "sum", target, group
             is_of_many = any(column.name in self.repeating for column, _ in self.filters)
             if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
@@ -400,6 +406,8 @@ class _Reading:
             *(column for column, _ in (*found.filters, *found.bounds)),
         ]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
+        label = self.label() if found.aggregate in ("avg", "sum", "median") else None
+        said |= self.called(label, self.content) if label else set()  # the total of all districts
         amounts = {bound.split()[1] for _, bound in found.bounds} | self.spoken
         said |= {word for word in self.content if word.replace(",", "") in amounts}
         open_words = [word for word in self.content if word in said or stem(word) not in SAID_BY_FORM]
@@ -415,7 +423,8 @@ class _Reading:
         is_counted_by = found.aggregate == "count" and self.which and found.group == self.which
         needed = SURE if is_vague or is_counted_by else FITS
         is_of_another = bool(about) and not about & said  # the cheapest of things that the table does not speak of
-        is_of_another |= any(not names & (said | aside) for names in _names(self.question) if names & {*open_words})
+        known = said | aside | {word for word in open_words if self._is_of_name(word)}
+        is_of_another |= any(not names & known for names in _names(self.question) if names & {*open_words})
         is_of_another |= any(one["value"].replace(",", "") not in amounts for one in _BOUND.finditer(self.question))
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said | aside for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
@@ -430,6 +439,10 @@ class _Reading:
         speaks = [word for word in open_words if word in said or self.unknown is None or stem(word) in self.unknown]
         held = len(said.intersection(speaks)) / max(1, len(speaks))
         return 0.0 if held < needed or is_of_another else fit
+
+    def _is_of_name(self, word: str) -> bool:
+        """Whether a word is made of what the table is called: `Mexican` of `mexico`."""
+        return any(len(part) > BEGINS and word[:BEGINS] == part[:BEGINS] for part in self.table.named.own)
 
     def _is_flagged(self, word: str) -> bool:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
@@ -453,9 +466,9 @@ class _Reading:
                 found.setdefault(column, []).append(cell)
                 words.setdefault(column, set()).update(said)
                 scores.setdefault(column, score)
-            elif column in found and said == words[column] and score == scores[column]:
-                found[column].append(cell)  # all cells that a word is part of
-                self.ambiguous.add(column)
+            elif column in found and column.is_text and said == words[column] and score == scores[column]:
+                found[column] = [part for part in WORD.findall(cell) if any(meets(part.lower(), one) for one in said)]
+                self.held.add(column)
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
         if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
@@ -475,7 +488,8 @@ class _Reading:
 
     def _cell(self, column: Column, row: Row) -> tuple[float, set[str]] | None:
         """How surely the question names a cell, and by which words."""
-        cell, is_whole, is_few = row["cell"], row["whole"].lower() == "true", different(row) <= FEW
+        cell, is_few = row["cell"], different(row) <= FEW
+        is_whole = row["whole"].lower() == "true" and {*WORD.findall(cell.lower())} <= {*self.words}
         if not is_whole and cell.lower() in column.codes:
             return self._meant(column, cell)
         if cell in self.initials and is_few:
@@ -536,13 +550,14 @@ class _Reading:
     def _numbers(self) -> Iterator[Link]:
         """Numbers beside the name of a column: `8 cylinders`, `the third class`, with both words."""
         kept = {(row["col"], row["cell"]) for row in self.cells}
-        for first, second in pairwise([word for word in self.words if word not in ("of", "is", "was")]):
-            for word, near in ((first, second), (second, first)):
+        words = [word for word in self.words if word not in ("of", "is", "was")]
+        for before, first, second in zip(["", *words], words, words[1:], strict=False):
+            for word, near in ((first, [second]), (second, [before, first])):
                 value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "").rstrip("dhnrst")
                 able = [column for column in self.table.columns if column.is_measure or (column.name, value) in kept]
-                score, column = _best([(self.fit(column, [near]), column) for column in able if value])
-                if column and score > 0.5:
-                    yield score, {word, near}, value, column
+                score, column = _best([(self.fit(column, near), column) for column in able if value])
+                if column and self.fit(column, near[-1:]) > 0.5:
+                    yield score, {word, near[-1]}, value, column
 
     def _years(self) -> Iterator[Link]:
         times = [column for column in self.table.columns if column.is_time and not column.is_text]

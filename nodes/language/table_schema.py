@@ -107,6 +107,11 @@ class Column:
             own.pop()
         return bool(own) and any(alike(own[-1], word) for word in wanted)
 
+    def holds(self, word: str) -> str:
+        """The condition in SQL that a cell has a word."""
+        pattern = rf"(?i)(^|[^\pL\pN]){word}($|[^\pL\pN])"
+        return f"regexp_matches({self.sql}, {literal(pattern)})"
+
     def equals(self, value: str) -> str:
         """The condition in SQL; of a date, its year."""
         return f"year({self.sql}) = {value}" if _TIME.match(self.kind) else f"{self.sql} = {literal(value)}"

@@ -8,7 +8,7 @@ from nodes.language.words import stem
 
 AGGREGATES = {
     "avg": r"average|mean|on average|typical|typically",
-    "sum": r"total|sum|altogether|in all|overall|combined",
+    "sum": r"total|sum|altogether|together|added up|in all(?! \w)|overall|combined",
     "median": r"median",
     "share": r"share|percent|percentage|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
@@ -56,7 +56,7 @@ MEASURED_IN = frozenset(
 )
 """Words for units, which no column has to be called by."""
 _SPELT = """
-    one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
+    zero:0 one:1 two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10
     first:1st second:2nd third:3rd fourth:4th fifth:5th sixth:6th
     """
 _NAMES = re.compile(r"\b[A-Z]\w+(?: [A-Z]\w+){1,3}")
@@ -94,7 +94,7 @@ def likeness(part: str, word: str) -> float:
     short, long = sorted((one, two), key=len)
     if long.startswith(short) and (len(short) >= 4 or (len(short) == 3 and short == part)):
         return 0.8
-    if len(word) >= 4 and part.endswith(word):
+    if part.endswith(word) and (len(word) >= 4 or 3 <= len(part) - 2 <= len(word)):  # gdp in `pcgdp`
         return 0.7
     is_short_form = len(part) >= 2 and len(word) >= 5 and not set(part[len(part) > 2 :]) & set("aeiou")
     is_short_form &= len(part) > 2 or two.rstrip("aeiou").endswith(part[1:])  # `wt` of weight, but no `sh` of schools

@@ -699,10 +699,41 @@ GASES_LINE = (
         ),
         (
             "What is the highest height of gases with LTS in the version?",
-            "is 6.06 LTS or 8.04 LTS: 8.04 LTS (2) and 6.06",
+            "where version has LTS: 8.04 LTS (2) and 6.06",
         ),
         ("Which of Sulfur hexafluoride and Nitrous oxide has the highest mean price?", "I found no passage"),
     ],
 )
 def test_numbers_in_names_and_words_of_several_cells(question: str, answer: str) -> None:
     assert answer in analysed(question, query_over(GASES, file="gases.csv"), GASES_LINE)
+
+
+VOTES = """CREATE TABLE votes AS SELECT * FROM (VALUES
+ ('1-Bois', 'Holm', 10, 30, 'plurality', 100.0, 2, 17), ('2-Cap', 'Berg', 25, 5, 'majority', 40.0, 8, 17),
+ ('3-Est', 'Berg', 21, 5, 'majority', 50.0, 9, 4)) t(district, winner, "Berg", "Holm", result, "pcgdp1940",
+ car_hours, peak_hour) UNION ALL SELECT n || ' County, Oslo', 'Holm', 1, 2, 'plurality', 200, 1, 5
+ FROM range(60) m(n)"""
+VOTES_LINE = (
+    "norway.csv: table norway (district VARCHAR, winner VARCHAR, Berg BIGINT, Holm BIGINT, result VARCHAR, "
+    "pcgdp1940 DOUBLE, car_hours BIGINT, peak_hour BIGINT), 63 rows"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many votes did Berg get in all districts together?", "Total Berg in norway: 116 (63 rows)."),
+        ("How many votes did Holm get in the district Cap?", "In norway, district: 2-Cap; Holm: 5."),
+        (
+            "In how many districts was the vote won with a majority, not just a plurality?",
+            "where result is majority: 2.",
+        ),
+        ("What is the total of Holm in the districts of Oslo?", "where district has Oslo: 120 (60 rows)."),
+        ("Which Norwayan district had the lowest per capita GDP in 1940?", "Lowest pcgdp1940 in norway: 2-Cap (40)"),
+        ("How many car hours are there on average where the peak hour is 17?", "where peak hour is 17: 5 (2 rows)."),
+    ],
+)
+def test_amounts_of_all_rows_and_of_those_that_are_told_of(question: str, answer: str) -> None:
+    text = analysed(question, query_over(VOTES.replace("votes", "norway"), file="norway.csv"), VOTES_LINE)
+
+    assert answer in text

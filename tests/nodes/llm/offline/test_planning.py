@@ -293,6 +293,7 @@ def test_the_shape_of_the_answer_is_said_with_the_last_task_and_is_no_part_of_wh
     [
         ("When should I take a shelf and when a box?", 1),
         ("When do I use oil and when not to?", 1),
+        ("What is the mean in the first group, and what in the second?", 1),
         ("How do I start it and how to stop it?", 3),
         ("When was it built and when did it burn?", 3),
     ],
