@@ -551,8 +551,8 @@ class _Reading:
         """Numbers beside the name of a column: `8 cylinders`, `the third class`, with both words."""
         kept = {(row["col"], row["cell"]) for row in self.cells}
         words = [word for word in self.words if word not in ("of", "is", "was")]
-        for before, first, second in zip(["", *words], words, words[1:], strict=False):
-            for word, near in ((first, [second]), (second, [before, first])):
+        for at, (first, second) in enumerate(pairwise(words), start=1):
+            for word, near in ((first, [second]), (second, words[max(0, at - 2) : at])):
                 value = "" if word in self.exact else word if word.isdigit() else NUMBERS.get(word, "").rstrip("dhnrst")
                 able = [column for column in self.table.columns if column.is_measure or (column.name, value) in kept]
                 score, column = _best([(self.fit(column, near), column) for column in able if value])

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import duckdb
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from state.citation import labels_in
 from tests.nodes.llm.offline.talk import Fake, Refused, brief, finished, turn
@@ -737,3 +739,24 @@ def test_amounts_of_all_rows_and_of_those_that_are_told_of(question: str, answer
     text = analysed(question, query_over(VOTES.replace("votes", "norway"), file="norway.csv"), VOTES_LINE)
 
     assert answer in text
+
+
+ASKING = st.sampled_from(
+    """first ten 17 zero how many much which who what is the highest lowest mean total of in all together by per and or
+    not just a , majority Oslo Holm Berg district districts peak hour hours car 1940 more than 5 percent
+    share""".split()  # noqa: SIM905
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(words=st.lists(ASKING, min_size=1, max_size=9))
+def test_any_words_are_read_as_a_question_or_as_none(words: list[str]) -> None:
+    text = analysed(f"{' '.join(words)}?", query_over(VOTES.replace("votes", "norway"), file="norway.csv"), VOTES_LINE)
+
+    assert "Confidence: " in text
+
+
+def test_a_number_may_be_the_second_word_of_a_question() -> None:
+    query = query_over(VOTES.replace("votes", "norway"), file="norway.csv")
+
+    assert analysed("Who first won?", query, VOTES_LINE).startswith("I found no passage")
