@@ -84,7 +84,7 @@ def shape_of(request: str) -> Shape | None:
         found = [name for name, words in _WORDS.items() if any(CJK.match(w) and w in request for w in words)]
         return Shape(found[0]) if found and len(request) <= LONGEST_UNSPACED else None
     said = {word for word in re.split(r"[^\w-]+", request.casefold()) if word}
-    digits = {word for word in said if word.isdigit()}
+    digits = {word for word in said if word.isdecimal()}
     if len(request.split()) > LONGEST or not said - digits <= _KNOWN or said & _QUESTIONS:
         return None
     named = next((name for name, words in _WORDS.items() if words & said), None)
@@ -118,8 +118,9 @@ _MADE_OF = re.compile(
 
 def parted(request: str) -> tuple[str, Shape | None]:
     """What a request asks for, without what it says of the shape of the answer, and that shape."""
-    for start, end, between, shape in _said_of_shape(request):
-        rest = f"{request[:start]}{between}{request[end:]}".strip()
+    text = "\n".join(" ".join(line.split()) for line in request.splitlines() if line.strip())
+    for start, end, between, shape in _said_of_shape(text):
+        rest = f"{text[:start]}{between}{text[end:]}".strip()
         if keywords(rest):
             return rest, shape
     return request, None

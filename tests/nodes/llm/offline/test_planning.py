@@ -277,6 +277,8 @@ def test_a_follow_up_is_planned_in_words_that_stand_alone(follow_up: str, descri
         ("List the columns in the table", ["List the columns in the table"]),
         ("Show how to sort rows in a table", ["Show how to sort rows in a table"]),
         ("Find the duplicates in a list", ["Find the duplicates in a list"]),
+        ("Explain locks in ² points", ["Explain locks in ² points"]),
+        ("Explain  locks\n  in 2   points", ["Explain locks. In 2 bullet points."]),
         ("Read the report, summarise it, and send it to Kim", ["summarise it", "Send the result: *"]),
     ],
 )
