@@ -104,7 +104,7 @@ _APART = re.compile(
     re.IGNORECASE,
 )
 """What stands apart from the rest of a request, and may say nothing but a shape: `…, as a table`."""
-_WITHIN = re.compile(rf"\s*\b(?P<said>(?:{_LEADS})(?P<words>(?:\s+[\w-]+){{1,7}}))", re.IGNORECASE)
+_WITHIN = re.compile(rf"\s*\b(?P<said>(?:{_LEADS})(?:\s+[\w-]+){{1,7}})", re.IGNORECASE)
 _SHOWN = re.compile(rf"{VERB}|(?:i|we)(?:['’]d| would)? (?:want|need|like)\b", re.IGNORECASE)
 _NO_ORDER = re.compile(r"\bhow (?:to|do|does|can|should)\b|^(?:find|search|look|check)\b|\?$", re.IGNORECASE)
 _MADE_OF = re.compile(

@@ -83,8 +83,7 @@ def reshaped(text: str, shape: Shape, asked: Collection[str]) -> str:
         said = "\n".join(f"- {_in_a_line(_shortened(one, asked, SHORT))}" for one in items[: shape.points or None])
     elif shape.unit == "sentences" and shape.points:
         parts = _parts(points[0])
-        best = max(range(len(parts)), key=lambda n: len(set(stems(parts[n])) & set(asked)))
-        said = "\n\n".join(parts[best:][: shape.points])
+        said = "\n\n".join(parts[_best_of(parts, asked) :][: shape.points])
     else:
         most = shape.points or max(1, len(points) // 3)
         chars = SHORT if len(points) > 1 else min(SHORT, len(answer) // 2)
@@ -109,11 +108,16 @@ def _shortened(point: str, asked: Collection[str], chars: int) -> str:
     label, text = LABEL.search(point), LABEL.sub("", point).strip()
     is_quoted = text.startswith((">", "**"))
     pieces = _PIECE.findall(text)
-    best = max(range(len(pieces)), key=lambda n: (not _is_title(pieces[n]), len(set(stems(pieces[n])) & set(asked))))
+    best = _best_of(pieces, asked)
     ends = list(accumulate(map(len, pieces[best:])))
     kept = "".join(pieces[best:])[: max([end for end in ends if end <= chars], default=ends[0])].strip("> \n")
     mark = "> " if is_quoted and not kept.startswith((">", "**")) else ""
     return f"{mark}{kept}{chr(10) if is_quoted else ' '}{label.group()}" if label else f"{mark}{kept}"
+
+
+def _best_of(pieces: Sequence[str], asked: Collection[str]) -> int:
+    """The place of the piece that says most of what was asked (stems); of a title only where there is nothing else."""
+    return max(range(len(pieces)), key=lambda n: (not _is_title(pieces[n]), len(set(stems(pieces[n])) & set(asked))))
 
 
 def _is_title(piece: str) -> bool:
