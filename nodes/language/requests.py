@@ -37,7 +37,12 @@ _THEN = re.compile(
 )
 _BETWEEN = re.compile(rf"\bbetween\b(?!.*\b(?:{_JOINT})\b)", re.IGNORECASE | re.DOTALL)
 """What a second thing has to follow: `the difference between Find` “and Search”."""
-_ASKS_ON = re.compile(rf"(?:\s*,?\s+(?:{_JOINT})|,)\s+(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)", re.IGNORECASE)
+_ASKS_ON = re.compile(
+    rf"(?:\s*,?\s+(?:{_JOINT})\s+|,\s+(?!(?:{'|'.join(errands.BE)})\s+(?!(?:i|we|you|he|she|they|it|this|these)\b)))"
+    rf"(?=(?:(?:{PLACES})\s+)?(?:{ASKS})\s+\w)",
+    re.IGNORECASE,
+)
+"""Where a second question begins; `how much per head, in kWh, did France use` is one."""
 _ELLIPTIC = re.compile(
     rf"(?P<asks>{ASKS})(?:\s+(?:many|much))?\s+(?:an?|the|not|(?!to\b)(?:{PLACES})|(?<=when )to)\b"
     r"(?:\s+[\w-]+){0,4}\s*\??",

@@ -38,6 +38,8 @@ class Asked:
     """Share of the question's words that this accounts for."""
     beside: tuple[Column, ...] = ()
     """What is shown beside the target: `the vendor and the licence of each`."""
+    denied: frozenset[Column] = frozenset()
+    """Columns of which the filters name what the cells are not."""
     is_lowest_first: bool = False
     """Whether groups are ranked from the lowest: `the lowest average`."""
 
@@ -59,9 +61,11 @@ class Asked:
         conditions = [f"({self._condition(column, values)})" for column, values in self.filters]
         limits = [f"{column.sql} {bound}" for column, bound in self.bounds]
         counted = [*conditions[self._split :], *limits] if self.aggregate == "share" else []
-        rows = f"count(*) FILTER (WHERE {' AND '.join(counted)})"
+        whole = f"sum({target})" if target else "count(*)"
+        part = f"{whole} FILTER (WHERE {' AND '.join(counted)})" if counted else whole
+        whole = whole if counted else f"sum({whole}) OVER ()"
         values = {
-            "share": f"round(100.0 * {rows} / count(*), 2) AS value, {rows} AS n, count(*) AS whole",
+            "share": f"round(100.0 * {part} / {whole}, 2) AS value, round({part}, 2) AS n, round({whole}, 2) AS whole",
             "summary": f"min({target}) AS minimum, max({target}) AS maximum, round(avg({target}), 2) AS average, "
             "count(*) AS n",
             "count": f"count({f'DISTINCT {target}' if target else '*'}) AS value",
@@ -69,7 +73,7 @@ class Asked:
         }
         is_real_average = self.aggregate == "avg" and self.target and self.target.is_real
         digits = f"if(abs(avg({target})) < 0.1, 6, 2)" if is_real_average else "2"
-        is_date = self.target and self.target.kind.startswith(("DATE", "TIMESTAMP"))
+        is_date = self.target and self.target.is_date
         figure = f"{self.aggregate}({target})" if is_date else f"round({self.aggregate}({target}), {digits})"
         shown = values.get(self.aggregate, f"{figure} AS value, count({target}) AS n")
         if not shown:
@@ -94,11 +98,13 @@ class Asked:
     def _condition(self, column: Column, values: Sequence[str]) -> str:
         if column in self.held:
             return " AND ".join(map(column.holds, values))
-        return " OR ".join(map(column.equals, values))
+        cells = " OR ".join(map(column.equals, values))
+        return f"NOT ({cells})" if column in self.denied else cells
 
     def sentences(self, rows: list[Row]) -> list[str]:
         """What the answer says, a sentence a figure or list; the figures as the table gave them."""
-        told = [row for row in rows if any(row.values()) and not (self.aggregate == "summary" and row.get("n") == "0")]
+        empty = "n" if self.aggregate == "summary" else "value"
+        told = [row for row in rows if any(row.values()) and row.get(empty) not in ("", "0" if empty == "n" else "")]
         try:
             return self._said(told) if told else []
         except KeyError:  # an answer of another shape says nothing
@@ -108,7 +114,7 @@ class Asked:
         said = [
             f"{column.said} has {' '.join(values)}"
             if column in self.held
-            else f"{column.said} is {' or '.join(values)}"
+            else f"{column.said} is {'not ' * (column in self.denied)}{' or '.join(values)}"
             for column, values in self.filters
         ]
         limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
@@ -117,14 +123,18 @@ class Asked:
             counted, among = [*said[self._split :], *limits], said[: self._split]
             scope = f", of those where {' and '.join(among)}" if among else ""
             shares = [
-                f"{row['name'] + ' ' if 'name' in row else ''}{row['value']} % ({row['n']} of {shown(row['whole'])})"
+                f"{row['name'] + ' ' if 'name' in row else ''}{row['value']} % "
+                f"({shown(row['n'])} of {shown(row['whole'])})"
                 for row in rows
             ]
-            return [f"Share of rows{by} in {self.table.name} where {' and '.join(counted)}{scope}: {joined(shares)}."]
+            what = self.target.said if self.target else "rows"
+            where = f" where {' and '.join(counted)}" if counted else ""
+            return [f"Share of {what}{by} in {self.table.name}{where}{scope}: {joined(shares)}."]
         scope = f" in {self.table.name}" + (f" where {' and '.join([*said, *limits])}" if said or limits else "")
         what = self.target.said if self.target else "rows"
         if not self.aggregate and (self.filters or self.bounds or self.beside):
-            known = {column.name for column, values in self.filters if len(values) == 1 and column not in self.held}
+            of_many = self.held | self.denied
+            known = {column.name for column, values in self.filters if len(values) == 1 and column not in of_many}
             left = [name for name in rows[0] if name not in known]
             if len(rows) > 1 and len(left) == 1:
                 return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]

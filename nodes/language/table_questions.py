@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from nodes.language.table_answers import LISTED, Asked, Filter, best
-from nodes.language.table_schema import FEW, KEYS, MOST_TEXTS, WORD, Column, Row, Table, content_of, different
+from nodes.language.table_schema import FEW, KEYS, MONTHS, MOST_TEXTS, WORD, Column, Row, Table, content_of, different
 from nodes.language.table_words import (
     AGGREGATES,
     NUMBERS,
@@ -23,6 +23,7 @@ from nodes.language.table_words import (
     SENSE,
     STOP_CELLS,
     initials_in,
+    is_answer,
     is_flag,
     is_made_of,
     likeness,
@@ -43,8 +44,12 @@ RANKED = 5
 """The first rows of a ranking."""
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
-ADDED = frozenset("sales profit revenue amount quantity turnover total".split())  # noqa: SIM905
+ADDED = frozenset(
+    "sales profit revenue amount quantity qty units turnover total expenses spending votes orders visits".split()  # noqa: SIM905
+)
 """Words in the names of columns of which a group has the sum."""
+SHARES = frozenset("share percent pct percentage proportion fraction rate ratio".split())  # noqa: SIM905
+"""Words in the names of columns that hold shares themselves."""
 TOLD = 0.5
 """How surely a word means the one column of which it is told, beside one that a part of a name is called by."""
 LABELS = frozenset(("name", "title", "label", "model"))
@@ -57,9 +62,16 @@ _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
 _ASKED = {name: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for name, pattern in AGGREGATES.items()}
 _EACH = r"by|per|for (?:each|every)|each|every|across|among"
 _GROUP = re.compile(rf"\b(?:{_EACH})\s+(?:the\s+)?(?=(?P<what>\w+(?:\s\w+)?))", re.IGNORECASE)
+_EACH_OF = re.compile(r"\b(?:each|every)\s+(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE)
 _WHICH = re.compile(
-    r"\b(?:which|what|(?:rank|sort|order)(?: all| the| these| our)*)\s+(?P<what>\w+(?:[\s-]\w+)?)", re.IGNORECASE
+    r"\b(?:which|what|best|worst|busiest|top(?: \d+)?|(?:rank|sort|order)(?: all| the| these| our)*)\s+"
+    r"(?P<what>\w+(?:[\s-]\w+)?)",
+    re.IGNORECASE,
 )
+_WHO = re.compile(
+    r"(?:who(?:m|se)?|(?:list|name|show|find|give)(?: me| us)? (?:all|every\w*|the people|the names))\b", re.IGNORECASE
+)
+"""How a question begins that asks for what the rows are called."""
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
 )
@@ -93,6 +105,16 @@ _OF_WHAT = re.compile(
     re.IGNORECASE,
 )
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
+_SPENT = re.compile(r"\b(?:spen[dt]s?|spending|br(?:ing|ought) in|made|make)\b", re.IGNORECASE)
+"""What is said of sums."""
+_SHARE_OF = re.compile(
+    rf"\b(?:{AGGREGATES['share']}) of (?:(?:the|all|total|overall|our|its|their|entire) )*(?=(?P<what>\w+(?:\s\w+)?))",
+    re.IGNORECASE,
+)
+_DATE = re.compile(
+    rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?(?P<month>{'|'.join(MONTHS)})\b"
+    r"(?: (?P<then>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of |in )?(?P<year>\d{4})\b)?"
+)
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 Link = tuple[float, set[str], str, Column]
@@ -137,10 +159,16 @@ class _Reading:
         self.telling = {name for name, tells in whole.items() if tells}
         """Columns whose cells tell the rows apart."""
         self.repeating = whole.keys() - self.telling
+        said_loud = {word.lower() for word in self.written if word.isupper() and len(word) > 1} & STOP_WORDS
+        self.content += sorted(said_loud & {row["cell"].lower() for row in self.cells} - {*self.content})  # `in IT`
         self.forms = self._asked_for()
         self.bounds = self._bounds()
         self.held: set[Column] = set()
         """Columns of which one word is part of several cells."""
+        self.denied: set[Column] = set()
+        """Columns that are not to have the cells that are named."""
+        self.excluded: set[str] = set()
+        """The words for those cells."""
         self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
         self.free = [word for word in self.content if word not in self.spoken]
         self.beginnings = self._beginnings(self.free)
@@ -154,12 +182,17 @@ class _Reading:
         empty = [column for column in texts if self.different and column.name not in self.different]
         self.others = [column for column in table.columns if column not in filtered and column not in empty]
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
-        groups = [column for column in texts if not self.linked(column, self.content) & self.spoken]
+        groups = [column for column in texts if not self.linked(column, self.content) & self.spoken] + table.periods
         degrees = [word for word in self.content if stem(word) in SENSE]
         groups_of_amount = [column for column in measures if not self.linked(column, degrees)]
-        by = self.named(_GROUP, groups) or self.named(_GROUP, groups_of_amount, least=1.0) or self.compared
-        self.group = None if "rank" in self.forms else by
-        self.which = self.named(_WHICH, [c for c in table.columns if not c.is_measure and not KEYS & set(c.parts)])
+        called = [c for c in self.others if not c.is_measure and not KEYS & set(c.parts)] + table.periods
+        self.which = self.named(_WHICH, called)
+        is_ranked = self.which and {"max", "min"} & {*self.forms}  # the best month by revenue
+        by = self.named(_GROUP, groups) or (None if is_ranked else self.named(_GROUP, groups_of_amount, least=1.0))
+        self.group = None if "rank" in self.forms else by or self.compared
+        is_when = any(column.is_time for column in filtered) and re.match("what\\b", self.text, re.IGNORECASE)
+        if not self.which and (is_when or _WHO.match(self.text)) and (label := self.label()) in self.others:
+            self.which = label
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
         taken = (self.group, self.which, amount)
         target = self._target([column for column in self.others if column not in taken])
@@ -248,10 +281,10 @@ class _Reading:
             label, target = None, self.which or self.label()
         is_lowest = aggregate in ("avg", "sum", "median") and self._extreme() == "min"
         most = LISTED if group or "rank" in self.forms or not aggregate else RANKED
-        held = frozenset(self.held)
-        found = Asked(table, aggregate, target, group, label, filters, most, bounds, held, is_lowest_first=is_lowest)
+        found = Asked(table, aggregate, target, group, label, filters, most, bounds)
+        found = replace(found, held=frozenset(self.held), denied=frozenset(self.denied), is_lowest_first=is_lowest)
         if aggregate in MEASURES:
-            is_held = target is not None and (target.is_measure or target.is_time)
+            is_held = target is not None and (target.is_measure or target.is_time) and not target.is_text
         elif aggregate == "count":  # nobody counts the rows that have a name of their own
             is_named = filters or table.named.match(self.free)
             is_held = bool(target or bounds or group or (is_named and not self.is_of_one_row))
@@ -260,7 +293,9 @@ class _Reading:
             is_held = self._is_list_of(found)
         else:
             found = found if aggregate else replace(found, beside=self._beside(target))
-            is_held = bool(bounds or (filters and (target or aggregate)))
+            of_table = table.named.match(self.words)
+            is_own = target and (target == self.which or not self.linked(target, self.words) <= of_table)
+            is_held = bool(bounds or (filters and (is_own or aggregate)) or (aggregate == "share" and group))
         fit = self._fit(found) if is_held else 0.0
         return replace(found, fit=round(fit, 2)) if fit else None
 
@@ -274,6 +309,9 @@ class _Reading:
 
     def _extreme(self) -> str:
         """Whether the most or the least is asked for: the biggest loss is the least profit."""
+        ends = {"last", "first"} & {*self.words}
+        if ends and self.target and self.target.is_date and self.linked(self.target, [*{*self.free} - ends]):
+            return "max" if "last" in ends else "min"
         is_least = "min" in self.forms and "max" not in self.forms
         if not is_least and not {"max", "rank"} & set(self.forms):
             return ""
@@ -287,24 +325,28 @@ class _Reading:
         kind = next((form for form in ("avg", "sum", "median") if form in forms), "")
         counted = _HOW_MANY.search(self.text)
         is_amount = target is not None and target.is_measure
+        repeating = self.repeating | {column.of for column in self.table.periods}
         is_bounded = any(column == target for column, _ in self.bounds)
         is_column = is_amount and target and not (is_bounded or target.match([*self.table.named.match(self.free)]))
-        if "share" in forms and not is_column:  # else the share is what the column holds, not one of rows
-            return "share", None, group
+        is_of_sum = is_column and target and SHARES.isdisjoint(target.parts) and self._stands_behind(_SHARE_OF, target)
+        if "share" in forms and (is_of_sum or not is_column):  # else the column holds shares
+            return "share", target if is_of_sum else None, group
         if is_amount and target:
-            together = "sum" if ADDED & set(target.parts) else "avg"
+            is_spent = _HOW_MUCH.search(self.text) and _SPENT.search(self.text)
+            together = "sum" if is_spent or ADDED & set(target.parts) else "avg"
             category = group or which
             if kind and (category or not extreme):
                 return kind, target, category if extreme else group
             if kind and extreme:
                 return kind, None, None
-            is_sum = category == which and category and category.name in self.repeating and together == "sum"
+            is_sum = category == which and category and together == "sum" and {category.name, category.of} & repeating
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
                 return together, target, category
             if extreme:
                 return extreme, target, group
             if counted and (self.is_of_one_row or target.is_counted_in(counted["what"].lower().split())):
-                return "" if self.is_of_one_row or (self.filters and not self.telling) else "sum", target, group
+                is_one = self.is_of_one_row or (self.filters and not self.telling and together == "avg")
+                return "" if is_one else "sum", target, group
             is_of_many = any(column.name in self.repeating for column, _ in self.filters)
             if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
                 return together, target, group
@@ -379,9 +421,12 @@ class _Reading:
 
     def _is_asked_for(self, column: Column) -> bool:
         """Whether it holds amounts, and the words right behind an aggregate name it: `the highest mean wind speed`."""
-        said = {word for match in _OF_WHAT.finditer(self.text) for word in match["what"].lower().split()}
-        is_amount = column.is_measure or column.is_time
-        return is_amount and self.fit(column, [word for word in self.free if word in said]) > TOLD
+        return (column.is_measure or column.is_time) and self._stands_behind(_OF_WHAT, column)
+
+    def _stands_behind(self, pattern: re.Pattern[str], column: Column) -> bool:
+        """Whether the words that a pattern expects name a column."""
+        said = {word for match in pattern.finditer(self.text) for word in match["what"].lower().split()}
+        return self.fit(column, [word for word in self.free if word in said]) > TOLD
 
     def _is_list_of(self, found: Asked) -> bool:
         """Whether the question does nothing but name what the table says of each."""
@@ -406,7 +451,7 @@ class _Reading:
             *(column for column, _ in (*found.filters, *found.bounds)),
         ]
         said |= {word for column in used if column for word in self.linked(column, self.content)}
-        label = self.label() if found.aggregate in ("avg", "sum", "median") else None
+        label = self.label() if found.aggregate in ("avg", "sum", "median", "count") else None
         said |= self.called(label, self.content) if label else set()  # the total of all districts
         amounts = {bound.split()[1] for _, bound in found.bounds} | self.spoken
         said |= {word for word in self.content if word.replace(",", "") in amounts}
@@ -429,8 +474,10 @@ class _Reading:
         is_of_another |= any(re.fullmatch(r"\d{3,}", word) and word not in said | aside for word in open_words)
         is_of_another |= any(not self._is_flagged(match["what"].lower()) for match in _NOT.finditer(self.question))
         behind = [match["what"].lower().split() for match in _OF_WHAT.finditer(self.text)]
+        each = [one["what"].lower().split() for one in _EACH_OF.finditer(self.text)]
+        behind += [words for words in each if not any(self.called(column, words) for column in self.table.columns)]
         of_else = [words for words in behind if words[0] in open_words and words[0] not in NUMBERS]
-        is_of_another |= any(said.isdisjoint(words) for words in of_else)  # the mean of something else
+        is_of_another |= any(said.isdisjoint(words) for words in of_else)  # the mean, or each, of something else
         is_limited = bool(found.filters or found.bounds or found.group)
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
         is_of_another |= is_implied and fit < IMPLIED
@@ -448,14 +495,15 @@ class _Reading:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
         denied = [column for column, values in self.filters if not all(map(is_flag, values))]
         denied += [one for one in (self.target, self.which) if one and _NOT.search(f"{one.said} {one.told}")]
-        return word not in self.content or any(self.linked(column, [word]) for column in denied)
+        is_excluded = word in self.excluded or word not in self.content
+        return is_excluded or any(self.linked(column, [word]) for column in denied)
 
     def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
         """The cells that the question names, in its order, and its words for them.
 
         Cells of one column that are named side by side are compared: `in 1950 or 2000`.
         """
-        links = [*self._cells(), *self._coded(), *self._numbers(), *self._years()]
+        links = [*self._cells(), *self._coded(), *self._numbers(), *self._times()]
         found: dict[Column, list[str]] = {}
         words: dict[Column, set[str]] = {}
         links = [one for one in links if one[3] not in but]
@@ -469,6 +517,9 @@ class _Reading:
             elif column in found and column.is_text and said == words[column] and score == scores[column]:
                 found[column] = [part for part in WORD.findall(cell) if any(meets(part.lower(), one) for one in said)]
                 self.held.add(column)
+        said = {match["what"].lower() for match in _NOT.finditer(self.question)}
+        self.denied = {one for one, cells in found.items() if said & words[one] and not any(map(is_answer, cells))}
+        self.excluded = said.intersection(*(words[one] for one in self.denied)) if self.denied else set()
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
         if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
@@ -480,9 +531,8 @@ class _Reading:
         columns = {column.name: column for column in self.table.columns}
         for row in self.cells:
             if column := columns.get(row["col"]):
-                is_no = row["cell"].lower() in ("no", "n", "false", "0")
-                is_so = (is_no or is_flag(row["cell"])) and different(row) < 4  # yes, no and unknown
-                named = self._flag(column, not is_no) if is_so else self._cell(column, row)
+                is_so = is_answer(row["cell"]) and different(row) < 4  # yes, no and unknown
+                named = self._flag(column, is_flag(row["cell"])) if is_so else self._cell(column, row)
                 if named:
                     yield (*named, row["cell"], column)
 
@@ -559,10 +609,24 @@ class _Reading:
                 if column and self.fit(column, near[-1:]) > 0.5:
                     yield score, {word, near[-1]}, value, column
 
-    def _years(self) -> Iterator[Link]:
+    def _times(self) -> Iterator[Link]:
+        """Years, months and days, by columns that say when."""
         times = [column for column in self.table.columns if column.is_time and not column.is_text]
         time = max(times, key=lambda column: self.fit(column, self.content), default=None)
         yield from ((0.5, {year}, year, time) for year in _YEAR.findall(self.question) if time)
+        dates = [column for column in times if column.is_date]
+        date = max(dates, key=lambda column: self.fit(column, self.content), default=None)
+        month = next((column for column in times if "month" in column.parts and not column.is_date), None)
+        for match in _DATE.finditer(self.question):
+            words = {word.lower() for word in WORD.findall(match.group())}
+            at = MONTHS.index(match["month"]) + 1 if match["month"] else 0
+            day = match["day"] or match["then"]
+            if date and (match["iso"] or (day and match["year"])):
+                yield 0.7, words, match["iso"] or f"{match['year']}-{at:02}-{int(day):02}", date
+            elif date and not day:
+                yield 0.6, words, f"{match['month']} {match['year'] or ''}".strip(), date
+            elif month and not date:
+                yield 0.6, {match["month"].lower()}, str(at), month
 
     def _at(self, word: str) -> int:
         return self.words.index(word) if word in self.words else 0

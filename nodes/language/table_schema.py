@@ -21,6 +21,17 @@ KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
 SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
 """Parts of column names that say nothing by themselves."""
 
+PERIODS = {
+    "year": "strftime({}, '%Y')",
+    "quarter": "strftime({0}, '%Y-Q') || quarter({0})",
+    "month": "strftime({}, '%Y-%m')",
+    "weekday": "dayname({})",
+}
+"""Parts of a date that rows are grouped by, in SQL."""
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+_WRITTEN = {r"\d{4}": "%Y", r"\d{4}-\d\d-\d\d": "%Y-%m-%d", r"\D+ \d{4}": "%B %Y", r"\D+": "%B"}
+"""How a date or a part of it is written, and the form that says so to DuckDB."""
+
 _NUMERIC = re.compile(r"^(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL|NUMERIC)")
 _TIME = re.compile(r"^(?:year|date|month|quarter|day|week)$|^(?:DATE|TIMESTAMP)", re.IGNORECASE)
 _TABLE = re.compile(
@@ -47,11 +58,13 @@ class Column:
     kind: str
     told: str = ""
     """What a codebook says of it."""
+    of: str = ""
+    """The column of dates of which this is a part: its year, its month."""
 
     @property
     def sql(self) -> str:
-        """The name, quoted for SQL."""
-        return quoted(self.name)
+        """The name, quoted for SQL; of a part of a date, what computes it."""
+        return PERIODS[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
 
     @property
     def said(self) -> str:
@@ -73,6 +86,11 @@ class Column:
     def is_time(self) -> bool:
         """Whether it says when."""
         return any(_TIME.match(part) for part in (*self.parts, self.kind))
+
+    @property
+    def is_date(self) -> bool:
+        """Whether it holds dates."""
+        return self.kind.startswith(("DATE", "TIMESTAMP"))
 
     @property
     def is_measure(self) -> bool:
@@ -113,8 +131,10 @@ class Column:
         return f"regexp_matches({self.sql}, {literal(pattern)})"
 
     def equals(self, value: str) -> str:
-        """The condition in SQL; of a date, its year."""
-        return f"year({self.sql}) = {value}" if _TIME.match(self.kind) else f"{self.sql} = {literal(value)}"
+        """The condition in SQL; of a date also its year or its month: `2024`, `March`, `March 2024`."""
+        forms = [form for written, form in _WRITTEN.items() if self.is_date and re.fullmatch(written, value)]
+        shown = f"strftime({self.sql}, {literal(forms[0])})" if forms else self.sql
+        return f"{shown} = {literal(value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +155,13 @@ class Table:
     def match(self, wanted: Sequence[str]) -> set[str]:
         """Which of these words its file, its name or its columns speak of."""
         return set().union(*(column.match(wanted) for column in (self.named, *self.columns)))
+
+    @property
+    def periods(self) -> list[Column]:
+        """The parts of its dates that no column is called by."""
+        dates = [column for column in self.columns if column.is_date]
+        called = {part for column in self.columns for part in column.parts}
+        return [Column(part, "VARCHAR", of=date.name) for date in dates for part in PERIODS if part not in called]
 
     def probe(self, question: str) -> str:
         """SQL for the cells that the question may name, and of each column about how many different ones it has.

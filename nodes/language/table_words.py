@@ -8,7 +8,7 @@ from nodes.language.words import stem
 
 AGGREGATES = {
     "avg": r"average|mean|on average|typical|typically",
-    "sum": r"total|sum|altogether|together|added up|in all(?! \w)|overall|combined",
+    "sum": r"total|sum|altogether|together|added up|(?:over|across) all|in all(?! \w)|overall|combined",
     "median": r"median",
     "share": r"share|percent|percentage|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
@@ -109,6 +109,11 @@ def alike(part: str, word: str) -> bool:
 def is_flag(cell: str) -> bool:
     """Whether a cell says that what its column is called is so."""
     return cell.lower() in ("yes", "y", "true", "1")
+
+
+def is_answer(cell: str) -> bool:
+    """Whether a cell says yes or no."""
+    return is_flag(cell) or cell.lower() in ("no", "n", "false", "0")
 
 
 def is_made_of(part: str, words: Sequence[str]) -> bool:
