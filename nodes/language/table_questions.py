@@ -310,7 +310,7 @@ class _Reading:
     def _extreme(self) -> str:
         """Whether the most or the least is asked for: the biggest loss is the least profit."""
         ends = {"last", "first"} & {*self.words}
-        if ends and self.target and self.target.is_date and self.linked(self.target, [*{*self.free} - ends]):
+        if ends and self.target and self.target.is_date and self.called(self.target, [*{*self.free} - ends]):
             return "max" if "last" in ends else "min"
         is_least = "min" in self.forms and "max" not in self.forms
         if not is_least and not {"max", "rank"} & set(self.forms):
