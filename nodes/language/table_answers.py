@@ -96,9 +96,8 @@ class Asked:
         return " ".join(parts)
 
     def _condition(self, column: Column, values: Sequence[str]) -> str:
-        if column in self.held:
-            return " AND ".join(map(column.holds, values))
-        cells = " OR ".join(map(column.equals, values))
+        is_held = column in self.held
+        cells = " AND ".join(map(column.holds, values)) if is_held else " OR ".join(map(column.equals, values))
         return f"NOT ({cells})" if column in self.denied else cells
 
     def sentences(self, rows: list[Row]) -> list[str]:
@@ -111,12 +110,10 @@ class Asked:
             return []
 
     def _said(self, rows: list[Row]) -> list[str]:
-        said = [
-            f"{column.said} has {' '.join(values)}"
-            if column in self.held
-            else f"{column.said} is {'not ' * (column in self.denied)}{' or '.join(values)}"
-            for column, values in self.filters
-        ]
+        said = []
+        for column, values in self.filters:
+            verb, joint = ("has", " ") if column in self.held else ("is", " or ")
+            said.append(f"{column.said} {verb} {'not ' * (column in self.denied)}{joint.join(values)}")
         limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
         by = f" by {self.group.said}" if self.group else ""
         if self.aggregate == "share":

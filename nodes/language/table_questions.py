@@ -519,7 +519,7 @@ class _Reading:
                 self.held.add(column)
         said = {match["what"].lower() for match in _NOT.finditer(self.question)}
         self.denied = {one for one, cells in found.items() if said & words[one] and not any(map(is_answer, cells))}
-        self.excluded = said.intersection(*(words[one] for one in self.denied)) if self.denied else set()
+        self.excluded = said.intersection(word for one in self.denied for word in words[one])
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
         if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
@@ -617,7 +617,8 @@ class _Reading:
         dates = [column for column in times if column.is_date]
         date = max(dates, key=lambda column: self.fit(column, self.content), default=None)
         month = next((column for column in times if "month" in column.parts and not column.is_date), None)
-        for match in _DATE.finditer(self.question):
+        said = [match for match in _DATE.finditer(self.question) if match.end() > len("May")]  # `May I …?`
+        for match in said:
             words = {word.lower() for word in WORD.findall(match.group())}
             at = MONTHS.index(match["month"]) + 1 if match["month"] else 0
             day = match["day"] or match["then"]
@@ -625,7 +626,7 @@ class _Reading:
                 yield 0.7, words, match["iso"] or f"{match['year']}-{at:02}-{int(day):02}", date
             elif date and not day:
                 yield 0.6, words, f"{match['month']} {match['year'] or ''}".strip(), date
-            elif month and not date:
+            elif month and at and not date:
                 yield 0.6, {match["month"].lower()}, str(at), month
 
     def _at(self, word: str) -> int:

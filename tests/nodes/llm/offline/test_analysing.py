@@ -785,6 +785,9 @@ STAFF_LINE = (
         ("What were the total salaries in March?", "Total Salary in staff where Start Date is March: 400 (2 rows)."),
         ("What is the average salary per year?", "Average Salary by year in staff: 2023: 500 (1 row) and 2024: 150 (3"),
         ("What was the best month by units?", "Total units by month in staff: 2024-03: 16 (2 rows) and 2024-04: 4"),
+        ("What is the average salary per quarter?", "by quarter in staff: 2023-Q2 500 (1 row), 2024-Q1 200 (2 rows)"),
+        ("Which weekday has the highest average salary?", "by weekday in staff: Tuesday 500 (1 row), Friday 200 (2"),
+        ("What are the salaries outside HR and who started in May 2023?", "Start Date is May 2023"),
         ("Who started last?", "Highest Start Date in staff: Di Evans (2024-04-01)"),
         ("Who is the team lead?", "Position: Team lead; Employee Name: Cy Dia."),
         ("How many people work in IT?", "Number of rows in staff where Department is IT: 2."),
@@ -795,6 +798,23 @@ STAFF_LINE = (
 )
 def test_dates_people_and_sums_are_asked_for_as_people_do(question: str, answer: str) -> None:
     assert answer in analysed(question, query_over(STAFF, file="staff.csv"), STAFF_LINE)
+
+
+RAIN = "CREATE TABLE rain AS FROM (VALUES (2023, 3, 10.0), (2023, 4, 30.0), (2024, 3, 5.0)) r(year, month, amount)"
+RAIN_LINE = "rain.csv: table rain (year BIGINT, month BIGINT, amount DOUBLE), 3 rows"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the total amount of rain in March?", "where month is 3: 15 (2 rows)."),
+        ("What is the total amount of rain in March 2023?", "year is 2023: 10 (1 row)."),
+        ("What is the total amount of rain on 2023-03-04?", "rain"),
+        ("May I know the total amount of rain?", "Total amount in rain: 45 (3 rows)."),
+    ],
+)
+def test_months_are_met_as_numbers(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(RAIN, file="rain.csv"), RAIN_LINE)
 
 
 def test_a_figure_that_no_row_has_is_not_told() -> None:
