@@ -72,7 +72,7 @@ class Asked:
             "": f"{target} AS value" if self.is_list and not self.beside else "",
         }
         is_real_average = self.aggregate == "avg" and self.target and self.target.is_real
-        digits = f"if(abs(avg({target})) < 0.1, 6, 2)" if is_real_average else "2"
+        digits = f"if(abs(avg({target})) < 0.1, 6, if(abs(avg({target})) < 1, 4, 2))" if is_real_average else "2"
         is_date = self.target and self.target.is_date
         figure = f"{self.aggregate}({target})" if is_date else f"round({self.aggregate}({target}), {digits})"
         shown = values.get(self.aggregate, f"{figure} AS value, count({target}) AS n")

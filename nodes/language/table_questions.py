@@ -154,6 +154,8 @@ class _Reading:
         self.told = Counter(key for one in told for key in keywords(one))
         """Words that are told of the table and its columns, by stem, and of how many."""
         self.cells = [row for row in cells if row.get("cell")]
+        self.shared = Counter((row["col"], word) for row in self.cells for word in {*WORD.findall(row["cell"].lower())})
+        """In how many of these cells of a column a word stands."""
         self.different = {row["col"]: different(row) for row in cells if row.get("col")}
         whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
         self.telling = {name for name, tells in whole.items() if tells}
@@ -514,7 +516,12 @@ class _Reading:
                 found.setdefault(column, []).append(cell)
                 words.setdefault(column, set()).update(said)
                 scores.setdefault(column, score)
-            elif column in found and column.is_text and said == words[column] and score == scores[column]:
+            elif (
+                column in found
+                and column.is_text
+                and said == words[column]
+                and (score == scores[column] or not any({*WORD.findall(one.lower())} <= said for one in found[column]))
+            ):
                 found[column] = [part for part in WORD.findall(cell) if any(meets(part.lower(), one) for one in said)]
                 self.held.add(column)
         said = {match["what"].lower() for match in _NOT.finditer(self.question)}
@@ -561,8 +568,11 @@ class _Reading:
         if rest:
             apart = said - self.exact  # a word that a column is called by means that, not a part of a cell
             begins = {word for token, (_, word) in links.items() if token in tokens[: len(apart)]}
-            is_name = bool(apart & self.proper) or 1 < len(apart) == len(begins & apart)
+            is_proper = bool(apart & self.proper)
+            is_name = is_proper or 1 < len(apart) == len(begins & apart)
             is_named = is_few and len(tokens) <= 4 * len(apart) and is_name
+            # of a column of many names, a proper word of several means all that have it
+            is_named |= is_proper and not is_few and all(self.shared[column.name, word] > 1 for word in said)
         elif len(cell) < 3 and cell not in self.written:
             is_named = len(cell) == 1 and bool({"sex", "gender"} & {*column.parts} or self.linked(column, self.content))
         else:

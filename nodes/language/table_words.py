@@ -41,6 +41,9 @@ SENSES = {
     "death": "died",
     "female": "women woman ladies lady girls girl",
     "wife": "wives",
+    "usa us": "american america usa us",
+    "film": "movie movies",
+    "movie": "film films",
     "child": "children",
     "male": "men man gentlemen boys boy",
 }

@@ -245,19 +245,45 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split("\n\n")[0].split())[:300]
 
 
-NOTHING = {"", "-", "–", "—", "na", "n/a", "null", "none", "nan"}
+NOTHING = frozenset(
+    (
+        "",
+        "-",
+        "–",
+        "—",
+        "?",
+        ".",
+        "..",
+        "...",
+        "*",
+        "na",
+        "n/a",
+        "n.a.",
+        "#n/a",
+        "nil",
+        "null",
+        "none",
+        "nan",
+        "unknown",
+    )
+)
 """Cells that mean "no value" in a column of numbers or dates; in a column of text they are text."""
+ODD = 100
+"""One cell in so many, at most, of a column of numbers may be a word that says that there is no value."""
 WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 """No leading zeros: `00123` is a code, not a number."""
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_DIGIT = re.compile(r"\d")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
 def infer(cells: Sequence[str | None]) -> ColumnType:
-    """The narrowest type that all cells of a column have; VARCHAR when there are none."""
-    values = {cell for cell in cells if cell is not None and cell.lower() not in NOTHING}
+    """The narrowest type that all cells of a column have, but for a few odd ones; VARCHAR when there are none."""
+    said = [cell for cell in cells if cell is not None and cell.lower() not in NOTHING]
+    odd = [cell for cell in said if not _DIGIT.search(cell)]
+    values = {*said}.difference(odd if ODD * len(odd) <= len(said) else ())
     if not values:
         return "VARCHAR"
     if all(value.lower() in ("true", "false") for value in values):
@@ -278,7 +304,7 @@ def cleaned(cell: str | None, kind: ColumnType) -> str | None:
     """The cell in the form that a cast to `kind` takes."""
     if cell is None or kind == "VARCHAR":
         return cell
-    if cell.lower() in NOTHING:
+    if cell.lower() in NOTHING or (kind != "BOOLEAN" and not _DIGIT.search(cell)):
         return None
     return cell.replace(",", "") if kind in ("BIGINT", "DOUBLE") else cell
 

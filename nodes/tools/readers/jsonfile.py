@@ -1,4 +1,7 @@
-"""JSON and JSON Lines: text by lines, and a table where it is a list of objects. Invalid JSON is just text."""
+"""JSON and JSON Lines: text by lines, and a table where it is a list of objects, or objects by name, or by column.
+
+Invalid JSON is just text.
+"""
 
 import json
 import re
@@ -16,8 +19,10 @@ from nodes.tools.readers.plain import text_document
 
 TRIED = 50
 """Lists that are looked at for the one that is the table."""
-_BEGIN = re.compile(r"\[\s*(?=\{)")
-_BETWEEN = re.compile(r"\s*,?\s*")
+NAMED = 3
+"""Objects that stand under names of their own, at least, for them to be the rows of a table."""
+_BEGIN = re.compile(r"\[\s*(?=\{)|\{\s*(?=\")")
+_BETWEEN = re.compile(r"\s*,?\s*(?:\"(?:[^\"\\]|\\.)*\"\s*:\s*)?")
 
 
 def read_json(file: str, data: bytes) -> Document:
@@ -28,10 +33,10 @@ def read_json(file: str, data: bytes) -> Document:
     """
     text = decode(data)
     try:
-        records = _records(_parse(file, text))
+        names, records = _records(_parse(file, text))
     except (ValueError, RecursionError):
         return text_document(file, text)
-    document = text_document(file, text, "json", _grid(records) if records else None)
+    document = text_document(file, text, "json", _grid(names, records) if records else None)
     if document.grid is None:
         return document
     places = [place("L", *lines) for lines in _lines(file, text, records)]
@@ -46,16 +51,17 @@ def _lines(file: str, text: str, records: Sequence[dict[str, Any]]) -> list[tupl
     starts = [0] if file.lower().endswith(".jsonl") else [m.end() for m in islice(_BEGIN.finditer(text), TRIED)]
     for start in starts:
         end, found = start, list[tuple[int, int]]()
-        for record in records:
+        while len(found) < len(records):
             gap = _BETWEEN.match(text, end)
             at = gap.end() if gap else end
             try:
                 value, end = decoder.raw_decode(text, at)
             except (ValueError, RecursionError):
                 break
-            if value != record:
+            if value == records[len(found)]:
+                found.append((bisect_right(ends, at) + 1, bisect_right(ends, end - 1) + 1))
+            elif not gap or ":" not in gap[0]:  # among objects by name are some that are no rows
                 break
-            found.append((bisect_right(ends, at) + 1, bisect_right(ends, end - 1) + 1))
         if len(found) == len(records):
             return found
     return []
@@ -67,14 +73,28 @@ def _parse(file: str, text: str) -> Any:
     return json.loads(text)
 
 
-def _records(value: Any) -> list[dict[str, Any]]:
-    """The list of objects that it is, or the only one in it (`{"data": [...]}`); else nothing."""
+def _records(value: Any) -> tuple[list[str], list[dict[str, Any]]]:
+    """The names and the objects of a list of objects, of objects by name, or of the only ones in it; else nothing.
+
+    A list has no names. `{"data": [...]}` is the list, `{"ada": {"born": 1815}, ...}` are objects by name.
+    """
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return value
-    if isinstance(value, dict):
-        inner = [found for item in value.values() if isinstance(item, list) and (found := _records(item))]
-        return inner[0] if len(inner) == 1 else []
-    return []
+        return [], value
+    if not isinstance(value, dict):
+        return [], []
+    rows = {name: item for name, item in value.items() if not name.startswith("_")}
+    if len(rows) >= NAMED and all(isinstance(item, dict) and item for item in rows.values()):
+        if all(item.keys() == {str(at) for at in range(len(item))} for item in rows.values()):
+            longest = max(rows.values(), key=len)
+            return [], [{name: item.get(at) for name, item in rows.items()} for at in longest]
+        if set.intersection(*(set(item) for item in rows.values())):
+            return [*rows], [*rows.values()]
+    inner = [_records(item) for item in value.values()]
+    lists = [found for item, found in zip(value.values(), inner, strict=True) if found[1] and isinstance(item, list)]
+    named = [found for found in inner if found[0]]
+    if chosen := lists or named:
+        return chosen[0] if len(chosen) == 1 else ([], [])
+    return [], []
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -86,9 +106,14 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     return {key: one for fields in parts for key, one in fields.items()}
 
 
-def _grid(records: Sequence[dict[str, Any]]) -> Grid | None:
+def _grid(names: Sequence[str], records: Sequence[dict[str, Any]]) -> Grid | None:
+    """The table of records; the names of those that have any are its first column."""
     records = [_flat(record) for record in records]
     header = list(dict.fromkeys(key for record in records for key in record))
+    if names:
+        column = next(one for one in ("name", "key", "entry", "") if one not in header)
+        records = [{column: name, **record} for name, record in zip(names, records, strict=True)]
+        header.insert(0, column)
     if not 0 < len(header) <= COLUMNS:
         return None
     return Grid(header, [[_cell(record.get(key)) for key in header] for record in records])

@@ -371,6 +371,26 @@ def test_a_csv_that_is_no_table_is_text(data: bytes) -> None:
         ("a.json", b'{"n": 1, "data": [{"a": "x", "b": {"c": 1, "d": 2}}]}', [["x", "1", "2"]]),
         ("a.jsonl", b'{"a": "x"}\n{"a": null}\n', [["x"], [None]]),
         ("a.json", b'[{"a": "\\ud800"}]', [["?"]]),
+        (
+            "a.json",
+            b'{"x": {"a": 1}, "y": {"a": 2, "b": 3}, "z": {"a": 4}}',
+            [["x", "1", None], ["y", "2", "3"], ["z", "4", None]],
+        ),
+        (
+            "a.json",
+            b'{"_v": 2, "x": {"name": 1}, "y": {"name": 2}, "z": {"name": 4}}',
+            [["x", "1"], ["y", "2"], ["z", "4"]],
+        ),
+        (
+            "a.json",
+            b'{"data": {"x": {"a": 1}, "y": {"a": 2}, "z": {"a": 4}}, "n": {"m": 3}}',
+            [["x", "1"], ["y", "2"], ["z", "4"]],
+        ),
+        (
+            "a.json",
+            b'{"a": {"0": 1, "1": 2}, "b": {"0": "x", "1": "y"}, "c": {"0": 5, "1": 6}}',
+            [["1", "x", "5"], ["2", "y", "6"]],
+        ),
     ],
 )
 def test_a_list_of_objects_is_a_table(name: str, data: bytes, rows: list[list[str | None]]) -> None:
@@ -398,3 +418,12 @@ def test_every_reader_that_is_written_has_its_suffix() -> None:
 
 def test_every_unit_that_files_are_counted_in_has_its_word() -> None:
     assert get_args(Unit) == tuple(UNITS)
+
+
+def test_objects_by_name_are_rows_that_are_cited_by_their_lines() -> None:
+    text = b'{\n"_made": {"on": 1},\n"oak": {\n"height": 30},\n"elm": {"height": 25},\n"yew": {"height": 9}\n}'
+    document = read_json("trees.json", text)
+
+    assert document.grid is not None
+    assert document.grid.header == ["name", "height"]
+    assert [listing.places for listing in document.inner] == [["L3-L4", "L5", "L6"]]

@@ -183,6 +183,10 @@ def test_tables_of_equal_names_are_told_apart() -> None:
         (["1", "-2", None], "BIGINT"),
         (["1", "2.5", "1e3"], "DOUBLE"),
         (["1,200", "3"], "BIGINT"),
+        ([*map(str, range(100)), "not yet"], "BIGINT"),
+        ([*map(str, range(100)), "B12"], "VARCHAR"),
+        ([*map(str, range(98)), "not yet"], "VARCHAR"),
+        (["1.5", "?", "unknown", ".."], "DOUBLE"),
         (["1,200.50", "-"], "DOUBLE"),
         (["01", "2"], "VARCHAR"),
         (["true", "FALSE"], "BOOLEAN"),
@@ -232,3 +236,9 @@ def test_an_identifier_is_always_new_and_a_word(text: str, taken: set[str]) -> N
     assert name.lower() in taken
     assert name.replace("_", "a").isalnum()
     assert not name[0].isdigit()
+
+
+def test_a_word_in_a_hundred_numbers_is_no_value() -> None:
+    tables = Tables({"n.csv": Grid(["n"], [*([str(n)] for n in range(100)), ["not yet"]])})
+
+    assert tables.query("SELECT count(*), count(n), sum(n) FROM n").rows == [(101, 100, 4950)]

@@ -820,3 +820,24 @@ def test_months_are_met_as_numbers(question: str, answer: str) -> None:
 def test_a_figure_that_no_row_has_is_not_told() -> None:
     said = analysed("What is the average number of units of Cy Dia?", query_over(STAFF, file="staff.csv"), STAFF_LINE)
     assert "(0 rows)" not in said
+
+
+CHIPS = """\
+CREATE TABLE chips AS SELECT * FROM (
+ SELECT * FROM (VALUES ('Xeon Gold', 50.0, 0.25), ('Xeon Silver Plus', 100.0, 0.5), ('Atom X', 8.0, 0.3))
+ t(name, power, load) UNION ALL SELECT 'Plain ' || i, 20.0, 0.35 FROM range({others}) r(i))"""
+CHIPS_LINE = "chips.csv: table chips (name VARCHAR, power DOUBLE, load DOUBLE), 4 rows"
+
+
+@pytest.mark.parametrize(
+    ("others", "question", "answer"),
+    [
+        (1, "What is the average power of the Xeon chips?", "where name has Xeon: 75 (2 rows)."),
+        (90, "What is the average power of the Xeon chips?", "where name has Xeon: 75 (2 rows)."),
+        (90, "What is the power of the Xeon Gold?", "name: Xeon Gold; power: 50."),
+        (1, "What is the average load?", "Average load in chips: 0.35 (4 rows)."),
+        (2, "What is the average load of the Xeon chips?", ": 0.375 (2 rows)."),
+    ],
+)
+def test_a_name_that_several_cells_have_means_all_of_them(others: int, question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(CHIPS.format(others=others), file="chips.csv"), CHIPS_LINE)
