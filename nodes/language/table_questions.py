@@ -72,6 +72,7 @@ _WHO = re.compile(
     r"(?:who(?:m|se)?|(?:list|name|show|find|give)(?: me| us)? (?:all|every\w*|the people|the names))\b", re.IGNORECASE
 )
 """How a question begins that asks for what the rows are called."""
+_WHEN = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date))\b", re.IGNORECASE)
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
 )
@@ -112,7 +113,8 @@ _SHARE_OF = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(
-    rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?(?P<month>{'|'.join(MONTHS)})\b"
+    r"\b(?P<iso>\d{4}[-/]\d\d[-/]\d\d)\b|"
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?(?P<month>{'|'.join(MONTHS)})\b"
     r"(?: (?P<then>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of |in )?(?P<year>\d{4})\b)?"
 )
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
@@ -158,9 +160,12 @@ class _Reading:
         """In how many of these cells of a column a word stands."""
         self.different = {row["col"]: different(row) for row in cells if row.get("col")}
         whole = {row["col"]: row["whole"].lower() == "true" for row in cells if row.get("col") and not row.get("cell")}
-        self.telling = {name for name, tells in whole.items() if tells}
-        """Columns whose cells tell the rows apart."""
-        self.repeating = whole.keys() - self.telling
+        dates = {column.name for column in table.columns if column.is_date}
+        self.days = {name for name, tells in whole.items() if tells and name in dates}
+        """Columns of dates that tell the rows apart."""
+        self.telling = {name for name, tells in whole.items() if tells} - dates
+        """Other columns whose cells do."""
+        self.repeating = whole.keys() - self.telling - dates
         said_loud = {word.lower() for word in self.written if word.isupper() and len(word) > 1} & STOP_WORDS
         self.content += sorted(said_loud & {row["cell"].lower() for row in self.cells} - {*self.content})  # `in IT`
         self.forms = self._asked_for()
@@ -193,6 +198,9 @@ class _Reading:
         by = self.named(_GROUP, groups) or (None if is_ranked else self.named(_GROUP, groups_of_amount, least=1.0))
         self.group = None if "rank" in self.forms else by or self.compared
         is_when = any(column.is_time for column in filtered) and re.match("what\\b", self.text, re.IGNORECASE)
+        days = [column for column in self.others if column.name in self.days]
+        if not self.which and days and _WHEN.match(self.text):
+            self.which = max(days, key=lambda column: self.fit(column, self.content))
         if not self.which and (is_when or _WHO.match(self.text)) and (label := self.label()) in self.others:
             self.which = label
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
@@ -209,6 +217,13 @@ class _Reading:
         of_which = self.linked(self.which, self.words) if self.which else set()
         if target and target.is_text and self.linked(target, self.words) <= of_which:
             target = None
+        if (
+            not (target or amount)
+            and len(measures) == 1
+            and _HOW_MUCH.search(self.text)
+            and table.named.match(self.free)
+        ):
+            target = measures[0]  # `how much electricity`, of a table of electricity
         self.target = target or amount
         self.which = self.which or (amount if amount != self.target else None)
 
@@ -339,8 +354,8 @@ class _Reading:
             category = group or which
             if kind and (category or not extreme):
                 return kind, target, category if extreme else group
-            if kind and extreme:
-                return kind, None, None
+            if kind and extreme:  # one of both is what the column is called: the average maximum temperature
+                return (kind, target, group) if {"max", "min"} & {*target.own} else (kind, None, None)
             is_sum = category == which and category and together == "sum" and {category.name, category.of} & repeating
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
                 return together, target, category
@@ -364,11 +379,13 @@ class _Reading:
 
     def label(self, but: Column | None = None) -> Column | None:
         """The column that says what a row is about: one whose cells tell the rows apart, best one called a name."""
-        called = [c for c in self.table.columns if (c.is_text or c.name.lower() in LABELS) and c != but]
+        named = self.telling | self.days
+        called = [c for c in self.table.columns if c.is_text or c.name in self.days or c.name.lower() in LABELS]
+        called = [column for column in called if column != but]
 
         def rank(column: Column) -> tuple[bool, bool, bool, int]:
-            is_telling = column.name in self.telling or not column.is_text  # numbers in a column `name`
-            is_meant = is_telling and self.fit(column, self.content) >= 0.9
+            is_telling = column.name in named or not column.is_text  # numbers in a column `name`
+            is_meant = is_telling and not column.is_date and self.fit(column, self.content) >= 0.9
             return (
                 is_telling,
                 is_meant,
@@ -633,7 +650,12 @@ class _Reading:
             at = MONTHS.index(match["month"]) + 1 if match["month"] else 0
             day = match["day"] or match["then"]
             if date and (match["iso"] or (day and match["year"])):
-                yield 0.7, words, match["iso"] or f"{match['year']}-{at:02}-{int(day):02}", date
+                yield (
+                    0.7,
+                    words,
+                    (match["iso"] or "").replace("/", "-") or f"{match['year']}-{at:02}-{int(day):02}",
+                    date,
+                )
             elif date and not day:
                 yield 0.6, words, f"{match['month']} {match['year'] or ''}".strip(), date
             elif month and at and not date:

@@ -179,6 +179,12 @@ class Table:
             f"AND count(DISTINCT {c.sql}) = 2 FROM {table}))"
             for c in [column for column in flags if column.match(meant)][:MOST_TEXTS]
         ]
+        dates = [(literal(c.name), f"count(DISTINCT {c.sql})") for c in self.columns if c.is_date]
+        parts += [
+            f"(SELECT {name} AS col, NULL AS cell, chr(97 + floor(log2(greatest(1, {count})))::INT) AS different, "
+            f"10 * {count} >= 9 * count(*) AS whole FROM {table})"
+            for name, count in dates
+        ]
         if not texts:
             return " UNION ALL ".join(parts)
         names, cells = ", ".join(literal(c.name) for c in texts), ", ".join(c.sql for c in texts)

@@ -36,7 +36,7 @@ _LIGHT_WORDS = """
     move next nice nicely nine offer often one package pass pay place possible product program project publish put quick
     quickly reach real remain run second see seem seen send sent serve set seven short show shown six slow small
     software stand start stay stood stop take taken ten thing three throw thrown time together tool try turn two type
-    wait watch way wide work write written
+    wait watch way wide work write written came got went
     """
 
 _OF_DEGREE = """

@@ -11,7 +11,7 @@ import json
 import re
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path, PurePosixPath
@@ -165,11 +165,13 @@ class Tables:
     def _add(self, file: str, grid: Grid, taken: set[str]) -> None:
         inside: set[str] = set()
         names = [identifier(name, inside, self._reserved) for name in grid.header]
-        kinds = [infer([row[column] for row in grid.rows]) for column in range(len(names))]
+        cells = [[row[column] for row in grid.rows] for column in range(len(names))]
+        kinds = [infer(column) for column in cells]
+        days = [days_in(_said(column)) if kind == "DATE" else {} for column, kind in zip(cells, kinds, strict=True)]
         table = identifier(_stem(file), taken, self._reserved)
         columns = tuple(zip(names, kinds, strict=True))
         try:
-            self._load(table, columns, grid.rows)
+            self._load(table, columns, days, grid.rows)
         except duckdb.Error as error:
             self._connection.execute(f'DROP TABLE IF EXISTS "{table}"')
             self.failed[file] = f"it can be read, but not loaded as a table ({_one_line(error)}); make it smaller"
@@ -177,8 +179,13 @@ class Tables:
         self.by_file[file] = Table(table, file, columns, len(grid.rows))
 
     def _load(
-        self, table: str, columns: Sequence[tuple[str, ColumnType]], rows: Sequence[Sequence[str | None]]
+        self,
+        table: str,
+        columns: Sequence[tuple[str, ColumnType]],
+        days: Sequence[Mapping[str, str]],
+        rows: Sequence[Sequence[str | None]],
     ) -> None:
+        """`days`: of each column, how its cells are to be written that say days in another way."""
         defined = ", ".join(f'"{name}" {kind}' for name, kind in columns)
         self._connection.execute(f'CREATE TABLE "{table}" ({defined})')
         casts = ", ".join(f"CAST(cells[{at}] AS {kind})" for at, (_, kind) in enumerate(columns, start=1))
@@ -186,7 +193,10 @@ class Tables:
         insert = f'INSERT INTO "{table}" SELECT {casts} FROM {cells}'  # names made by `identifier`
         for start in range(0, len(rows), BATCH):
             batch = [
-                [cleaned(cell, kind) for cell, (_, kind) in zip(row, columns, strict=True)]
+                [
+                    cleaned(day.get(cell or "", cell), kind)
+                    for cell, day, (_, kind) in zip(row, days, columns, strict=True)
+                ]
                 for row in rows[start : start + BATCH]
             ]
             self._connection.execute(insert, [json.dumps(batch, ensure_ascii=True)])
@@ -276,14 +286,28 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 _DIGIT = re.compile(r"\d")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WRITTEN = re.compile(r"[\w,./ -]{6,20}")
+DAYS = (
+    "%Y/%m/%d",
+    "%m/%d/%Y",
+    "%d/%m/%Y",
+    "%d.%m.%Y",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%b %d %Y",
+    "%b %d, %Y",
+    "%B %d, %Y",
+    "%d %b %Y",
+    "%d-%b-%Y",
+    "%d %B %Y",
+)
+"""Other ways to write a day; the cells of a column are days where all can be read in just one of them."""
 MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
 
 
 def infer(cells: Sequence[str | None]) -> ColumnType:
     """The narrowest type that all cells of a column have, but for a few odd ones; VARCHAR when there are none."""
-    said = [cell for cell in cells if cell is not None and cell.lower() not in NOTHING]
-    odd = [cell for cell in said if not _DIGIT.search(cell)]
-    values = {*said}.difference(odd if ODD * len(odd) <= len(said) else ())
+    values = _said(cells)
     if not values:
         return "VARCHAR"
     if all(value.lower() in ("true", "false") for value in values):
@@ -293,11 +317,38 @@ def infer(cells: Sequence[str | None]) -> ColumnType:
         return "BIGINT"
     if all(NUMBER.fullmatch(value) for value in plain):
         return "DOUBLE"
-    if all(DAY.fullmatch(value) and _is_date(value) for value in values):
+    if all(DAY.fullmatch(value) and _is_date(value) for value in values) or days_in(values):
         return "DATE"
     if all(MOMENT.fullmatch(value) and _is_time(value) for value in values):
         return "TIMESTAMP"
     return "VARCHAR"
+
+
+def _said(cells: Sequence[str | None]) -> set[str]:
+    """The cells that say something; without words where hardly any says one."""
+    said = [cell for cell in cells if cell is not None and cell.lower() not in NOTHING]
+    odd = [cell for cell in said if not _DIGIT.search(cell)]
+    return {*said}.difference(odd if ODD * len(odd) <= len(said) else ())
+
+
+def days_in(values: Collection[str]) -> dict[str, str]:
+    """Days as ISO 8601 writes them, by how they are written here; nothing where that may be read in two ways, or none.
+
+    `3/4/2024` alone may be the third or the fourth; beside `3/14/2024` it is the fourth of March.
+    """
+    read = [days for form in DAYS if (days := _read_as(form, values))]
+    return read[0] if read and all(days == read[0] for days in read) else {}
+
+
+def _read_as(form: str, values: Collection[str]) -> dict[str, str]:
+    days: dict[str, str] = {}
+    for value in values:
+        try:
+            read = datetime.strptime(value if _WRITTEN.fullmatch(value) else "", form)  # noqa: DTZ007 - of days only
+            days[value] = read.date().isoformat()
+        except ValueError:
+            return {}
+    return days
 
 
 def cleaned(cell: str | None, kind: ColumnType) -> str | None:

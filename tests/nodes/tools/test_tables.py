@@ -1,6 +1,7 @@
 """SQL over tables: what it computes, and that it can do nothing else."""
 
 import threading
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,18 @@ def test_tables_of_equal_names_are_told_apart() -> None:
         ([*map(str, range(100)), "B12"], "VARCHAR"),
         ([*map(str, range(98)), "not yet"], "VARCHAR"),
         (["1.5", "?", "unknown", ".."], "DOUBLE"),
+        (["2012/03/19", "2012/03/20"], "DATE"),
+        (["3/4/2024", "3/14/2024"], "DATE"),
+        (["3/4/2024", "14/3/2024"], "DATE"),
+        (["3/4/2024", "5/6/2024"], "VARCHAR"),
+        (["3/3/2024", "5/5/2024"], "DATE"),
+        (["13/14/2024"], "VARCHAR"),
+        (["1.12.2024", "?"], "DATE"),
+        (["Jan 1 2000", "Feb 28 2000"], "DATE"),
+        (["May 1, 2000", "May 2, 2000"], "DATE"),
+        (["12 March 2024"], "DATE"),
+        (["1.12", "2.10"], "DOUBLE"),
+        (["192.168.10.1"], "VARCHAR"),
         (["1,200.50", "-"], "DOUBLE"),
         (["01", "2"], "VARCHAR"),
         (["true", "FALSE"], "BOOLEAN"),
@@ -242,3 +255,11 @@ def test_a_word_in_a_hundred_numbers_is_no_value() -> None:
     tables = Tables({"n.csv": Grid(["n"], [*([str(n)] for n in range(100)), ["not yet"]])})
 
     assert tables.query("SELECT count(*), count(n), sum(n) FROM n").rows == [(101, 100, 4950)]
+
+
+def test_days_are_loaded_as_days_however_they_are_written() -> None:
+    rows = [["3/4/2024", "4.3.2024"], ["3/14/2024", "14.3.2024"], ["", "unknown"]]
+    tables = Tables({"n.csv": Grid(["there", "here"], rows)})
+
+    found = tables.query("SELECT there, here, there = here FROM n WHERE month(there) = 3 ORDER BY 1").rows
+    assert found == [(date(2024, 3, 4), date(2024, 3, 4), True), (date(2024, 3, 14), date(2024, 3, 14), True)]

@@ -841,3 +841,32 @@ CHIPS_LINE = "chips.csv: table chips (name VARCHAR, power DOUBLE, load DOUBLE), 
 )
 def test_a_name_that_several_cells_have_means_all_of_them(others: int, question: str, answer: str) -> None:
     assert answer in analysed(question, query_over(CHIPS.format(others=others), file="chips.csv"), CHIPS_LINE)
+
+
+WEATHER = """\
+CREATE TABLE weather AS SELECT * FROM (VALUES
+ (DATE '2012-01-03', 'snow', 1.0, 5.0), (DATE '2012-07-01', 'sun', 30.0, 9.0), (DATE '2012-07-02', 'sun', 20.0, 2.0),
+ (DATE '2013-01-04', 'snow', 2.0, 3.0)) t(date, kind, temp_max, wind)"""
+WEATHER_LINE = "weather.csv: table weather (date DATE, kind VARCHAR, temp_max DOUBLE, wind DOUBLE), 4 rows"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When was it hottest?", "Highest temp max in weather: 2012-07-01 (30), 2012-07-02 (20)"),
+        ("On which day was the wind strongest?", "Highest wind in weather: 2012-07-01 (9), 2012-01-03 (5)"),
+        ("What was the average maximum temperature in July?", "temp max in weather where date is July: 25 (2 rows)."),
+        ("How many snowy days were there in 2012?", "where kind is snow and date is 2012: 1."),
+        ("What was the wind on 2012/07/02?", "date: 2012-07-02; wind: 2."),
+    ],
+)
+def test_days_tell_the_rows_apart(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(WEATHER, file="weather.csv"), WEATHER_LINE)
+
+
+def test_the_only_amount_of_a_table_is_what_it_is_called_by() -> None:
+    made = "CREATE TABLE power AS FROM (VALUES (2001, 'wind', 5.0), (2001, 'coal', 7.0), (2002, 'wind', 4.0), (2002, 'coal', 6.0)) r(year, source, net_generation)"
+    line = "power.csv: table power (year BIGINT, source VARCHAR, net_generation DOUBLE), 2 rows"
+    said = analysed("How much power came from wind in 2001?", query_over(made, file="power.csv"), line)
+    assert "net generation" in said
+    assert " 5" in said
