@@ -865,8 +865,9 @@ def test_days_tell_the_rows_apart(question: str, answer: str) -> None:
 
 
 def test_the_only_amount_of_a_table_is_what_it_is_called_by() -> None:
-    made = "CREATE TABLE power AS FROM (VALUES (2001, 'wind', 5.0), (2001, 'coal', 7.0), (2002, 'wind', 4.0), (2002, 'coal', 6.0)) r(year, source, net_generation)"
-    line = "power.csv: table power (year BIGINT, source VARCHAR, net_generation DOUBLE), 2 rows"
+    rows = "(2001, 'wind', 5.0), (2001, 'coal', 7.0), (2002, 'wind', 4.0), (2002, 'coal', 6.0)"
+    made = f"CREATE TABLE power AS FROM (VALUES {rows}) r(year, source, net_generation)"
+    line = "power.csv: table power (year BIGINT, source VARCHAR, net_generation DOUBLE), 4 rows"
     said = analysed("How much power came from wind in 2001?", query_over(made, file="power.csv"), line)
     assert "net generation" in said
     assert " 5" in said
