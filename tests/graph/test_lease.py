@@ -72,13 +72,27 @@ async def test_a_lease_ends_with_its_run(address: str) -> None:
         assert (await other.start("Q", thread_id="t", plan=plan("a"))).status == "complete"
 
 
+class Waiting(HeldClock):
+    """A clock on which nobody wakes before `is_over`: the databases answer in time of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_over = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        """Move on, then wait."""
+        await super().sleep(seconds)
+        await self.is_over.wait()
+
+
 async def test_who_comes_while_somebody_only_applies_a_deadline_waits_for_that_moment(address: str) -> None:
-    clock = HeldClock()
+    clock = Waiting()
     async with opened(clock=clock, db=address) as sup, opened(clock=clock, db=address) as other:
         async with other._runs.leases.hold("t"):
             starting = asyncio.create_task(sup.start("Q", thread_id="t", plan=plan("a")))
             while not clock.slept:  # noqa: ASYNC110 # what is awaited is a clock
                 await asyncio.sleep(0)
+        clock.is_over.set()
         run = await starting
 
     assert (run.status, sum(clock.slept) < PATIENCE_S) == ("complete", True)
