@@ -59,7 +59,7 @@ class Asked:
         target = self.target.sql if self.target else ""
         name = self.group or self.label
         conditions = [f"({self._condition(column, values)})" for column, values in self.filters]
-        limits = [f"{column.sql} {bound}" for column, bound in self.bounds]
+        limits = [column.within(bound) for column, bound in self.bounds]
         counted = [*conditions[self._split :], *limits] if self.aggregate == "share" else []
         whole = f"sum({target})" if target else "count(*)"
         part = f"{whole} FILTER (WHERE {' AND '.join(counted)})" if counted else whole
@@ -81,7 +81,7 @@ class Asked:
             asked_for = [column for column, _ in (*self.filters, *self.bounds)]
             asked_for += [self.group] if self.group and self.is_list else times
             wanted = [*asked_for, *([self.target] if self.target else []), *self.beside]
-            shown = f"DISTINCT {', '.join(dict.fromkeys(column.sql for column in wanted))}"
+            shown = f"DISTINCT {', '.join(dict.fromkeys(quoted(column.of or column.name) for column in wanted))}"
         where = conditions[: self._split] + [one for one in limits if one not in counted]
         where += [f"{name.sql} IS NOT NULL"] if name else []
         told = " OR ".join(f"{column.sql} IS NOT NULL" for column in (self.target, *self.beside) if column)

@@ -72,6 +72,8 @@ _WHO = re.compile(
     r"(?:who(?:m|se)?|(?:list|name|show|find|give)(?: me| us)? (?:all|every\w*|the people|the names))\b", re.IGNORECASE
 )
 """How a question begins that asks for what the rows are called."""
+_OF_TIME = re.compile(r"\b(?:latest|newest|last|recent|earliest|oldest|first)\b", re.IGNORECASE)
+"""What is said of the highest and the lowest of times."""
 _WHEN = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date))\b", re.IGNORECASE)
 _HOW_MANY = re.compile(
     r"\b(?:how many|number of|count(?: of)?(?: the)?)\s+(?:different |distinct )?(?P<what>\w+(?:\s\w+)?)", re.IGNORECASE
@@ -117,6 +119,16 @@ _DATE = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?(?P<month>{'|'.join(MONTHS)})\b"
     r"(?: (?P<then>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (?:of |in )?(?P<year>\d{4})\b)?"
 )
+_TIME_SAID = rf"(?:\d{{4}}-\d\d-\d\d|(?:(?:\d{{1,2}} )?(?:{'|'.join(MONTHS)}) (?:\d{{1,2}},? )?)?(?:1[5-9]|20)\d\d)\b"
+_SINCE = {"since": ">=", "after": ">", "before": "<", "until": "<=", "till": "<=", "through": "<=", "up to": "<="}
+_SPAN = re.compile(
+    rf"\b(?:(?P<how>{'|'.join(_SINCE)}) (?:(?:the )?(?:start|beginning|end) of )?(?:the )?(?:year )?"
+    rf"(?P<since>{_TIME_SAID})|"
+    rf"(?:between (?P<least>{_TIME_SAID}) and|(?P<first>{_TIME_SAID})\s?(?:to|until|through|[-–]))\s?"
+    rf"(?P<last>{_TIME_SAID})|(?P<decade>(?:1[5-9]|20)\d0)['’]?s\b)",
+    re.IGNORECASE,
+)
+"""`since 1948`, `before May 2012`, `between 1990 and 1995`, `1990-1995`, `the 1980s`."""
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
 _YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
 Link = tuple[float, set[str], str, Column]
@@ -169,14 +181,15 @@ class _Reading:
         said_loud = {word.lower() for word in self.written if word.isupper() and len(word) > 1} & STOP_WORDS
         self.content += sorted(said_loud & {row["cell"].lower() for row in self.cells} - {*self.content})  # `in IT`
         self.forms = self._asked_for()
-        self.bounds = self._bounds()
+        self.bounds, within = self._spans()
+        self.bounds += self._bounds()
         self.held: set[Column] = set()
         """Columns of which one word is part of several cells."""
         self.denied: set[Column] = set()
         """Columns that are not to have the cells that are named."""
         self.excluded: set[str] = set()
         """The words for those cells."""
-        self.filters, self.spoken = self._filters([column for column, _ in self.bounds])
+        self.filters, self.spoken = self._filters([column for column, _ in self.bounds], within)
         self.free = [word for word in self.content if word not in self.spoken]
         self.beginnings = self._beginnings(self.free)
         filtered = [column for column, _ in self.filters]
@@ -191,7 +204,7 @@ class _Reading:
         texts, measures = ([c for c in self.others if c.is_measure == which] for which in (False, True))
         groups = [column for column in texts if not self.linked(column, self.content) & self.spoken] + table.periods
         degrees = [word for word in self.content if stem(word) in SENSE]
-        groups_of_amount = [column for column in measures if not self.linked(column, degrees)]
+        groups_of_amount = [one for one in measures if not (self.linked(one, degrees) or "among" in self.words)]
         called = [c for c in self.others if not c.is_measure and not KEYS & set(c.parts)] + table.periods
         self.which = self.named(_WHICH, called)
         is_ranked = self.which and {"max", "min"} & {*self.forms}  # the best month by revenue
@@ -199,13 +212,15 @@ class _Reading:
         self.group = None if "rank" in self.forms else by or self.compared
         is_when = any(column.is_time for column in filtered) and re.match("what\\b", self.text, re.IGNORECASE)
         days = [column for column in self.others if column.name in self.days]
+        days = days or [column for column in self.others if column.is_time and {"max", "min"} & {*self.forms}]
         if not self.which and days and _WHEN.match(self.text):
             self.which = max(days, key=lambda column: self.fit(column, self.content))
         if not self.which and (is_when or _WHO.match(self.text)) and (label := self.label()) in self.others:
             self.which = label
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
         taken = (self.group, self.which, amount)
-        target = self._target([column for column in self.others if column not in taken])
+        is_by_amount = {"max", "min"} & {*self.forms} and not _OF_TIME.search(self.text)
+        target = self._target([one for one in self.others if one not in taken and not (one.is_time and is_by_amount)])
         of_amount = self._target([column for column in measures if column not in taken])
         is_said = target and (
             self._is_asked_for(target)
@@ -517,15 +532,15 @@ class _Reading:
         is_excluded = word in self.excluded or word not in self.content
         return is_excluded or any(self.linked(column, [word]) for column in denied)
 
-    def _filters(self, but: Sequence[Column]) -> tuple[tuple[Filter, ...], set[str]]:
-        """The cells that the question names, in its order, and its words for them.
+    def _filters(self, but: Sequence[Column], within: set[str]) -> tuple[tuple[Filter, ...], set[str]]:
+        """The cells that the question names, in its order, and its words for them; those that say `within` when aside.
 
         Cells of one column that are named side by side are compared: `in 1950 or 2000`.
         """
         links = [*self._cells(), *self._coded(), *self._numbers(), *self._times()]
         found: dict[Column, list[str]] = {}
         words: dict[Column, set[str]] = {}
-        links = [one for one in links if one[3] not in but]
+        links = [one for one in links if one[3] not in but and one[1].isdisjoint(within)]
         scores: dict[Column, float] = {}
         for score, said, cell, column in sorted(links, key=lambda one: (-one[0], one[3].name not in self.telling)):
             is_new = column not in found or self._stand_together(words[column], said)
@@ -547,7 +562,7 @@ class _Reading:
         order = sorted(found, key=lambda column: max(self._at(word) for word in words[column]))
         if _SHARE_OF_ALL.search(self.text):
             order = order[1:] + order[:1]
-        spoken = set().union(*words.values(), *(self.linked(column, self.content) for column in found))
+        spoken = within.union(*words.values(), *(self.linked(column, self.content) for column in found))
         return tuple((column, tuple(found[column])) for column in order), spoken
 
     def _cells(self) -> Iterator[Link]:
@@ -680,6 +695,23 @@ class _Reading:
                 found.append((column, f"{sign} {match['value'].replace(',', '')}"))
         return tuple(found)
 
+    def _spans(self) -> tuple[tuple[tuple[Column, str], ...], set[str]]:
+        """What a question says of spans of time, as bounds, and its words for them."""
+        times = [one for one in self.table.columns if one.is_date or ("year" in one.parts and not one.is_text)]
+        time = max(times, key=lambda column: self.fit(column, self.content), default=None)
+        found, said = list[tuple[Column, str]](), set[str]()
+        for match in _SPAN.finditer(self.question):
+            since, decade = match["since"], match["decade"]
+            ends = [(_SINCE[match["how"].lower()], since)] if since else []
+            ends += [(">=", decade), ("<=", f"{decade[:3]}9")] if decade else []
+            ends += [(">=", match["least"] or match["first"]), ("<=", match["last"])] if match["last"] else []
+            for sign, one in ends:
+                column, value = _part_of(time, one) if time else (None, "")
+                if column:
+                    found.append((column, f"{sign} {value}"))
+                    said.update(word.lower() for word in WORD.findall(match.group()))
+        return tuple(found), said
+
     def _stand_together(self, some: set[str], others: set[str]) -> bool:
         """Whether words are named as two of a kind: `men or women`, `of Acme and of Bolt`."""
         joints = {"or", "and", "vs", "versus", "than"}
@@ -688,6 +720,22 @@ class _Reading:
 
 def _best(fits: Sequence[tuple[float, _T]]) -> tuple[float, _T | None]:
     return max(fits, key=lambda one: one[0], default=(0.0, None))
+
+
+def _part_of(time: Column, said: str) -> tuple[Column | None, str]:
+    """What of a column is compared with a time as it is said, and that time as it is written there."""
+    year = re.search(r"\d{4}", said)
+    month = next((number for number, name in enumerate(MONTHS, start=1) if name.lower() in said.lower()), 0)
+    day = re.search(r"\b\d{1,2}\b", said)
+    if not year or not time.is_date:
+        return (None if month or "-" in said else time), said
+    if "-" in said:
+        return time, said
+    if not month:
+        return Column("year", "VARCHAR", of=time.name), said
+    if not day:
+        return Column("month", "VARCHAR", of=time.name), f"{year.group()}-{month:02}"
+    return time, f"{year.group()}-{month:02}-{int(day.group()):02}"
 
 
 def _names(question: str) -> list[set[str]]:

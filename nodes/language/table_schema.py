@@ -130,6 +130,11 @@ class Column:
         pattern = rf"(?i)(^|[^\pL\pN]){word}($|[^\pL\pN])"
         return f"regexp_matches({self.sql}, {literal(pattern)})"
 
+    def within(self, bound: str) -> str:
+        """The condition in SQL that it is above or below: `> 10`, of times `>= 2012-07`."""
+        sign, _, value = bound.partition(" ")
+        return f"{self.sql} {sign} {literal(value) if self.of or self.is_date else value}"
+
     def equals(self, value: str) -> str:
         """The condition in SQL; of a date also its year or its month: `2024`, `March`, `March 2024`."""
         forms = [form for written, form in _WRITTEN.items() if self.is_date and re.fullmatch(written, value)]

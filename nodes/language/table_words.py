@@ -11,8 +11,8 @@ AGGREGATES = {
     "sum": r"total|sum|altogether|together|added up|(?:over|across) all|in all(?! \w)|overall|combined",
     "median": r"median",
     "share": r"share|percent|percentage|proportion|fraction",
-    "max": r"highest|most|largest|biggest|greatest|maximum|max|top|longest|tallest|oldest|heaviest|fastest|richest|"
-    r"latest|newest|hottest|warmest|best|most expensive|strongest|"
+    "max": r"highest|most|largest|biggest|greatest|maximum|max|top|peak(?:ed)?|longest|tallest|oldest|heaviest|fastest|"
+    r"richest|latest|newest|hottest|warmest|best|most expensive|strongest|"
     r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|better|more)(?! than)",
     "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
     r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower|worse)(?! than)",
@@ -36,6 +36,8 @@ SENSES = {
     "gdp": "rich richest poor poorest",
     "population": "populous inhabitants people",
     "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
+    "tmax": "hot hotter hottest warm warmer warmest",
+    "tmin": "cold colder coldest",
     "size area": "large larger largest big bigger biggest small smaller smallest",
     "birth": "born",
     "death": "died",

@@ -15,16 +15,17 @@ from nodes.policy import errands
 
 STOP_WORDS = (errands.meanings(errands.ASKS).keys() - {"come", "comment"}) | frozenset(
     """
-    a about above across after again against all along already also always am among an and another any anybody
-    anyone anything are aren around as at be because been before being below besides between beyond both but by can
-    cannot could d despite did do does doesn doing don during each else etc even ever every everybody everyone
-    everything few for from further get gets give given had happen happens has have having he her here hers him his
+    a about above across after again against all along already also always am among an and another any anybody anyone
+    anything are aren around as at be because been before being below besides between beyond both but by can cannot
+    could d despite did do does doesn doing don during each else etc even ever every everybody everyone everything few
+    for from further get gets give given had happen happens has have having he her here hers herself him himself his
     how i if in instead into is isn it its itself just let like ll made make makes many may maybe me might more most
-    much must my need needs never no nobody nor not nothing of off on once one only or other otherwise our out over
-    own per perhaps please quite rather s same say says several she should so some somebody someone something still
-    such t tell than that the their them then there these they this those through to too toward towards under until
-    up upon us use used uses using ve very via want was we well were what whatever when where whether which
-    whichever while who whom whose why will with within without would yet you your
+    much must my myself need needs never no nobody nor not nothing of off on once one only or other otherwise our
+    ourselves out over own per perhaps please quite rather s same say says several she should so some somebody someone
+    something still such t tell than that the their them themselves then there these they this those through to too
+    toward towards under until up upon us use used uses using ve very via want was we well were what whatever when
+    where whether which whichever while who whom whose why will with within without would yet you your yourself
+    yourselves
     """.split()  # noqa: SIM905 - a list of words reads as words
 )
 """Words that say nothing about the subject: English ones, and those that ask in other languages."""
