@@ -182,7 +182,7 @@ class _Reading:
         self.content += sorted(said_loud & {row["cell"].lower() for row in self.cells} - {*self.content})  # `in IT`
         self.forms = self._asked_for()
         self.bounds, within = self._spans()
-        self.bounds += self._bounds()
+        self.bounds += self._bounds(within)
         self.held: set[Column] = set()
         """Columns of which one word is part of several cells."""
         self.denied: set[Column] = set()
@@ -679,10 +679,12 @@ class _Reading:
     def _at(self, word: str) -> int:
         return self.words.index(word) if word in self.words else 0
 
-    def _bounds(self) -> tuple[tuple[Column, str], ...]:
+    def _bounds(self, within: set[str]) -> tuple[tuple[Column, str], ...]:
         """What a question says of amounts: `a price below 5`, `more than 3 seats`, `costs at least 10`."""
         found = []
         for match in _BOUND.finditer(self.question):
+            if match["value"] in within:
+                continue
             sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
             near = [*WORD.findall(match["before"])[-3:], *WORD.findall(match["after"])[:2], *match["how"].split()]
             fits = [

@@ -145,7 +145,7 @@ def points(talk: Conversation) -> tuple[str, float]:
     said_of = [about(question, talk) for question in searched(talk)]
     likely = max(share for _, share in said_of)
     unknown = said_of[0][0] if len(said_of) == 1 else []
-    is_beside = len(questions) == 1 and _speaks_of_something_else(talk.task, unknown)
+    is_beside = len(questions) == 1 and _speaks_of_something_else(talk.task, unknown, found)
     if not counted and (not found or is_beside or (100 * likely < LIKELY and keywords(talk.task))):
         words = unknown if found else unknown or list(subject_of(talk.task).values())
         said = NOTHING + (f" (nothing speaks of {_listed(words)})" if words else "")
@@ -248,8 +248,8 @@ def passages_in(text: str) -> list[Passage]:
     return found
 
 
-def _speaks_of_something_else(question: str, unknown: Sequence[str]) -> bool:
-    """Whether nothing speaks of a name in what is asked.
+def _speaks_of_something_else(question: str, unknown: Sequence[str], found: Sequence[Passage]) -> bool:
+    """Whether nothing speaks of a name in what is asked; where rows of tables were found, and no text, none of those.
 
     Only of questions in English: other languages write nouns, or no names, with capitals.
     """
@@ -259,7 +259,10 @@ def _speaks_of_something_else(question: str, unknown: Sequence[str]) -> bool:
         re.IGNORECASE,
     ):
         return False
-    return not set(unknown).isdisjoint(names(f"xx {question.partition(' ')[2]}"))
+    named = names(f"xx {question.partition(' ')[2]}")
+    rows = {key for one in found for key in stems(f"{one.file} {one.text}")}
+    is_of_rows = bool(found) and all(one.place[0] == "r" for one in found)
+    return not set(unknown).isdisjoint(named) or (is_of_rows and any(rows.isdisjoint(stems(one)) for one in named))
 
 
 def _about_query(done: Done) -> re.Match[str] | None:

@@ -864,6 +864,54 @@ def test_days_tell_the_rows_apart(question: str, answer: str) -> None:
     assert answer in analysed(question, query_over(WEATHER, file="weather.csv"), WEATHER_LINE)
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the average wind since 2013?", "Average wind in weather where year is >= 2013: 3 (1 row)."),
+        ("What was the average wind before July 2012?", "where month is < 2012-07: 5 (1 row)."),
+        ("What was the average wind after July 1, 2012?", "where date is > 2012-07-01: 2.5 (2 rows)."),
+        (
+            "What was the average wind between 2000 and 2012?",
+            "where year is >= 2000 and year is <= 2012: 5.33 (3 rows).",
+        ),
+        ("What was the average wind in the 2010s?", "where year is >= 2010 and year is <= 2019: 4.75 (4 rows)."),
+        (
+            "What was the warmest day of 2012-06-01 to 2012-07-01?",
+            "Highest temp max in weather where date is >= 2012-06-01",
+        ),
+        ("When was the wind at its peak?", "Highest wind in weather: 2012-07-01 (9), 2012-01-03 (5)"),
+    ],
+)
+def test_rows_are_bounded_by_spans_of_time(question: str, answer: str) -> None:
+    assert answer in analysed(question, query_over(WEATHER, file="weather.csv"), WEATHER_LINE)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which year had the highest output since 1950?", "Highest output in power where year is >= 1950: 1951 (7)"),
+        ("When was the output of coal highest?", "where source is coal: 1949 (9) and 1951 (7)."),
+        ("What was the total output of power from 1940 to 1949?", "year is >= 1940 and year is <= 1949: 14 (2 rows)."),
+    ],
+)
+def test_years_that_are_numbers_are_bounded_and_say_when(question: str, answer: str) -> None:
+    rows = "(1948, 'wind', 5.0), (1949, 'coal', 9.0), (1950, 'wind', 4.0), (1951, 'coal', 7.0)"
+    made = f"CREATE TABLE power AS FROM (VALUES {rows}) r(year, source, output)"
+    line = "power.csv: table power (year BIGINT, source VARCHAR, output DOUBLE), 4 rows"
+    assert answer in analysed(question, query_over(made, file="power.csv"), line)
+
+
+def test_the_hottest_day_is_ranked_by_no_date() -> None:
+    rows = "(DATE '2016-01-01', 36), (DATE '2016-06-15', 99)"
+    line = "lincoln.csv: table lincoln (DATE DATE, {} BIGINT), 2 rows"
+    for column, answer in (("TMAX", "Highest TMAX in lincoln: 2016-06-15 (99)"), ("SNOW", "no passage")):
+        made = f"CREATE TABLE lincoln AS FROM (VALUES {rows}) r(DATE, {column})"
+        said = analysed(
+            "What was the hottest day in Lincoln?", query_over(made, file="lincoln.csv"), line.format(column)
+        )
+        assert answer in said
+
+
 def test_the_only_amount_of_a_table_is_what_it_is_called_by() -> None:
     rows = "(2001, 'wind', 5.0), (2001, 'coal', 7.0), (2002, 'wind', 4.0), (2002, 'coal', 6.0)"
     made = f"CREATE TABLE power AS FROM (VALUES {rows}) r(year, source, net_generation)"

@@ -173,6 +173,13 @@ def test_where_a_name_of_the_question_stands_nowhere_nothing_answers_it(task: st
     assert ("no passage that answers" in answered(task, note)) is declines
 
 
+@pytest.mark.parametrize(("text", "declines"), [("", True), ("\n\n[news.md#L1] Returns in 2015 were good.", False)])
+def test_rows_answer_nothing_about_a_name_that_they_do_not_have(text: str, declines: bool) -> None:
+    tools = {"search": lambda _: f"[stocks.csv#r4] day: 2015-05-04; company: Bolt; daily_return: 0.2{text}\n\n{SURE}"}
+    assert ("no passage" in finished(brief("What was the daily return of Acme in 2015?"), tools)[0]) == declines
+    assert "no passage" not in finished(brief("What was the daily return of Bolt in 2015?"), tools)[0]
+
+
 def test_the_best_passage_of_each_part_of_a_question_is_shown_however_long_it_is() -> None:
     size, adoption = (
         "\n".join(f"{word} line {n} of the tea market." for n in range(30)) for word in ("Size", "Buyers")
