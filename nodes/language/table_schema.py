@@ -69,7 +69,8 @@ class Column:
     @property
     def said(self) -> str:
         """The name as one says it, with its unit in brackets."""
-        name, _, last = self.name.strip("_ ").replace("_", " ").rpartition(" ")
+        plain = re.sub(r"^c_(?=\d)", "", self.name)  # names that begin with a digit are given a letter
+        name, _, last = plain.strip("_ ").replace("_", " ").rpartition(" ")
         return f"{name} ({last})" if name and last.lower() in UNITS else f"{name} {last}".strip()
 
     @property

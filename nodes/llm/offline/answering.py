@@ -249,7 +249,7 @@ def passages_in(text: str) -> list[Passage]:
 
 
 def _speaks_of_something_else(question: str, unknown: Sequence[str], found: Sequence[Passage]) -> bool:
-    """Whether nothing speaks of a name in what is asked; where rows of tables were found, and no text, none of those.
+    """Whether nothing speaks of a name or a year in what is asked; where only rows were found, whether none of those.
 
     Only of questions in English: other languages write nouns, or no names, with capitals.
     """
@@ -259,7 +259,7 @@ def _speaks_of_something_else(question: str, unknown: Sequence[str], found: Sequ
         re.IGNORECASE,
     ):
         return False
-    named = names(f"xx {question.partition(' ')[2]}")
+    named = [*names(f"xx {question.partition(' ')[2]}"), *re.findall(r"\b(?:1\d|20)\d\d\b", question)]
     rows = {key for one in found for key in stems(f"{one.file} {one.text}")}
     is_of_rows = bool(found) and all(one.place[0] == "r" for one in found)
     return not set(unknown).isdisjoint(named) or (is_of_rows and any(rows.isdisjoint(stems(one)) for one in named))

@@ -901,6 +901,20 @@ def test_years_that_are_numbers_are_bounded_and_say_when(question: str, answer: 
     assert answer in analysed(question, query_over(made, file="power.csv"), line)
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the total budget in 2021?", "Total 2021 in budget: 460 (2 rows)."),
+        ("What was the budget of Legal in 2020?", "In budget, department: Legal; 2020: 130."),
+        ("Which department had the highest budget in 2020?", "Highest 2020 in budget: Sales (280) and Legal (130)."),
+    ],
+)
+def test_years_may_be_columns(question: str, answer: str) -> None:
+    made = "CREATE TABLE budget AS FROM (VALUES ('Legal', 130, 110), ('Sales', 280, 350)) r(department, c_2020, c_2021)"
+    line = "budget.csv: table budget (department VARCHAR, c_2020 BIGINT, c_2021 BIGINT), 2 rows"
+    assert answer in analysed(question, query_over(made, file="budget.csv"), line)
+
+
 def test_the_hottest_day_is_ranked_by_no_date() -> None:
     rows = "(DATE '2016-01-01', 36), (DATE '2016-06-15', 99)"
     line = "lincoln.csv: table lincoln (DATE DATE, {} BIGINT), 2 rows"

@@ -166,11 +166,16 @@ def test_what_feedback_finds_little_for_comes_last_and_only_what_speaks_of_the_r
 
 
 @pytest.mark.parametrize(
-    ("task", "declines"), [("How do I export runs to Kafka?", True), ("How do I save runs cheaply?", False)]
+    ("task", "unknown", "declines"),
+    [
+        ("How do I export runs to Kafka?", "Kafka", True),
+        ("How many runs were saved in 1850?", "1850", True),
+        ("How do I save runs cheaply?", "cheaply", False),
+        ("How do I save 12 runs?", "12", False),
+    ],
 )
-def test_where_a_name_of_the_question_stands_nowhere_nothing_answers_it(task: str, declines: bool) -> None:
-    note = PARTLY.replace("cheaply", "Kafka" if declines else "cheaply")
-    assert ("no passage that answers" in answered(task, note)) is declines
+def test_where_a_name_or_a_year_stands_nowhere_nothing_answers_it(task: str, unknown: str, declines: bool) -> None:
+    assert ("no passage that answers" in answered(task, PARTLY.replace("cheaply", unknown))) is declines
 
 
 @pytest.mark.parametrize(("text", "declines"), [("", True), ("\n\n[news.md#L1] Returns in 2015 were good.", False)])
