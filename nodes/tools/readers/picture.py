@@ -77,6 +77,7 @@ def _frames(data: bytes) -> Iterator[Any]:
             raise Unreadable(f"it has {picture.width} x {picture.height} dots, too many to recognise; make it smaller")
         for frame in range(min(getattr(picture, "n_frames", 1), PAGES)):
             picture.seek(frame)
-            yield picture.convert("RGB")
+            whole = picture.convert("RGBA") if picture.mode == "P" else picture  # colours that may be see-through
+            yield whole.convert("RGB")
     except (OSError, ValueError, SyntaxError, images.DecompressionBombError) as error:
         raise Unreadable("it is a damaged picture; export it again") from error

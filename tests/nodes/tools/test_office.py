@@ -1,5 +1,6 @@
 """What offices send: each kind read, found at the place that a person would look for, or left out in one line."""
 
+import io
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from random import Random
 
 import pytest
 import xlsxwriter
+from PIL import Image
 
 from nodes.agents.citations import check
 from nodes.tools.readers.workbook import SHEETS
@@ -87,6 +89,16 @@ def test_the_text_of_pictures_and_scans_is_recognised_and_cited_by_page(tmp_path
         "sign.png, page 1",
         "scan.pdf, page 1",
     ]
+
+
+@pytest.mark.skipif(not shutil.which("tesseract"), reason="Tesseract is not installed")
+def test_a_picture_of_few_colours_that_may_be_seen_through_is_read_without_a_warning(tmp_path: Path) -> None:
+    with Image.open(io.BytesIO(office.scan("The harbour opens at seven.", "PNG"))) as sign:
+        sign.convert("P").save(tmp_path / "sign.png", transparency=bytes(range(256)))
+
+    [claim] = check('"The harbour opens at seven" [sign.png#p1].', "", open_sources([str(tmp_path)])).claims
+
+    assert claim.unverified == []
 
 
 BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><container>&b;</container>'
