@@ -52,6 +52,9 @@ _SPELLINGS = (
 )
 """Parts of stems that are written in two ways: `licence`, `license`; `analyse`, `analyze`; `colour`."""
 
+_FOUNDING = dict.fromkeys(["founded", "founding"], "founder")
+"""Words whose stem would be that of another one: who founded a thing is its founder, not who found it."""
+
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _DAY = r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:s|rs?|nes)?(?:day)?\b"
 _SPAN_OF_DAYS = re.compile(rf"\b{_DAY}\.?(?:\s*(?:[-–—]|to)\s*{_DAY})?")
@@ -83,7 +86,7 @@ def stem(word: str) -> str:
     """A word as it is compared: lower case, without accents and endings; letters and digits only."""
     lower, folded = word.lower(), _folded(word)
     if folded.isascii() and folded.isalpha():
-        folded = _stemmed(folded, "english")
+        folded = _FOUNDING.get(folded) or _stemmed(folded, "english")
         for written, other in _SPELLINGS:
             folded = written.sub(other, folded)
     elif language := _LANGUAGES.get(unicodedata.name(lower[:1], "").partition(" ")[0]):

@@ -31,6 +31,16 @@ def test_a_word_that_says_little_may_be_missing() -> None:
     assert light.likely > 0.99 > heavy.likely
 
 
+def test_who_founded_a_thing_is_not_who_found_it() -> None:
+    told = [
+        Passage("a.md", "L1", "A cook found the key."),
+        Passage("b.md", "L1", "The founder of the line is Ada Moss."),
+    ]
+
+    assert Index([*PASSAGES, *told[:1]]).search("Who founded the ferry?", 3).unknown == ["founded"]
+    assert Index([*PASSAGES, *told]).search("Who founded the line?", 3).passages[0].file == "b.md"
+
+
 @pytest.mark.parametrize(
     ("asked", "speaks"),
     [("Sundays", True), ("Saturday", True), ("Wednesday", True), ("Tuesdays", False)],
