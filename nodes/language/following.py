@@ -41,9 +41,10 @@ _AND = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(rf"^[¿\s]*(?:{ASKS})\b", re.IGNORECASE)
-_BARE = re.compile(
+BARE = re.compile(
     rf"(?:{PLACES})\s+(?:{ASKS})(?:\s+[\w-]+)?|(?:{ASKS})(?: (?:long|often|much|many|far))?", re.IGNORECASE
 )
+"""What asks for more of the same answer: `in which year`, `how many`."""
 _BOTH = re.compile(r"(?:the two|both)(?: (?:[a-z]+s|ones))?(?=[?.!]*$| (?:on|by)\b)", re.IGNORECASE)
 _NTHS = {"first": 0, "former": 0, "second": 1, "latter": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _NTH = re.compile(
@@ -108,7 +109,9 @@ class Turn:
     def subject(self) -> str:
         """What the question is about: its names, else a thing."""
         words = _WORD.findall(without_errand(self.question))
-        at = next((n for n, word in enumerate(words) if re.fullmatch(_ARTICLES, word.lower())), -1)
+        pairs = enumerate(zip_longest(words, words[1:], fillvalue=""))
+        is_thing = (n for n, (one, then) in pairs if re.fullmatch(_ARTICLES, one.lower()) and then not in STOP_WORDS)
+        at = next(is_thing, -1)
         thing = _thing_in(words, at)
         is_part = at >= 0 and any(one in thing for one in self.names)
         return joined(self.names) if self.names and not is_part else thing
@@ -163,7 +166,7 @@ def _meant(request: str, turns: Sequence[Turn]) -> str:
         return f"{_REASON}{last}"
     began = _AND.match(text)
     rest = text[began.end() :].strip() if began else text
-    if _BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
+    if BARE.fullmatch(rest.strip(" ?!.")):  # for how long?
         return f"{last.rstrip(' ?.!')} {rest}"
     rest = _pointed(rest, turns)
     if began and not _ASKS.match(rest) and not _OF_THESE.search(rest):

@@ -7,7 +7,7 @@ request forbids, quotes, or gives as an example is no wish (`nodes.policy.orders
 import re
 from dataclasses import dataclass, field, replace
 
-from nodes.language.following import standing_alone
+from nodes.language.following import BARE, standing_alone
 from nodes.language.shapes import Shape, parted
 from nodes.language.subjects import ASKS, KIND, PLACES, VERB, keywords, subject_of
 from nodes.policy import errands
@@ -49,6 +49,11 @@ _ELLIPTIC = re.compile(
     re.IGNORECASE,
 )
 """A second question that lacks the verb of the first: `and when a Store?`."""
+_BESIDE = re.compile(
+    r"(?:give|tell|say|show|name|state|add)(?: me| us)? (?:its|the|their) (?:[\w-]+ )?[\w-]+(?: too| as well| also)",
+    re.IGNORECASE,
+)
+"""What is asked of the answer to the question before: `Give the year too`."""
 _NEEDS = re.compile(
     r"\b(?:i|we) (?:need|want|require|(?:am|are) looking for|would like|have to know)\b|['’]d like\b", re.IGNORECASE
 )
@@ -127,6 +132,9 @@ def wishes_in(text: str) -> list[str]:
                 clauses.append(clause)
                 items |= {clause} if place == 0 and number > 0 and len(parts) > 2 else set()
     wishes = [clause for clause in clauses if clause in items or _is_wish(clause)]
+    for at in range(len(wishes) - 1, 0, -1):
+        if _BESIDE.fullmatch(wishes[at]):
+            wishes[at - 1 : at + 1] = [" ".join(wishes[at - 1 : at + 1])]
     if len(wishes) == 1 and wishes == clauses[-1:] and (_OF_BEFORE.search(wishes[0]) or not subject_of(wishes[0])):
         return [" ".join(text.split())]  # “It is locked. What do I do?”
     return wishes or [*filter(_NEEDS.search, clauses)] or clauses
@@ -148,7 +156,8 @@ def _asked_in(clause: str) -> list[str]:
         return [clause]
     pieces = _ASKS_ON.split(clause)
     rest = _ELLIPTIC.fullmatch(pieces[-1])
-    return [clause] if rest and pieces[0].lower().startswith(rest["asks"].lower()) else pieces
+    is_one = rest and pieces[0].lower().startswith(rest["asks"].lower())
+    return [clause] if is_one or BARE.fullmatch(pieces[-1].strip(" ?.!")) else pieces
 
 
 def _chained(sentence: str) -> list[str]:

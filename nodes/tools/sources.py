@@ -251,15 +251,15 @@ def _read_all(paths: Sequence[str], collection: Collection, max_file_bytes: int)
 
 
 def _grouped(skipped: Sequence[Skipped]) -> list[Skipped]:
-    """Many files of one kind that were left out for one reason, in one line."""
-    groups: dict[tuple[str, str], list[Skipped]] = {}
+    """Many files that were left out for one reason, in one line."""
+    groups: dict[str, list[Skipped]] = {}
     for one in skipped:
-        groups.setdefault((PurePosixPath(one.file).suffix.lower(), one.reason), []).append(one)
-    return [
-        shown
-        for (suffix, reason), ones in groups.items()
-        for shown in (ones if len(ones) <= ALIKE else [Skipped(f"*{suffix}", f"{len(ones)} files: {reason}")])
-    ]
+        groups.setdefault(one.reason, []).append(one)
+    shown: list[Skipped] = []
+    for reason, ones in groups.items():
+        kinds = ", ".join(sorted({f"*{PurePosixPath(one.file).suffix.lower()}" for one in ones}))
+        shown += ones if len(ones) <= ALIKE else [Skipped(kinds, f"{len(ones)} files: {reason}")]
+    return shown
 
 
 def _nothing(paths: Sequence[str], skipped: Sequence[Skipped]) -> str:

@@ -305,6 +305,8 @@ def _span(given: str | None) -> int:
 
 
 def _is_hidden(attrs: dict[str, str | None]) -> bool:
+    if "headerlink" in (attrs.get("class") or "").split():  # the ¶ behind a heading, for those who want its address
+        return True
     return "hidden" in attrs or attrs.get("aria-hidden") == "true" or bool(UNSEEN.search(attrs.get("style") or ""))
 
 

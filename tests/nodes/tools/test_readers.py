@@ -258,6 +258,12 @@ def test_html_keeps_the_blank_lines_of_code_and_no_lines_of_its_tags() -> None:
     assert document.text_at("L10-L16") == "a\nb\nc\n\nd\ne"
 
 
+def test_the_mark_that_links_to_a_heading_is_no_part_of_it() -> None:
+    page = b'<h2>Big news<a class="headerlink" href="#big" title="Permalink">\xc2\xb6</a></h2><p>Here.</p>'
+    document = read_html("a.html", page)
+    assert [(one.heading, one.text) for one in document.passages] == [("Big news", "Big news\vHere.")]
+
+
 def test_html_that_hides_everything_by_a_tag_never_closed_is_shown_after_all() -> None:
     assert read_html("a.html", b"<p hidden>one<div>two").holds("two")
 

@@ -202,6 +202,11 @@ def test_a_huge_file_is_left_out_without_being_read(tmp_path: Path) -> None:
     }
 
 
+def test_many_files_that_are_left_out_for_one_reason_are_named_in_one_line(tmp_path: Path) -> None:
+    fill(tmp_path, {"guide.md": GUIDE, **{f"{n}.{kind}": b"" for n in range(3) for kind in ("md", "csv")}})
+    assert reasons(open_sources([str(tmp_path)])) == {"*.csv, *.md": "6 files: it is empty; nothing to do"}
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_without_permission_is_left_out(tmp_path: Path) -> None:
     fill(tmp_path, {"a.md": "open", "b.md": "closed"})

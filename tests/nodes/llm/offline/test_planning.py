@@ -96,6 +96,25 @@ def test_what_a_question_makes_no_sense_without_is_in_its_task(request_: str) ->
     assert [task.description for task in planned(request_).tasks] == [request_]
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Which team hit the most home runs in a single season, and how many?",
+        "Who wrote the charter, and in which year?",
+        "Which country adopted the euro last? Give the year too.",
+    ],
+)
+def test_what_is_asked_of_the_same_answer_is_no_task_of_its_own(request_: str) -> None:
+    [task] = planned(request_).tasks
+    assert task.description == request_.rstrip(".")
+
+
+def test_a_question_about_a_superlative_is_followed_by_its_thing() -> None:
+    assert [task.description for task in planned("Which country has the most ports, and how many does it own?").tasks][
+        :2
+    ] == ["Which country has the most ports", "How many does country own?"]
+
+
 def test_one_short_question_without_sources_needs_no_tools() -> None:
     draft = planned("What is LangGraph?", sources="")
     assert [(task.role, task.needs_tools) for task in draft.tasks] == [("generalist", False)]
