@@ -19,9 +19,9 @@ from nodes.llm.offline.filling import fill
 from nodes.llm.offline.planning import plan
 from nodes.llm.offline.reviewing import review
 from nodes.llm.offline.working import work
-from nodes.llm.offline.writing import assemble
 from nodes.llm.replying import ReplyingModel
 from nodes.llm.tokens import message_tokens
+from nodes.policy.synthesis import without_repeats
 
 FORMS: dict[str, Callable[[Conversation], Arguments]] = {"PlanDraft": plan, "Review": review, "AnswerData": fill}
 """Structured replies it can give, by the name of their schema."""
@@ -43,7 +43,8 @@ class OfflineModel(ReplyingModel):
         offered = [_tool(one["function"]) for one in options.get("tools") or [] if choice != "none"]
         talk = read(messages, offered)
         form = next((name for name in FORMS if name in talk.tools), None)
-        reply = [Call(form, FORMS[form](talk))] if form else assemble(talk) if talk.all("finding") else work(talk)
+        findings = without_repeats([part.body for part in talk.all("finding")])
+        reply = [Call(form, FORMS[form](talk))] if form else "\n\n".join(findings) or work(talk)
         forced = _forced(choice, offered)
         if forced and isinstance(reply, str) and not talk.done:  # what is asked goes into what it requires
             asked = " ".join(subject_of(talk.task).values()) or talk.task

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from nodes.language.following import followed
 from nodes.language.requests import Request, expression_in, heeded, is_of_answer, understood
-from nodes.language.shapes import Shape, shape_of
+from nodes.language.shapes import PREVIOUS, Shape, shape_of
 from nodes.language.subjects import capital, keywords
 from nodes.language.table_schema import tables_in
 from nodes.language.table_words import AGGREGATES
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.reshaping import described
 from nodes.policy.orders import GIVES_OUT, ordered, plain, without_forbidden
 
 MOST_EXTRA = 4
@@ -59,7 +58,7 @@ def plan(talk: Conversation) -> Arguments:
         draft.add("analysis", f"Calculate: {text}", role=draft.role_with("tools", "calculate"))
         request = Request(text)
     elif shape:
-        before = draft.add("writing", described(shape))
+        before = draft.add("writing", shape.asked_of(PREVIOUS[shape.answers - 1]))
         draft.tasks[0]["needs_tools"] = False
         for made in request.made:
             draft.add("implementation", made, [before])

@@ -135,11 +135,6 @@ def test_findings_are_assembled_into_one_answer_with_labels() -> None:
     assert set(labels_in(text)) == set(labels_in(SIZES + RIVALS))
 
 
-def test_empty_findings_are_admitted() -> None:
-    text = OfflineModel().invoke([HumanMessage(render([Section("request", "x"), Section("finding", "")]))]).text
-    assert "no task delivered anything" in text
-
-
 def test_a_result_of_two_words_and_a_figure_goes_into_the_report() -> None:
     inputs = [Section("input", "Noise: 12.", {"task": "t1"}), Section("input", "Calm.", {"task": "t2"})]
     text = turn(brief("Report: noise and calm", "writing", *inputs)).text
