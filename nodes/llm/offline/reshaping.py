@@ -19,7 +19,7 @@ _SAID_OF_ITSELF = re.compile(
     r"\n*^(?:Confidence:|No passage speaks of |… \(the beginning of )[^\n]*$", re.IGNORECASE | re.MULTILINE
 )
 _PIECE = re.compile(rf".+?(?:(?<=[.!?。！？])\s+(?!{LABEL.pattern})|\n|\Z)", re.DOTALL)
-_TITLE = re.compile(r"\s*(?:(?:#|\*\*(?P<bold>[^*\n]+)\*\*)[^\n]*|\d+[.)])?\s*")
+_TITLE = re.compile(r"\s*(?:(?:#|\*\*[^*\n]+\*\*)[^\n]*|\d+[.)])?\s*")
 _MARK = re.compile(r"^\s*(?:(?:>|[-*•]|\d+[.)])\s+)+", re.MULTILINE)
 _BY = re.compile(r" by (?P<by>[^:]+?)(?= in )")
 _CELLS = re.compile(r"(?:In [^,:;]+, )?(?P<cells>[^:;]{1,60}: .*; [^:;]{1,60}: .*?)\.?")
@@ -30,10 +30,14 @@ class Point:
     """A paragraph, list item or passage of an answer."""
 
     def __init__(self, block: str) -> None:
+        titled = re.match(r"\*\*(?P<title>[^*\n]+)\*\*[^\n]*\n+(?=>)", block)
+        self.title = titled["title"] if titled else ""
+        """What stands above a quotation."""
+        self.is_quoted = bool(titled) or block.startswith(">")
         self.labels = " ".join(dict.fromkeys(found.group() for found in LABEL.finditer(block)))
-        self.is_quoted = re.search(r"^>", block, re.MULTILINE) is not None
-        text = re.sub(r"^> ?", "", without_labels(block), flags=re.MULTILINE) if self.is_quoted else block
-        self.pieces = [found.group() for found in _PIECE.finditer(text.strip())]
+        body = block[titled.end() if titled else 0 :]
+        self.text = re.sub(r"^> ?", "", without_labels(body), flags=re.MULTILINE).strip() if self.is_quoted else body
+        self.pieces = [found.group() for found in _PIECE.finditer(self.text)]
         """Its sentences or lines, to the letter."""
         self.sentences = [piece for piece in self.pieces if not _TITLE.fullmatch(piece)] or self.pieces
         """Those that are neither titles nor numbers; all where there is nothing else."""
@@ -104,7 +108,7 @@ def rows_of(points: Sequence[Point], asked: Collection[str]) -> list[list[str]]:
 
 def _rows(point: Point, asked: Collection[str]) -> list[dict[str, str]]:
     """What goes into the rows of a point, by column: of figures a row each, of a row of a table its own columns."""
-    text = without_labels("".join(point.pieces))
+    text = without_labels(point.text)
     what, figures = figures_in(text)
     if len(figures) > 1 and all(amount for _, amount in figures):
         by, amounts = _BY.search(what), _BY.sub("", what)
@@ -112,8 +116,7 @@ def _rows(point: Point, asked: Collection[str]) -> list[dict[str, str]]:
     if found := _CELLS.fullmatch(_in_a_line(text)):
         cells = _CELL.split(found["cells"])[1:]
         return [{**dict(zip(cells[::2], cells[1::2], strict=True)), _WHERE: point.labels}]
-    title = _TITLE.fullmatch(point.pieces[0])
-    about = {_ABOUT: title["bold"]} if title and title["bold"] else {}
+    about = {_ABOUT: point.title} if point.title else {}
     return [{**about, _SAID: _in_a_line(without_labels(point.shortened(asked)))[:SHORT], _WHERE: point.labels}]
 
 
