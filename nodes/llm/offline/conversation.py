@@ -105,8 +105,7 @@ def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation
         if isinstance(answer, ToolMessage) and (call := calls.get(answer.tool_call_id)):
             text = str(answer.additional_kwargs.get(FOR_PEOPLE, answer.text))
             done.append(Done(call["name"], call["args"], text, answer.status == "error"))
-    named = {tool.name: tool for tool in tools}
-    return Conversation(sections, named, done, request, bodies.get("task") or request)
+    return Conversation(sections, {tool.name: tool for tool in tools}, done, request, bodies.get("task") or request)
 
 
 CONFIDENCE = re.compile(r"\n*Confidence:[^\n]*\Z", re.IGNORECASE)

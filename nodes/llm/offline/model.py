@@ -1,8 +1,7 @@
 """The offline model: a chat model like any other, without a language model behind it.
 
 It plans by rules, shows passages of the user's sources to the letter, computes from their tables, and says so when it
-found none that answers. Every reply is a pure function of the conversation: where it stands in its work is read off
-the tool results.
+found none that answers. Every reply is a pure function of the conversation.
 """
 
 import hashlib
@@ -45,7 +44,7 @@ class OfflineModel(ReplyingModel):
         form = next((name for name in FORMS if name in talk.tools), None)
         findings = without_repeats([part.body for part in talk.all("finding")])
         reply = [Call(form, FORMS[form](talk))] if form else "\n\n".join(findings) or work(talk)
-        forced = _forced(choice, offered)
+        forced = next((tool for tool in offered if choice in ("any", "required", True, tool.name)), None)
         if forced and isinstance(reply, str) and not talk.done:  # what is asked goes into what it requires
             asked = " ".join(subject_of(talk.task).values()) or talk.task
             reply = [Call(forced.name, dict.fromkeys(forced.required, asked))]
@@ -56,13 +55,6 @@ class OfflineModel(ReplyingModel):
         read_in, given = sum(map(message_tokens, messages)), message_tokens(said)
         said.usage_metadata = UsageMetadata(input_tokens=read_in, output_tokens=given, total_tokens=read_in + given)
         return said
-
-
-def _forced(choice: object, tools: Sequence[Tool]) -> Tool | None:
-    """The tool that has to be called: the one named, or the first where any will do."""
-    if choice in ("any", "required", True):
-        return tools[0] if tools else None
-    return next((tool for tool in tools if tool.name == choice), None)
 
 
 def _tool(function: dict[str, Any]) -> Tool:

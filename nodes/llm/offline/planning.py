@@ -17,8 +17,6 @@ from nodes.language.table_words import AGGREGATES
 from nodes.llm.offline.conversation import Arguments, Conversation
 from nodes.policy.orders import GIVES_OUT, ordered, plain, without_forbidden
 
-MOST_EXTRA = 4
-"""Aspects that are added to those of a market analysis."""
 MARKET = {
     "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "research",
     "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analysis",
@@ -32,9 +30,9 @@ _FIGURES = re.compile(
     re.IGNORECASE,
 )
 _TEAM = re.compile(r"^[^()\n:]+\((?P<role>[^()\n]+)\)(?P<rest>.*)$", re.MULTILINE)
-_STUDY = r"(?:analysis|landscape|research|study|overview|assessment)"
 _MARKET = re.compile(
-    rf"\b(?:competitive|competitor|market|industry)[- ]{_STUDY}\b|\banaly(?:[sz]e|sis of)\b[^.?]*\bmarket\b",
+    r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
+    r"\banaly(?:[sz]e|sis of)\b[^.?]*\bmarket\b",
     re.IGNORECASE,
 )
 _MARKET_OF = re.compile(
@@ -44,10 +42,7 @@ _MARKET_OF = re.compile(
 
 
 def plan(talk: Conversation) -> Arguments:
-    """The fields of `PlanDraft` for the request; notes that came while it was worked on are part of it.
-
-    What humans had against earlier plans is heeded as far as rules can.
-    """
+    """The fields of `PlanDraft` for the request and the notes that came since; what was objected to is heeded."""
     said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
     draft = Drafting(talk)
     shape = shape_wanted(said) if earlier else None
@@ -93,7 +88,6 @@ class Drafting:
             "role": "generalist" if answers else role or self.role_with("kinds", kind),
             "kind": "general" if answers else kind,
             "depends_on": list(after),
-            "required": True,
             "action": action,
             "needs_tools": not answers and not description.startswith(PREVIOUS),
         }
@@ -133,10 +127,10 @@ def _add_tasks(draft: Drafting, request: Request) -> None:
 
 
 def _add_market(draft: Drafting, market: str, request: Request) -> None:
-    """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
+    """The four aspects of a market, up to four that the request names besides, the SWOT of them, the report."""
     for description, kind in MARKET.items():
         draft.add("research", description.format(market), role=draft.role_with("kinds", kind))
-    for aspect in request.aspects[:MOST_EXTRA]:
+    for aspect in request.aspects[:4]:
         if not _MARKET.search(aspect) and keywords(aspect).keys() - keywords(f"{market} {' '.join(MARKET)}").keys():
             draft.ask(aspect)
     swot = f"SWOT of {market}: strengths, weaknesses, opportunities, threats, and what suits whom"

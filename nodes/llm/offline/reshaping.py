@@ -27,17 +27,16 @@ _CELL = re.compile(r"(?:^|; )([^:;]{1,60}): ")
 
 
 class Point:
-    """A paragraph, list item or passage of an answer."""
+    """A paragraph or list item of an answer, or a passage with the title above it."""
 
     def __init__(self, block: str) -> None:
         titled = re.match(r"\*\*(?P<title>[^*\n]+)\*\*[^\n]*\n+(?=>)", block)
         self.title = titled["title"] if titled else ""
-        """What stands above a quotation."""
         self.is_quoted = bool(titled) or block.startswith(">")
         self.labels = " ".join(dict.fromkeys(found.group() for found in LABEL.finditer(block)))
         body = block[titled.end() if titled else 0 :]
         self.text = re.sub(r"^> ?", "", without_labels(body), flags=re.MULTILINE).strip() if self.is_quoted else body
-        self.pieces = [found.group() for found in _PIECE.finditer(self.text)]
+        self.pieces = [found.group() for found in _PIECE.finditer(self.text)] or [""]
         """Its sentences or lines, to the letter."""
         self.sentences = [piece for piece in self.pieces if not _TITLE.fullmatch(piece)] or self.pieces
         """Those that are neither titles nor numbers; all where there is nothing else."""

@@ -1,6 +1,6 @@
 """Strategy: lines of the sources that name strengths, weaknesses, opportunities, threats, and what suits whom.
 
-It weighs nothing: it looks for lines that name what they are, and shows them with their labels.
+It weighs nothing: it looks for lines that name what they are, and shows up to four a kind with their labels.
 """
 
 import re
@@ -12,8 +12,6 @@ from nodes.llm.offline.conversation import Call, Conversation, Reply, concluded
 from nodes.llm.offline.reshaping import points_of
 from state.citation import line_of
 
-MOST = 4
-"""Lines of one kind."""
 SHORTEST, LONGEST = 30, 400
 """Characters of a line."""
 SWOT = {
@@ -44,7 +42,7 @@ def strategise(talk: Conversation) -> Reply:
             fitting = [line for line in fitting if names(line)] or fitting
         first = [line for line in fitting if named & set(stems(line)[:6])]
         fresh = [line for line in fitting if line in first or line not in given]
-        best = sorted(fresh, key=lambda line: (line not in first, -len(about & set(stems(line)))))[:MOST]
+        best = sorted(fresh, key=lambda line: (line not in first, -len(about & set(stems(line)))))[:4]
         if best:
             parts.append(f"### {kind}\n\n" + "\n".join(f'- "{line}" {lines.pop(line)}' for line in best))
         else:

@@ -1,16 +1,8 @@
-"""A worker's next step: which kind of work its task and its tools make it.
-
-Actions in the outside world: publish what was written, or say plainly that nothing was done.
-
-Implementation: put what is known into a file and say what it is. It writes no programs, and says so.
-
-Writing: one text from the results of others, in their order, each passage once, nothing added.
-"""
+"""A worker's next step: which kind of work its task and its tools make it, and in which shape its result comes."""
 
 import csv
 import io
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 from nodes.language.following import followed
@@ -20,15 +12,12 @@ from nodes.language.subjects import keywords, subject_of, title_of
 from nodes.llm.offline.answering import answer, lookups, points
 from nodes.llm.offline.conversation import NOTHING, Arguments, Call, Conversation, Reply, Tool, concluded
 from nodes.llm.offline.reshaping import points_of, reshaped, rows_of
-from nodes.llm.offline.reviewing import judged
 from nodes.llm.offline.strategy import strategise
 from nodes.policy.orders import action_of
 from nodes.policy.synthesis import without_repeats
 from state.citation import LABEL
 from state.text import counted
 
-_SENDS = frozenset(("", "publish", "send"))
-"""Families of actions for which `publish` will do: it is how this team sends things out."""
 _FILE_NAME = re.compile(r"\b[\w-]+(?:/[\w-]+)*\.(?:md|txt|html|csv|json)\b")
 _TITLES = ("name", "title", "subject", "filename", "file")
 _CONTENTS = ("content", "text", "body", "message", "report", "document")
@@ -39,7 +28,7 @@ _CODE = re.compile(
 
 
 def work(talk: Conversation) -> Reply:
-    """Call tools, or deliver what the task asks for in its shape, with a verdict on each input where that is wanted."""
+    """Call tools, or deliver what is asked for in its shape, below a verdict on each input where that is wanted."""
     task, shape = parted(talk.task)
     asked, (questions, answers) = task, talk.before
     if questions and (name := task.rstrip(".")) in PREVIOUS:
@@ -51,7 +40,10 @@ def work(talk: Conversation) -> Reply:
         reply = _work(replace(talk, task=task))
     if not isinstance(reply, str):
         return reply
-    return judged(talk, reshaped(reply, shape, keywords(asked)) if shape else reply)
+    given = {one.attrs.get("task") for one in talk.all("given")}
+    inputs = [(task, part.body) for part in talk.all("input") if (task := part.attrs.get("task", "")) in given]
+    verdicts = [f"Input {task}: {'good' if body.strip() else 'The result is empty.'}" for task, body in inputs]
+    return "\n".join([*verdicts, reshaped(reply, shape, keywords(asked)) if shape else reply])
 
 
 def _work(talk: Conversation) -> Reply:
@@ -63,16 +55,15 @@ def _work(talk: Conversation) -> Reply:
         return (f"FAILED: {said.text}" if said.failed else concluded(talk, said.text, 0.95)) if said else [call]
     is_offered = talk.tools.keys() & {"search", "read", "query"} and (talk.source_lines or not talk.all("task"))
     if not (is_offered or talk.done or talk.inputs):
-        unable = (
-            "This cannot be answered offline: no language model is configured, and there are no sources or inputs to "
-        )
-        # no confidence: there is nothing to ask a human about
-        return concluded(talk, f"{unable}answer from. Give sources, or set OPENAI_API_KEY or OPENAI_BASE_URL.", None)
-    return BY_KIND.get(talk.attr("kind"), write)(talk)
+        why = "no language model is configured, and there are no sources or inputs to answer from"
+        how = "Give sources, or set OPENAI_API_KEY or OPENAI_BASE_URL."
+        return concluded(talk, f"This cannot be answered offline: {why}. {how}", None)  # nothing to ask a human about
+    by_kind = {"research": answer, "analysis": answer, "strategy": strategise, "implementation": implement}
+    return by_kind.get(talk.attr("kind"), write)(talk)
 
 
 def write(talk: Conversation) -> Reply:
-    """Put the inputs together, with what a reviewer asked for besides; without inputs, do the research."""
+    """One text from the inputs in their order, each passage once, nothing added; without inputs, what is found."""
     texts = talk.inputs
     if not texts:
         return answer(talk)
@@ -85,7 +76,7 @@ def write(talk: Conversation) -> Reply:
 
 
 def implement(talk: Conversation) -> Reply:
-    """Gather from the tables and sources, write the file, report it."""
+    """Gather from the tables and sources, put it into a file, say what that is. It writes no programs, and says so."""
     found = [points(talk)[0]] if talk.done else []
     known = "\n\n".join(without_repeats([*talk.inputs, *filter(LABEL.search, found)]))
     written = next((done for done in reversed(talk.done) if done.tool == "write"), None)
@@ -101,15 +92,6 @@ def implement(talk: Conversation) -> Reply:
     count = counted(len(points_of(known)), "statement")
     about = f"The file {written.args.get('name', '')} holds {count} with the sources.{note}"
     return concluded(talk, f"## {title_of(talk.task)}\n\n{about}\n\n{known}", 0.4 if is_program else 0.8)
-
-
-BY_KIND: dict[str, Callable[[Conversation], Reply]] = {
-    "research": answer,
-    "analysis": answer,
-    "strategy": strategise,
-    "implementation": implement,
-}
-"""Any other kind writes."""
 
 
 def act(talk: Conversation) -> Reply:
@@ -131,10 +113,9 @@ def act(talk: Conversation) -> Reply:
 def tool_for(talk: Conversation) -> Tool | None:
     """The tool named like the action, else `publish` for what is to go out."""
     action = talk.attr("action").lower()
-    named = [tool for name, tool in talk.tools.items() if action in name.lower() and "un" + action not in name]
-    if action and named:
-        return named[0]
-    return talk.tools.get("publish") if action_of(action) in _SENDS else None
+    names = [name for name in talk.tools if action and action in name.lower() and "un" + action not in name]
+    names += ["publish"] if action_of(action) in ("", "publish", "send") else []
+    return talk.tools.get(names[0]) if names else None
 
 
 def name_for(talk: Conversation) -> str:

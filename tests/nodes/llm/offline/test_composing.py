@@ -105,6 +105,13 @@ def test_a_report_names_the_inputs_that_are_missing() -> None:
     assert "the result of t3" in turn(brief("Report", "writing", *INPUTS, Section("missing", "t3"))).text
 
 
+def test_a_writer_that_is_asked_for_it_says_which_inputs_say_nothing() -> None:
+    empty = Section("input", "", {"task": "t3"})
+    given = [Section("given", "Look it up", {"task": task}) for task in ("t1", "t3")]
+    text = turn(brief("Report", "writing", *INPUTS, empty, *given)).text
+    assert text.startswith("Input t1: good\nInput t3: The result is empty.\n## Market size")
+
+
 def test_feedback_makes_the_writer_look_up_what_was_missed() -> None:
     feedback = Section("feedback", "Please also mention licences")
     messages = brief("Report", "writing", *INPUTS, feedback)
