@@ -1,5 +1,6 @@
 """Strategy, writing, assembling: what is made of the results of others."""
 
+import pytest
 from langchain_core.messages import HumanMessage
 
 from nodes.llm.offline.model import OfflineModel
@@ -147,3 +148,26 @@ def test_a_result_of_two_words_and_a_figure_goes_into_the_report() -> None:
     text = turn(brief("Report: noise and calm", "writing", *inputs)).text
     assert "Noise: 12." in text
     assert "Calm." in text
+
+
+STEPS = "> # Locks\n>\n> 1. Take it\n> 2. Use it\n> 3. Give it back\n[locks.md#L1-L5]"
+FIGURE = "- Price by car in cars: A 1 and B 2. [c.csv#table]"
+PROSE = "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]. Nobody else does."
+
+
+@pytest.mark.parametrize(
+    ("answer", "shape", "said"),
+    [
+        (STEPS, "In 2 bullet points.", "- Take it [locks.md#L1-L5]\n- Use it [locks.md#L1-L5]"),
+        (STEPS, "In 1 sentence.", "> Take it\n[locks.md#L1-L5]"),
+        (PROSE, "In 1 sentence.", "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]."),
+        (PROSE, "As bullet points.", "- Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2].\n- Nobody else does."),
+        (FIGURE, "Briefly.", FIGURE),
+        ("", "As a table.", "There is no answer on this thread yet"),
+    ],
+)
+def test_the_previous_answer_in_a_shape_keeps_to_its_sentences_and_their_labels(
+    answer: str, shape: str, said: str
+) -> None:
+    earlier = Section("earlier", answer, {"request": "How?"})
+    assert said in turn(brief(f"The previous answer. {shape}", "writing", earlier)).text
