@@ -25,10 +25,11 @@ SHAPES: dict[ShapeName, str] = {
         """,
     "shorter": """
         shorter short brief briefly briefer concise summarise summarize summary tldr tl condense condensed gist
-        sentence sentences paragraph nutshell kürzer kurz knapper knapp zusammenfassung zusammenfassen zusammen satz
-        sätze sätzen absatz court bref brève brièvement résume résumé résumer phrase phrases corto breve resume
-        resumen resumir frase frases conciso riassumi riassunto sintesi curto resuma resumo korter kort samenvatting
-        samenvatten zin zinnen kortare kortere короче кратко вкратце резюме krócej krótko أقصر باختصار ملخص छोटा
+        sentence sentences paragraph paragraphs nutshell kürzer kurz knapper knapp zusammenfassung zusammenfassen
+        zusammen satz sätze sätzen absatz court bref brève brièvement résume résumé résumer phrase phrases corto breve
+        resume resumen resumir frase frases conciso riassumi riassunto sintesi curto resuma resumo korter kort
+        samenvatting samenvatten zin zinnen kortare kortere короче кратко вкратце резюме krócej krótko أقصر باختصار
+        ملخص छोटा
         संक्षेप 简短 简洁 更短 缩短 短一点 短一些 总结 概括 短く 要約 簡潔 짧게 요약
         """,
 }
@@ -52,6 +53,8 @@ _WORDS = {name: frozenset(words.split()) for name, words in SHAPES.items()}
 _BOTH = frozenset(("both", "beide", "beides", "beiden", "ambos", "ambas", "entrambi", "entrambe", "обе", "оба"))
 _KNOWN = STOP_WORDS.union(ERRANDS, _AROUND.split(), _BOTH, *_WORDS.values())
 _QUESTIONS = frozenset(("what", "which", "who", "how", "when", "where", "why"))
+PREVIOUS = ("The previous answer", "Both previous answers")
+"""How tasks name the last answer, and the last two."""
 LONGEST = 14
 """Words of such a request."""
 LONGEST_UNSPACED = 20
@@ -72,7 +75,7 @@ class Shape:
 
     def asked_of(self, what: str) -> str:
         """What is asked for with its shape, in words that `parted` reads."""
-        unit = "bullet points" if self.name == "list" else self.unit
+        unit = "bullet points" if self.name == "list" else "sentences" if self.unit == "sentences" else "paragraphs"
         counted = f"In {self.points} {unit if self.points > 1 else unit[:-1]}." if self.points else ""
         named = {"table": "As a table.", "list": "As bullet points.", "shorter": "Briefly."}
         return f"{what.rstrip('. ')}{'' if what.endswith('?') else '.'} {counted or named.get(self.name, '')}".strip()

@@ -36,17 +36,17 @@ PLANS = Say("List the plans and their prices", ("Solo", "Team"))
 TALKS: dict[str, tuple[Say, ...]] = {
     "shorter, then as a table": (
         Say("What is the refund policy for annual plans?", ("thirty days", "seven days")),
-        Say("shorter", ("thirty days", "refunds.md, line"), "The answer before, shorter", ("seven days",)),
-        Say("as a table", ("| Where |", "[1] |", "thirty days"), "The answer before, as a table"),
+        Say("shorter", ("thirty days", "refunds.md, line"), "The previous answer. Briefly.", ("seven days",)),
+        Say("as a table", ("| Where |", "[1] |", "thirty days"), "The previous answer. As a table."),
     ),
     "a table in German": (
         LICENCE,
-        Say("Bitte als Tabelle", ("| Where |", "Apache 2.0"), "The answer before, as a table"),
+        Say("Bitte als Tabelle", ("| Where |", "Apache 2.0"), "The previous answer. As a table."),
     ),
     "shorter in French and Chinese": (
         LICENCE,
-        Say("plus court", ("Apache 2.0",), "The answer before, shorter"),
-        Say("做成表格", ("| Where |", "Apache 2.0"), "The answer before, as a table"),
+        Say("plus court", ("Apache 2.0",), "The previous answer. Briefly."),
+        Say("做成表格", ("| Where |", "Apache 2.0"), "The previous answer. As a table."),
     ),
     "another subject": (
         LICENCE,
@@ -66,8 +66,8 @@ TALKS: dict[str, tuple[Say, ...]] = {
     "which of these": (
         PLANS,
         Say("and which of these is the cheapest?", ("Solo (9)", "computed from the table")),
-        Say("kürzer", ("Solo (9)", "computed from the table"), "The answer before, shorter"),
-        Say("as a table", ("| Solo | 9 | [1] |", "computed from the table"), "The answer before, as a table"),
+        Say("kürzer", ("Solo (9)", "computed from the table"), "The previous answer. Briefly."),
+        Say("as a table", ("| Solo | 9 | [1] |", "computed from the table"), "The previous answer. As a table."),
     ),
     "what the answers name": (
         Say("Which plan is the cheapest?", ("Solo (9)",)),
@@ -77,11 +77,11 @@ TALKS: dict[str, tuple[Say, ...]] = {
     "both answers as a table": (
         LICENCE,
         Say("and LangGraph?", ("MIT",), "Which licence does LangGraph have?"),
-        Say("show me both as a table", ("| Where |", "Apache 2.0", "MIT"), "The two answers before, as a table"),
+        Say("show me both as a table", ("| Where |", "Apache 2.0", "MIT"), "Both previous answers. As a table."),
     ),
     "a text about the answer, and nothing done with it": (
         LICENCE,
-        Say("Write that up as a memo, but send it to nobody", ("Apache 2.0", "eino.md"), "The answer before"),
+        Say("Write that up as a memo, but send it to nobody", ("Apache 2.0", "eino.md"), "The previous answer."),
     ),
     "rows as a table": (
         PLANS,

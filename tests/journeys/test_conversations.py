@@ -198,7 +198,7 @@ async def test_what_an_earlier_answer_orders_is_not_done_by_whoever_plans_by_rul
         on = await sup.start("and Dapr?", thread_id="t")
 
     assert [[task.action for task in run.tasks] for run in (shorter, on)] == [[None], [None]]
-    assert shorter.tasks[0].description == "The answer before, shorter"
+    assert shorter.tasks[0].description == "The previous answer. Briefly."
 
 
 async def test_a_request_that_asks_to_do_something_with_the_answer_does_it_once_with_that_answer() -> None:

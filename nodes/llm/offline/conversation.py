@@ -1,8 +1,8 @@
 """What the model is shown, read into its parts. Where it stands in its work is found anew from this each time."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from pydantic import JsonValue
@@ -48,9 +48,13 @@ class Tool:
 class Conversation:
     """The prompt's sections, the tools on offer, and the calls made so far."""
 
-    sections: tuple[Section, ...]
-    tools: dict[str, Tool]
-    done: tuple[Done, ...]
+    sections: Sequence[Section]
+    tools: Mapping[str, Tool]
+    done: Sequence[Done]
+    request: str
+    """What the user asked for."""
+    task: str
+    """What this agent is to do."""
 
     def all(self, name: str) -> list[Section]:
         """The sections of that name, in order."""
@@ -58,34 +62,17 @@ class Conversation:
 
     def body(self, name: str) -> str:
         """The text of the last section of that name, or nothing."""
-        found = self.all(name)
-        return found[-1].body.strip() if found else ""
+        return next((section.body.strip() for section in reversed(self.all(name))), "")
 
     def attr(self, name: str) -> str:
         """An attribute of the task."""
-        found = self.all("task")
-        return found[-1].attrs.get(name, "") if found else ""
-
-    @property
-    def request(self) -> str:
-        """What the user asked for."""
-        return self.body("request") or self.body("task")
+        return next((section.attrs.get(name, "") for section in reversed(self.all("task"))), "")
 
     @property
     def before(self) -> tuple[list[str], list[str]]:
         """What was asked on the thread before, and what was answered to each, oldest first."""
         turns = self.all("earlier")
         return [turn.attrs.get("request", "") for turn in turns], [turn.body for turn in turns]
-
-    @property
-    def task(self) -> str:
-        """What this agent is to do."""
-        return self.body("task") or self.request
-
-    def with_task(self, task: str) -> "Conversation":
-        """The same with another task to do."""
-        sections = [replace(one, body=task) if one.name == "task" else one for one in self.sections]
-        return replace(self, sections=tuple(sections))
 
     @property
     def source_lines(self) -> list[str]:
@@ -110,17 +97,15 @@ def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation
     """The parts of a conversation. Only what humans said is searched for sections: a tool result cannot pose as one."""
     said = [message.text for message in messages if isinstance(message, HumanMessage)]
     sections = [section for text in said for section in parse(text)]
-    if said and not any(section.name in ("request", "task") for section in sections):
-        sections.insert(0, Section("request", said[-1]))
-    calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
-    answers = {m.tool_call_id: m for m in messages if isinstance(m, ToolMessage)}
+    bodies = {section.name: section.body.strip() for section in sections}
+    request = bodies.get("request", bodies.get("task", said[-1] if said else ""))
+    calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     done = []
-    for call in calls:
-        answer = answers.get(str(call["id"]))
-        failed = answer is None or answer.status == "error"
-        text = str(answer.additional_kwargs.get(FOR_PEOPLE, answer.text)) if answer else ""
-        done.append(Done(call["name"], call["args"], text, failed))
-    return Conversation(tuple(sections), {tool.name: tool for tool in tools}, tuple(done))
+    for answer in messages:
+        if isinstance(answer, ToolMessage) and (call := calls.get(answer.tool_call_id)):
+            text = str(answer.additional_kwargs.get(FOR_PEOPLE, answer.text))
+            done.append(Done(call["name"], call["args"], text, answer.status == "error"))
+    return Conversation(sections, {tool.name: tool for tool in tools}, done, request, bodies.get("task") or request)
 
 
 CONFIDENCE = re.compile(r"\n*Confidence:[^\n]*\Z", re.IGNORECASE)

@@ -25,49 +25,38 @@ _FINDING = re.compile(
 
 def fill(talk: Conversation) -> Arguments:
     """The form of the section `schema`, filled in, with the place of each value or the reason why there is none."""
-    form = Form(talk.request, list(_labelled(talk)), list(_tables(talk)))
+    form = Form(talk.request, list(_labelled(talk)), [_records(section) for section in talk.all("rows")])
     data = form.filled(json.loads(talk.body("schema")), ())
     return {"data": data, "basis": [{"path": path, **said} for path, said in form.basis.items()]}
 
 
-def _tables(talk: Conversation) -> Iterator[list[Record]]:
-    """The rows of each table."""
-    for section in talk.all("rows"):
-        file = section.attrs.get("of", "")
-        rows = list(_rows_of(section))
-        names = dict.fromkeys(name for _, cells in rows for name in cells)
-        columns = tuple(Column(name, _kind([cells.get(name, "") for _, cells in rows])) for name in names)
-        table = Table(file, file, columns)
-        found = [Record(tuple(Said(label, *c, file) for c in cells.items()), table) for label, cells in rows]
-        if found:
-            yield found
-
-
-def _rows_of(section: Section) -> Iterator[tuple[str, dict[str, str]]]:
-    """The label of each row, with its cells by column."""
-    for match in _ROW.finditer(section.body):
-        try:
-            yield match["label"], {name: _bare(str(cell)) for name, cell in json.loads(match["cells"]).items()}
-        except (ValueError, RecursionError):
-            continue
+def _records(section: Section) -> list[Record]:
+    """The rows of a table, each with its label."""
+    file, rows = section.attrs.get("of", ""), list[list[Said]]()
+    for found in _ROW.finditer(section.body):
+        cells = json.loads(found["cells"]).items()
+        rows.append([Said(found["label"], name, _bare(str(cell)), file) for name, cell in cells])
+    columns: dict[str, list[str]] = {}
+    for cell in (cell for row in rows for cell in row):
+        columns.setdefault(cell.name, []).append(cell.value)
+    table = Table(file, file, tuple(Column(name, _kind(cells)) for name, cells in columns.items()))
+    return [Record(tuple(row), table) for row in rows]
 
 
 def _kind(cells: Sequence[str]) -> str:
     """The type of a column: an amount where each cell is one number, with the same around it (`€12 a month`)."""
-    full = [cell for cell in cells if cell]
-    around = {re.sub(r"[\d.,\s]+", "", cell) for cell in full}
-    return "DOUBLE" if full and len(around) == 1 and all(number_in(cell) is not None for cell in full) else "VARCHAR"
+    around = {re.sub(r"[\d.,\s]+", "", cell) for cell in cells}
+    return "DOUBLE" if len(around) == 1 and all(number_in(cell) is not None for cell in cells) else "VARCHAR"
 
 
 def _labelled(talk: Conversation) -> Iterator[Said]:
     """What stands under a name in the passages, in tables of two columns, and the figures among the findings."""
     for section in talk.all("rows"):
-        pairs = [(label, [*cells.items()]) for label, cells in _rows_of(section)]
-        if pairs and all(len(cells) == 2 for _, cells in pairs):
-            (_, ((key, _), (value, _))) = pairs[0]
-            yield Said(section.attrs.get("head", ""), key, value, section.attrs.get("of", ""))
-            for label, ((_, key), (_, value)) in pairs:
-                yield Said(label, key, value, section.attrs.get("of", ""))
+        pairs = [record.values for record in _records(section)]
+        if all(len(pair) == 2 for pair in pairs):
+            key, value = pairs[0]
+            yield Said(section.attrs.get("head", ""), key.name, value.name, key.around)
+            yield from (Said(key.label, key.value, value.value, key.around) for key, value in pairs)
     for one in passages_in(talk.body("passages")):
         heading = ""
         for number, line in enumerate(one.text.split("\n")):

@@ -1,8 +1,7 @@
 """The offline model: a chat model like any other, without a language model behind it.
 
 It plans by rules, shows passages of the user's sources to the letter, computes from their tables, and says so when it
-found none that answers. Every reply is a pure function of the conversation: where it stands in its work is read off
-the tool results.
+found none that answers. Every reply is a pure function of the conversation.
 """
 
 import hashlib
@@ -19,9 +18,9 @@ from nodes.llm.offline.filling import fill
 from nodes.llm.offline.planning import plan
 from nodes.llm.offline.reviewing import review
 from nodes.llm.offline.working import work
-from nodes.llm.offline.writing import assemble
 from nodes.llm.replying import ReplyingModel
 from nodes.llm.tokens import message_tokens
+from nodes.policy.synthesis import without_repeats
 
 FORMS: dict[str, Callable[[Conversation], Arguments]] = {"PlanDraft": plan, "Review": review, "AnswerData": fill}
 """Structured replies it can give, by the name of their schema."""
@@ -43,8 +42,9 @@ class OfflineModel(ReplyingModel):
         offered = [_tool(one["function"]) for one in options.get("tools") or [] if choice != "none"]
         talk = read(messages, offered)
         form = next((name for name in FORMS if name in talk.tools), None)
-        reply = [Call(form, FORMS[form](talk))] if form else assemble(talk) if talk.all("finding") else work(talk)
-        forced = _forced(choice, offered)
+        findings = without_repeats([part.body for part in talk.all("finding")])
+        reply = [Call(form, FORMS[form](talk))] if form else "\n\n".join(findings) or work(talk)
+        forced = next((tool for tool in offered if choice in ("any", "required", True, tool.name)), None)
         if forced and isinstance(reply, str) and not talk.done:  # what is asked goes into what it requires
             asked = " ".join(subject_of(talk.task).values()) or talk.task
             reply = [Call(forced.name, dict.fromkeys(forced.required, asked))]
@@ -55,13 +55,6 @@ class OfflineModel(ReplyingModel):
         read_in, given = sum(map(message_tokens, messages)), message_tokens(said)
         said.usage_metadata = UsageMetadata(input_tokens=read_in, output_tokens=given, total_tokens=read_in + given)
         return said
-
-
-def _forced(choice: object, tools: Sequence[Tool]) -> Tool | None:
-    """The tool that has to be called: the one named, or the first where any will do."""
-    if choice in ("any", "required", True):
-        return tools[0] if tools else None
-    return next((tool for tool in tools if tool.name == choice), None)
 
 
 def _tool(function: dict[str, Any]) -> Tool:

@@ -5,36 +5,34 @@ the aspects that such an analysis always has (chapter 15.9).
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from nodes.language.following import followed
 from nodes.language.requests import Request, expression_in, heeded, is_of_answer, understood
-from nodes.language.shapes import Shape, shape_of
+from nodes.language.shapes import PREVIOUS, Shape, shape_of
 from nodes.language.subjects import capital, keywords
 from nodes.language.table_schema import tables_in
 from nodes.language.table_words import AGGREGATES
 from nodes.llm.offline.conversation import Arguments, Conversation
-from nodes.llm.offline.reshaping import described
 from nodes.policy.orders import GIVES_OUT, ordered, plain, without_forbidden
 
-MOST_EXTRA = 4
-"""Aspects that are added to those of a market analysis."""
 MARKET = {
-    "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "researcher",
-    "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analyst",
-    "Product comparison in {}: licence and price; strengths and weaknesses; limits and budgets": "researcher",
-    "Technology trends in {}: which standards and protocols emerge; durable execution as a feature": "researcher",
+    "Market size and adoption of {}: how large is the market in USD; what do surveys say of production?": "research",
+    "Competitors in {}, in figures: which framework has the most GitHub stars; which companies use it?": "analysis",
+    "Product comparison in {}: licence and price; strengths and weaknesses; limits and budgets": "research",
+    "Technology trends in {}: which standards and protocols emerge; durable execution as a feature": "research",
 }
-"""The aspects of a market analysis, and who looks into them (chapter 15.9)."""
+"""The aspects of a market analysis, and whose kind of work each is (chapter 15.9)."""
 
 _FIGURES = re.compile(
     rf"\b(?:{'|'.join(AGGREGATES.values())}|how (?:much|large|big|old|long|heavy)|per (?:year|month)|table|figures?)\b",
     re.IGNORECASE,
 )
-_TEAM = re.compile(r"^\s*[-*]?\s*(?P<name>[^()\n:]+?)\s*\((?P<role>[^()\n]+)\)(?P<rest>.*)$", re.MULTILINE)
-_STUDY = r"(?:analysis|landscape|research|study|overview|assessment)"
+_TEAM = re.compile(r"^[^()\n:]+\((?P<role>[^()\n]+)\)(?P<rest>.*)$", re.MULTILINE)
 _MARKET = re.compile(
-    rf"\b(?:competitive|competitor|market|industry)[- ]{_STUDY}\b|\banaly(?:[sz]e|sis of)\b[^.?]*\bmarket\b",
+    r"\b(?:competitive|competitor|market|industry)[- ](?:analysis|landscape|research|study|overview|assessment)\b|"
+    r"\banaly(?:[sz]e|sis of)\b[^.?]*\bmarket\b",
     re.IGNORECASE,
 )
 _MARKET_OF = re.compile(
@@ -44,10 +42,7 @@ _MARKET_OF = re.compile(
 
 
 def plan(talk: Conversation) -> Arguments:
-    """The fields of `PlanDraft` for the request; notes that came while it was worked on are part of it.
-
-    What humans had against earlier plans is heeded as far as rules can.
-    """
+    """The fields of `PlanDraft` for the request and the notes that came since; what was objected to is heeded."""
     said, earlier = f"{talk.request}\n{talk.body('notes')}".strip(), talk.all("earlier")
     draft = Drafting(talk)
     shape = shape_wanted(said) if earlier else None
@@ -59,10 +54,9 @@ def plan(talk: Conversation) -> Arguments:
         draft.add("analysis", f"Calculate: {text}", role=draft.role_with("tools", "calculate"))
         request = Request(text)
     elif shape:
-        before = draft.add("writing", described(shape))
-        draft.tasks[0]["needs_tools"] = False
+        draft.add("writing", shape.asked_of(PREVIOUS[shape.answers - 1]))
         for made in request.made:
-            draft.add("implementation", made, [before])
+            draft.add("implementation", made, draft.ids[:1])
     elif market := market_of(text):
         _add_market(draft, market, request)
     else:
@@ -73,8 +67,8 @@ def plan(talk: Conversation) -> Arguments:
         is_of_result = bool(draft.tasks) and action in GIVES_OUT
         what = f"{action.capitalize()} the result: {request.text}" if is_of_result else request.text
         draft.add("action", what, draft.ids[-1:], action=action)
-    complexity = min(1.0, 0.2 - 0.05 * (len(draft.tasks) == 1 and len(text) < 80) + 0.11 * (len(draft.tasks) - 1))
-    return {"tasks": list(draft.tasks), "complexity": round(complexity, 2), "dynamic": False, "communicates": False}
+    complexity = round(min(1.0, 0.09 + 0.11 * len(draft.tasks)), 2)
+    return {"tasks": list(draft.tasks), "complexity": complexity, "dynamic": False, "communicates": False}
 
 
 @dataclass
@@ -83,50 +77,37 @@ class Drafting:
 
     talk: Conversation
     tasks: list[Arguments] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
 
-    def add(
-        self, kind: str, description: str, after: list[str] | None = None, *, role: str = "", action: str = ""
-    ) -> str:
-        """Another task; its id. Without sources nobody can look anything up, and a question needs no tools."""
+    def add(self, kind: str, description: str, after: Sequence[str] = (), *, role: str = "", action: str = "") -> None:
+        """Another task. Without sources nobody can look anything up, and a question needs no tools."""
         answers = kind in ("research", "analysis") and not self.talk.source_lines and not expression_in(description)
-        called = next((one for one in self.roles if one.startswith(kind[:4])), "")  # research: the researcher
-        wanted = (role, called, self.role_with("kinds", kind))
-        made: Arguments = {
-            "id": f"t{len(self.tasks) + 1}",
+        task: Arguments = {
+            "id": f"t{len(self.ids) + 1}",
             "description": description[:4000],
-            "role": "generalist" if answers else next((one for one in wanted if one in self.roles), "generalist"),
+            "role": "generalist" if answers else role or self.role_with("kinds", kind),
             "kind": "general" if answers else kind,
-            "depends_on": list(after or []),
-            "required": True,
+            "depends_on": list(after),
             "action": action,
-            "needs_tools": not answers,
+            "needs_tools": not answers and not description.startswith(PREVIOUS),
         }
-        self.tasks.append(made)
-        return str(made["id"])
+        self.tasks.append(task)
+        self.ids.append(str(task["id"]))
 
     def ask(self, aspect: str) -> None:
         """A question to the sources: for the analyst where it asks for figures and a table speaks of it."""
         said = [word.lower() for word in keywords(aspect).values()]
         is_table = _FIGURES.search(plain(aspect)) and any(one.match(said) for one in tables_in(self.talk.source_lines))
-        self.add(
-            "analysis" if is_table else "research", capital(aspect) if aspect.split(maxsplit=1)[0].islower() else aspect
-        )
+        is_small = aspect.split(maxsplit=1)[0].islower()
+        self.add("analysis" if is_table else "research", capital(aspect) if is_small else aspect)
 
     def role_with(self, what: str, name: str) -> str:
-        """A role of which the team says that it has this kind of work, or tool."""
-        listed = {role: re.search(rf"{what}:\s*([^;\n]+)", rest) for role, rest in self.roles.items()}
-        has = (role for role, found in listed.items() if found and name in re.split(r"\s*,\s*", found[1].strip()))
-        return next(has, "generalist")
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """What the team says of each role."""
-        return {match["role"].strip(): match["rest"] for match in _TEAM.finditer(self.talk.body("team"))}
-
-    @property
-    def ids(self) -> list[str]:
-        """The tasks so far."""
-        return [str(task["id"]) for task in self.tasks]
+        """The role of which the team names this kind of work, or this tool, first of all; else one called like it."""
+        team = _TEAM.finditer(self.talk.body("team"))
+        lists = {one["role"]: one["rest"].partition(f"{what}: ")[2].partition(";")[0].split(", ") for one in team}
+        have = [role for role, names in lists.items() if name in names]
+        called = [role for role in lists if role.startswith(name[:4])]  # research: the researcher
+        return min(have, key=lambda role: lists[role].index(name), default=[*called, "generalist"][0])
 
 
 def _add_tasks(draft: Drafting, request: Request) -> None:
@@ -146,15 +127,15 @@ def _add_tasks(draft: Drafting, request: Request) -> None:
 
 
 def _add_market(draft: Drafting, market: str, request: Request) -> None:
-    """The four aspects of a market, those the request names besides, the SWOT of them, the report."""
-    for description, role in MARKET.items():
-        draft.add("research", description.format(market), role=role)
-    for aspect in request.aspects[:MOST_EXTRA]:
+    """The four aspects of a market, up to four that the request names besides, the SWOT of them, the report."""
+    for description, kind in MARKET.items():
+        draft.add("research", description.format(market), role=draft.role_with("kinds", kind))
+    for aspect in request.aspects[:4]:
         if not _MARKET.search(aspect) and keywords(aspect).keys() - keywords(f"{market} {' '.join(MARKET)}").keys():
             draft.ask(aspect)
     swot = f"SWOT of {market}: strengths, weaknesses, opportunities, threats, and what suits whom"
-    found = [*draft.ids, draft.add("strategy", swot, draft.ids)]
-    draft.add("writing", f"Report on {market}: answer the request from the findings and the SWOT", found)
+    draft.add("strategy", swot, draft.ids)
+    draft.add("writing", f"Report on {market}: answer the request from the findings and the SWOT", draft.ids)
 
 
 def shape_wanted(said: str) -> Shape | None:

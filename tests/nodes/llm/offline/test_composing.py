@@ -1,5 +1,6 @@
 """Strategy, writing, assembling: what is made of the results of others."""
 
+import pytest
 from langchain_core.messages import HumanMessage
 
 from nodes.llm.offline.model import OfflineModel
@@ -105,6 +106,13 @@ def test_a_report_names_the_inputs_that_are_missing() -> None:
     assert "the result of t3" in turn(brief("Report", "writing", *INPUTS, Section("missing", "t3"))).text
 
 
+def test_a_writer_that_is_asked_for_it_says_which_inputs_say_nothing() -> None:
+    empty = Section("input", "", {"task": "t3"})
+    given = [Section("given", "Look it up", {"task": task}) for task in ("t1", "t3")]
+    text = turn(brief("Report", "writing", *INPUTS, empty, *given)).text
+    assert text.startswith("Input t1: good\nInput t3: The result is empty.\n## Market size")
+
+
 def test_feedback_makes_the_writer_look_up_what_was_missed() -> None:
     feedback = Section("feedback", "Please also mention licences")
     messages = brief("Report", "writing", *INPUTS, feedback)
@@ -135,13 +143,31 @@ def test_findings_are_assembled_into_one_answer_with_labels() -> None:
     assert set(labels_in(text)) == set(labels_in(SIZES + RIVALS))
 
 
-def test_empty_findings_are_admitted() -> None:
-    text = OfflineModel().invoke([HumanMessage(render([Section("request", "x"), Section("finding", "")]))]).text
-    assert "no task delivered anything" in text
-
-
 def test_a_result_of_two_words_and_a_figure_goes_into_the_report() -> None:
     inputs = [Section("input", "Noise: 12.", {"task": "t1"}), Section("input", "Calm.", {"task": "t2"})]
     text = turn(brief("Report: noise and calm", "writing", *inputs)).text
     assert "Noise: 12." in text
     assert "Calm." in text
+
+
+STEPS = "> # Locks\n>\n> 1. Take it\n> 2. Use it\n> 3. Give it back\n[locks.md#L1-L5]"
+FIGURE = "- Price by car in cars: A 1 and B 2. [c.csv#table]"
+PROSE = "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]. Nobody else does."
+
+
+@pytest.mark.parametrize(
+    ("answer", "shape", "said"),
+    [
+        (STEPS, "In 2 bullet points.", "- Take it [locks.md#L1-L5]\n- Use it [locks.md#L1-L5]"),
+        (STEPS, "In 1 sentence.", "> Take it\n[locks.md#L1-L5]"),
+        (PROSE, "In 1 sentence.", "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]."),
+        (PROSE, "As bullet points.", "- Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2].\n- Nobody else does."),
+        (FIGURE, "Briefly.", FIGURE),
+        ("", "As a table.", "There is no answer on this thread yet"),
+    ],
+)
+def test_the_previous_answer_in_a_shape_keeps_to_its_sentences_and_their_labels(
+    answer: str, shape: str, said: str
+) -> None:
+    earlier = Section("earlier", answer, {"request": "How?"})
+    assert said in turn(brief(f"The previous answer. {shape}", "writing", earlier)).text

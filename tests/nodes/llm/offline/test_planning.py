@@ -273,7 +273,7 @@ def test_an_objection_that_rules_cannot_read_changes_nothing() -> None:
         ("And its licence?", "Licence of Eino"),
         ("does it run on Windows?", "Does Eino run on Windows?"),
         ("et pour Dapr ?", "Who makes Dapr?"),
-        ("en una tabla por favor", "The answer before, as a table"),
+        ("en una tabla por favor", "The previous answer. As a table."),
     ],
 )
 def test_a_follow_up_is_planned_in_words_that_stand_alone(follow_up: str, description: str) -> None:
@@ -296,6 +296,7 @@ def test_a_follow_up_is_planned_in_words_that_stand_alone(follow_up: str, descri
         ("List the columns in the table", ["List the columns in the table"]),
         ("Show how to sort rows in a table", ["Show how to sort rows in a table"]),
         ("Find the duplicates in a list", ["Find the duplicates in a list"]),
+        ("Explain locks in one paragraph", ["Explain locks. In 1 paragraph."]),
         ("Explain locks in ² points", ["Explain locks in ² points"]),
         ("Explain  locks\n  in 2   points", ["Explain locks. In 2 bullet points."]),
         ("Read the report, summarise it, and send it to Kim", ["summarise it", "Send the result: *"]),
