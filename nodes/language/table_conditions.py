@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from nodes.language.table_answers import Filter
@@ -25,10 +26,12 @@ from nodes.language.words import STOP_WORDS, stem
 SMALL_CELLS = frozenset(map(stem, STOP_CELLS | STOP_WORDS))
 """Stems of which no cell is known that has no others."""
 
+LEAST = 0.15
+"""How well words have to fit a column of which they say that it is above or below."""
 _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
 NOT = re.compile(
     r"\b(?:not|no|non|never|without|outside|except|excluding|other than|apart from|\w+n't)[\s-]+"
-    r"(?:in |from |of )?(?:an? |any |the |\w+ed )?(?P<what>\w+)",
+    r"(?:(?:yet|been|be|being|have|got) )*(?:in |from |of )?(?:an? |any |the |\w+ed (?=\w))?(?P<what>\w+)",
     re.IGNORECASE,
 )
 _SIGNS = {
@@ -42,6 +45,14 @@ BOUND = re.compile(
     r"(?P<value>\d[\d,]*(?:\.\d+)?)(?P<after>(?:\s+[\w'-]+){0,2})",
     re.IGNORECASE,
 )
+_LATER, _EARLIER = "after|later than", "before|earlier than"
+_COMPARED = re.compile(
+    rf"(?P<before>(?:[\w'-]+\s+){{0,8}})\b(?!from|up to)(?P<how>{'|'.join(_SIGNS.values())}|{_LATER}|{_EARLIER})\s+"
+    r"(?P<after>(?!\d)[\w'-]+(?:\s+[\w'-]+){0,5})",
+    re.IGNORECASE,
+)
+"""`in stock below the minimum`, `paid after they were due`: one column of a row beside another."""
+_MORE_THAN = re.compile(r"\b(more|fewer|less|higher|lower|larger|smaller) ((?:\w+ ){1,2})than\b", re.IGNORECASE)
 _DATE = re.compile(
     r"\b(?P<iso>\d{4}[-/]\d\d[-/]\d\d)\b|"
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?)?(?P<month>{'|'.join(MONTHS)})\b"
@@ -57,8 +68,12 @@ _SPAN = re.compile(
     re.IGNORECASE,
 )
 """`since 1948`, `before May 2012`, `between 1990 and 1995`, `1990-1995`, `the 1980s`."""
+_MONTHS = re.compile(
+    rf"\b(?P<first>{'|'.join(MONTHS)})(?: (?:to|until|through|and)|\s?[-–]) ?(?P<last>{'|'.join(MONTHS)})\b(?! \d)"
+)
+"""`from January to April`, `between March and May`, of any year."""
 _SHARE_OF_ALL = re.compile(rf"\b(?:{AGGREGATES['share']})\b(?! of)", re.IGNORECASE)
-_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b")
+_YEAR = re.compile(r"\b(1[5-9]\d\d|20\d\d)\b(?![-–/]\d\d\b)")
 Link = tuple[float, set[str], str, Column]
 """How surely words mean a cell of a column, 0 to 1 for each."""
 
@@ -84,6 +99,8 @@ class Conditions(Wording):
         self.content += sorted(said_loud & {row["cell"].lower() for row in self.cells} - {*self.content})  # `in IT`
         self.bounds, within = self._spans()
         self.bounds += self._bounds(within)
+        if not self.bounds:
+            self.bounds, within = self._comparison()
         self.held: set[Column] = set()
         """Columns of which one word is part of several cells."""
         self.denied: set[Column] = set()
@@ -220,7 +237,7 @@ class Conditions(Wording):
         yield from ((0.5, {year}, year, time) for year in _YEAR.findall(self.question) if time)
         dates = [column for column in times if column.is_date]
         date = max(dates, key=lambda column: self.fit(column, self.content), default=None)
-        month = next((column for column in times if "month" in column.parts and not column.is_date), None)
+        month = self._month()
         said = [match for match in _DATE.finditer(self.question) if match.end() > len("May")]  # `May I …?`
         for match in said:
             words = {word.lower() for word in WORD.findall(match.group())}
@@ -235,8 +252,16 @@ class Conditions(Wording):
                 )
             elif date and not day:
                 yield 0.6, words, f"{match['month']} {match['year'] or ''}".strip(), date
-            elif month and at and not date:
+            elif month and at and not (date or day):
                 yield 0.6, {match["month"].lower()}, str(at), month
+                if month.of and match["year"] and not self.table.named.match([match["year"]]):
+                    yield 0.6, {match["year"]}, match["year"], replace(month, name="calendar year", kind="VARCHAR")
+
+    def _month(self) -> Column | None:
+        """What says which month of a year it is."""
+        times = [one for one in self.table.columns if one.is_date or "month" in one.parts]
+        time = max(times, key=lambda one: (one.is_date, self.fit(one, self.content)), default=None)
+        return Column("calendar month", "BIGINT", of=time.name) if time and (time.is_date or time.is_text) else time
 
     def _bounds(self, within: set[str]) -> tuple[tuple[Column, str], ...]:
         """What a question says of amounts: `a price below 5`, `more than 3 seats`, `costs at least 10`."""
@@ -244,7 +269,7 @@ class Conditions(Wording):
         for match in BOUND.finditer(self.question):
             if match["value"] in within:
                 continue
-            sign = next(sign for sign, said in _SIGNS.items() if re.fullmatch(said, match["how"], re.IGNORECASE))
+            sign = _sign_of(match["how"])
             near = [*WORD.findall(match["before"])[-3:], *WORD.findall(match["after"])[:2], *match["how"].split()]
             fits = [
                 (self.fit(column, [word.lower() for word in near]), column)
@@ -252,15 +277,50 @@ class Conditions(Wording):
                 if column.is_measure
             ]
             score, column = best_fit(fits)
-            if column and score > 0.15:
+            if column and score > LEAST:
                 found.append((column, f"{sign} {match['value'].replace(',', '')}"))
         return tuple(found)
+
+    def _comparison(self) -> tuple[tuple[tuple[Column, str], ...], set[str]]:
+        """What a question says of two amounts or days of a row, as a bound, and its words for it.
+
+        An amount that is not named is the one that is measured in the same: `below the minimum`, of kilograms.
+        """
+        amounts = [column for column in self.table.columns if column.is_measure]
+        dates = [column for column in self.table.columns if column.is_date]
+        text = _MORE_THAN.sub(r"\2\1 than", self.text)
+        for match in _COMPARED.finditer(text):
+            how = match["how"].lower()
+            is_of_days = how in f"{_LATER}|{_EARLIER}".split("|")
+            before, after = (WORD.findall(match[side].lower()) for side in ("before", "after"))
+            able = dates if is_of_days else amounts
+            score, right = best_fit([(self.fit(column, after), column) for column in able])
+            near, left = best_fit([(self.fit(column, before), column) for column in able if column != right])
+            alike = [
+                one
+                for one in able
+                if "per" not in one.parts and right and one != right and {*one.parts} & {*right.parts}
+            ]
+            left = left if near > LEAST else alike[0] if len(alike) == 1 else None
+            if left and right and score > LEAST:
+                said = self.linked(left, before) | self.linked(right, after)
+                self.text = text.replace(match["after"], " ")
+                return ((left, f"{_sign_of(how)} {right.sql}"),), said.intersection(self.content)
+        return (), set()
 
     def _spans(self) -> tuple[tuple[tuple[Column, str], ...], set[str]]:
         """What a question says of spans of time, as bounds, and its words for them."""
         times = [one for one in self.table.columns if one.is_date or ("year" in one.parts and not one.is_text)]
         time = max(times, key=lambda column: self.fit(column, self.content), default=None)
         found, said = list[tuple[Column, str]](), set[str]()
+        month = self._month()
+        for match in _MONTHS.finditer(self.question) if month else ():
+            first, last = (MONTHS.index(match[end]) + 1 for end in ("first", "last"))
+            is_in_order = first < last and (
+                " and " not in match.group() or "between" in self.words or last == first + 1
+            )
+            found += [(month, f">= {first}"), (month, f"<= {last}")] if month and is_in_order else []
+            said.update(word.lower() for word in match.groups() if is_in_order)
         for match in _SPAN.finditer(self.question):
             since, decade = match["since"], match["decade"]
             ends = [(_SINCE[match["how"].lower()], since)] if since else []
@@ -272,6 +332,12 @@ class Conditions(Wording):
                     found.append((column, f"{sign} {value}"))
                     said.update(word.lower() for word in WORD.findall(match.group()))
         return tuple(found), said
+
+
+def _sign_of(said: str) -> str:
+    """`>=` of `at least`."""
+    signs = {**_SIGNS, ">": f"{_SIGNS['>']}|{_LATER}", "<": f"{_SIGNS['<']}|{_EARLIER}"}
+    return next(sign for sign, pattern in signs.items() if re.fullmatch(pattern, said, re.IGNORECASE))
 
 
 def _part_of(time: Column, said: str) -> tuple[Column | None, str]:

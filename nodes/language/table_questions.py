@@ -38,9 +38,17 @@ RANKED = 5
 MEASURES = ("avg", "sum", "median", "max", "min", "summary")
 """Aggregates of amounts."""
 ADDED = frozenset(
-    "sales profit revenue amount quantity qty units turnover total expenses spending votes orders visits".split()  # noqa: SIM905
+    """
+    sales profit revenue amount quantity qty units turnover total net gross takings income expenses spending votes
+    orders visits hours wins losses goals points runs laps miles tickets downloads donations borrowed sold missed raised
+    attended served times
+    """.split()  # noqa: SIM905
 )
 """Words in the names of columns of which a group has the sum."""
+_STATE = re.compile(r"\b(?:are|is|live|lives|has|have)\b", re.IGNORECASE)
+"""How one asks for what is so at a time, and not for what comes together over a time."""
+_ONCE = re.compile(r"\b(?:in|on|at|from) (?:a|an|one|any|a single|any single) (?!row\b)\w+", re.IGNORECASE)
+"""What is said of the most in one row, not of all rows together: `in a single season`."""
 SHARES = frozenset("share percent pct percentage proportion fraction rate ratio".split())  # noqa: SIM905
 """Words in the names of columns that hold shares themselves."""
 LABELS = frozenset(("name", "title", "label", "model"))
@@ -201,8 +209,8 @@ class _Reading(Conditions):
         if not is_least and not {"max", "rank"} & set(self.forms):
             return ""
         meant = {one for word in self.free for one in OPPOSITE.get(stem(word), [])}
-        is_turned = self.target and meant & {*map(stem, self.target.own)}
-        return "min" if is_least or is_turned else "max"
+        is_turned = bool(self.target and meant & {*map(stem, self.target.own)})
+        return "min" if is_least != is_turned else "max"
 
     def _computed(self) -> tuple[str, Column | None, Column | None]:
         """The aggregate, of which column, by which groups."""
@@ -218,20 +226,22 @@ class _Reading(Conditions):
             return "share", target if is_of_sum else None, group
         if is_amount and target:
             is_spent = _HOW_MUCH.search(self.text) and _SPENT.search(self.text)
-            together = "sum" if is_spent or ADDED & set(target.parts) else "avg"
+            called = {*target.parts, *map(str.lower, WORD.findall(target.told))}
+            is_added = ADDED & called and SHARES.isdisjoint(target.parts)
+            together = "sum" if is_spent or is_added else "avg"
             category = group or which
             if kind and (category or not extreme):
                 return kind, target, category if extreme else group
             if kind and extreme:  # one of both is what the column is called: the average maximum temperature
                 return (kind, target, group) if {"max", "min"} & {*target.own} else (kind, None, None)
-            is_sum = category == which and category and together == "sum" and {category.name, category.of} & repeating
+            is_repeating = category and category == which and {category.name, category.of} & repeating
+            is_sum = is_repeating and together == "sum" and not _ONCE.search(self.text)
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
                 return together, target, category
             if extreme:
                 return extreme, target, group
             if counted and (self.is_of_one_row or target.is_counted_in(counted["what"].lower().split())):
-                is_one = self.is_of_one_row or (self.filters and not self.telling and together == "avg")
-                return "" if is_one else "sum", target, group
+                return "" if self.is_of_one_row or self._is_at_some_time else "sum", target, group
             is_of_many = any(column.name in self.repeating for column, _ in self.filters)
             if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
                 return together, target, group
@@ -244,6 +254,13 @@ class _Reading(Conditions):
             return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text], least=0.9), group
         rest = kind or extreme or "summary" * ("summary" in forms and self.words[0] not in ("where", "why"))
         return rest, target or which, group
+
+    @property
+    def _is_at_some_time(self) -> bool:
+        """Whether rows tell how it is at one time after another, and it is not said at which."""
+        limited = {name for column, _ in (*self.filters, *self.bounds) for name in (column.name, column.of)}
+        times = [column for column in self.table.columns if column.is_time and column.name not in limited]
+        return bool(times and self.filters and _STATE.search(self.text))
 
     def label(self, but: Column | None = None) -> Column | None:
         """The column that says what a row is about: one whose cells tell the rows apart, best one called a name."""

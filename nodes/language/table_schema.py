@@ -28,6 +28,13 @@ PERIODS = {
     "weekday": "dayname({})",
 }
 """Parts of a date that rows are grouped by, in SQL."""
+CALENDAR = {
+    "calendar month": "coalesce("
+    "try_cast(regexp_extract({0}::VARCHAR, '^(?:\\d{{4}}-)?(\\d{{1,2}})(?:$|-)', 1) AS INT), list_position("
+    "['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'], lower({0}::VARCHAR)[1:3]))",
+    "calendar year": "regexp_extract({0}::VARCHAR, '\\d{{4}}')",
+}
+"""The month, 1 to 12, and the year of a cell that says a month in any way: `2025-04`, `Apr`, `April 2025`."""
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _WRITTEN = {r"\d{4}": "%Y", r"\d{4}-\d\d-\d\d": "%Y-%m-%d", r"\D+ \d{4}": "%B %Y", r"\D+": "%B"}
 """How a date or a part of it is written, and the form that says so to DuckDB."""
@@ -64,7 +71,7 @@ class Column:
     @property
     def sql(self) -> str:
         """The name, quoted for SQL; of a part of a date, what computes it."""
-        return PERIODS[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
+        return {**PERIODS, **CALENDAR}[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
 
     @property
     def said(self) -> str:
@@ -132,9 +139,10 @@ class Column:
         return f"regexp_matches({self.sql}, {literal(pattern)})"
 
     def within(self, bound: str) -> str:
-        """The condition in SQL that it is above or below: `> 10`, of times `>= 2012-07`."""
+        """The condition in SQL that it is above or below: `> 10`, of times `>= 2012-07`, or another column."""
         sign, _, value = bound.partition(" ")
-        return f"{self.sql} {sign} {literal(value) if self.of or self.is_date else value}"
+        is_text = (self.of or self.is_date) and not value.startswith('"')
+        return f"{self.sql} {sign} {literal(value) if is_text else value}"
 
     def equals(self, value: str) -> str:
         """The condition in SQL; of a date also its year or its month: `2024`, `March`, `March 2024`."""

@@ -1,0 +1,95 @@
+"""Questions as people ask them of the tables they keep: other words than the columns', months, two columns of a row."""
+
+import pytest
+
+from tests.nodes.llm.offline.test_analysing import analysed, query_over
+
+VISITS = """\
+CREATE TABLE visits_2024 AS SELECT * FROM (VALUES
+ ('2024-01', 'Main', 100, 40, 900, 8), ('2024-02', 'Main', 120, 60, 1000, 6), ('2024-03', 'Main', 80, 90, 700, 9),
+ ('2024-01', 'Sea', 70, 30, 500, 4), ('2024-02', 'Sea', 60, 20, 450, 5), ('2024-03', 'Sea', 90, 10, 800, 2))
+ t("month", gallery, adults, children, ticket_income_gbp, place)"""
+VISITS_LINE = (
+    "visits-2024.csv: table visits_2024 (month VARCHAR, gallery VARCHAR, adults BIGINT, children BIGINT, "
+    "ticket_income_gbp BIGINT, place BIGINT), 6 rows"
+)
+STOCK = """\
+CREATE TABLE stock AS SELECT * FROM (VALUES
+ ('Butter', 'Dairy Direct', 8, 10, 7.5, 'yes'), ('Salt', 'Spice Hub', 30, 5, 0.4, 'no'),
+ ('Oats', 'Dairy Direct', 3, 12, 1.1, 'no')) t(ingredient, supplier, kg_in_stock, minimum_kg, price_per_kg_gbp, paid)"""
+STOCK_LINE = (
+    "stock.csv: table stock (ingredient VARCHAR, supplier VARCHAR, kg_in_stock BIGINT, minimum_kg BIGINT, "
+    "price_per_kg_gbp DOUBLE, paid VARCHAR), 3 rows"
+)
+ORDERS = """\
+CREATE TABLE orders AS SELECT * FROM (VALUES
+ (1, DATE '2025-01-05', 'Mill Hotel', 'Bagel', 10, 1.5, 15.0, DATE '2025-02-01', DATE '2025-02-03'),
+ (2, DATE '2025-02-06', 'Parish Hall', 'Bagel', 4, 1.5, 6.0, DATE '2025-03-01', DATE '2025-02-27'),
+ (3, DATE '2025-03-07', 'Mill Hotel', 'Rye loaf', 3, 4.0, 12.0, DATE '2025-04-01', DATE '2025-04-02'),
+ (4, DATE '2025-04-08', 'Parish Hall', 'Rye loaf', 5, 4.0, 20.0, DATE '2025-05-01', NULL))
+ t(order_no, date, customer, product, quantity, unit_price_gbp, total_gbp, due_date, paid_date)"""
+ORDERS_LINE = (
+    "orders.csv: table orders (order_no BIGINT, date DATE, customer VARCHAR, product VARCHAR, quantity BIGINT, "
+    "unit_price_gbp DOUBLE, total_gbp DOUBLE, due_date DATE, paid_date DATE), 4 rows"
+)
+TABLES = {
+    "visits": (VISITS, "visits-2024.csv", VISITS_LINE),
+    "stock": (STOCK, "stock.csv", STOCK_LINE),
+    "orders": (ORDERS, "orders.csv", ORDERS_LINE),
+}
+
+
+def answer_from(table: str, question: str) -> str:
+    """What is answered from one of these tables."""
+    rows, file, line = TABLES[table]
+    return analysed(question, query_over(rows, file=file), line)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "figure"),
+    [
+        ("visits", "How many adults came from January to February?", ": 350 (4 rows)."),
+        ("visits", "How many adults came in February 2024?", ": 180 (2 rows)."),
+        ("visits", "How many children came to the Sea gallery between February and March?", ": 30 (2 rows)."),
+        ("orders", "How much did the Mill Hotel spend from January to March?", ": 27 (2 rows)."),
+    ],
+)
+def test_months_are_met_in_whatever_way_they_are_written(table: str, question: str, figure: str) -> None:
+    assert figure in answer_from(table, question)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "figure"),
+    [
+        ("stock", "Which ingredients are below the minimum?", "kg in stock: 8; ingredient: Butter."),
+        ("visits", "How many times did more children than adults come?", "where children is > adults: 1."),
+        ("orders", "How many orders were paid after the due date?", "where paid date is > due date: 2."),
+    ],
+)
+def test_two_columns_of_a_row_are_compared(table: str, question: str, figure: str) -> None:
+    assert figure in answer_from(table, question)
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "figure"),
+    [
+        ("orders", "Which customer has spent the most with us?", "Mill Hotel 27 (2 rows) and Parish Hall 26 (2 rows)."),
+        ("orders", "How much was Parish Hall invoiced?", "Total gbp in orders where customer is Parish Hall: 26 "),
+        ("stock", "Which ingredient is the dearest?", "Butter (7.5)"),
+    ],
+)
+def test_an_amount_is_known_by_what_is_done_with_it(table: str, question: str, figure: str) -> None:
+    assert figure in answer_from(table, question)
+
+
+def test_how_many_there_were_over_several_times_is_added_up() -> None:
+    assert ": 60 (3 rows)." in answer_from("visits", "How many children came to the Sea gallery?")
+
+
+def test_the_best_place_is_the_lowest_number() -> None:
+    said = answer_from("visits", "Which gallery had the best average place?")
+    assert "by gallery in visits_2024: Sea 3.67 (3 rows) and Main 7.67 (3 rows)." in said
+
+
+def test_what_has_not_been_done_is_denied() -> None:
+    assert "where paid is no: 2." in answer_from("stock", "How many ingredients have not been paid?")
