@@ -178,9 +178,9 @@ class Conditions(Wording):
             return None
         if rest:
             apart = said - self.exact  # a word that a column is called by means that, not a part of a cell
-            begins = {word for token, (_, word) in links.items() if token in tokens[: len(apart)]}
+            ends = ({links[token][1] for token in part} for part in (tokens[: len(apart)], tokens[-len(apart) :]))
             is_proper = bool(apart & self.proper)
-            is_name = is_proper or 1 < len(apart) == len(begins & apart)
+            is_name = is_proper or (len(apart) > 1 and any(apart <= end for end in ends))
             is_named = is_few and len(tokens) <= 4 * len(apart) and is_name
             # of a column of many names, a proper word of several means all that have it
             is_named |= is_proper and not is_few and all(self.shared[column.name, word] > 1 for word in said)
@@ -197,8 +197,15 @@ class Conditions(Wording):
         said = opposite | self.linked(column, self.content)
         denied = {match["what"].lower() for match in NOT.finditer(self.question)}
         score = max(self.fit(column, list(said)), float(bool(opposite)))
-        is_named = opposite or (score > 0.3 and self.is_meant(column, self.content))
+        is_named = opposite or (score > 0.3 and self.is_meant(column, self.content) and self._is_told_apart(column))
         return (score, said) if is_named and is_so == (bool(opposite) == bool(said & denied)) else None
+
+    def _is_told_apart(self, column: Column) -> bool:
+        """Whether it is told, most of its name is said, or half of that by words that call no other column."""
+        said = [part for part in column.own if any(self.link(part, word) for word in self.words)]
+        others = {part for other in self.table.columns if other != column for part in other.own}
+        is_told = any(self.tells(column, word) for word in self.content)
+        return is_told or len(column.own) < 2 * len(said) + (not others.intersection(said))
 
     def _meant(self, column: Column, code: str) -> tuple[float, set[str]] | None:
         """The same of a cell by what is told that it means, where that is all said or a word of it is of no other."""

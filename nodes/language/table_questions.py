@@ -108,7 +108,9 @@ class _Reading(Conditions):
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
         several = (column for column, values in self.filters if len(values) > 1 and column not in self.held)
         self.compared = next(several, None)
-        if "than" in self.words and self.filters and not (self.compared or self.bounds):  # than the others
+        behind = {*self.words[self.at("than") :]} if "than" in self.words else set()
+        open_words = behind.intersection(self.free) - {"others", "rest"} - self.exact
+        if behind and self.filters and not (open_words or self.compared or self.bounds):  # than the others
             self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
         texts = [column for column in table.columns if column.is_text][:MOST_TEXTS]
         empty = [column for column in texts if self.different and column.name not in self.different]

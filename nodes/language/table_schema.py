@@ -14,7 +14,7 @@ FEW = 64
 """Different cells of a column, at most, for a part of one, or a word short for one, to name it."""
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
-UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
+UNITS = frozenset("g kg mg mm cm m km in ft lb lbs ml l ha kwh usd eur gbp s ms pct percent".split())  # noqa: SIM905
 """Last words of column names that say what is measured in."""
 KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
 """Words in the names of columns whose numbers are names."""

@@ -10,7 +10,7 @@ AGGREGATES = {
     "avg": r"average|mean|on average|typical|typically",
     "sum": r"total|sum|altogether|together|added up|(?:over|across) all|in all(?! \w)|overall|combined",
     "median": r"median",
-    "share": r"share|percent|percentage|proportion|fraction",
+    "share": r"share|(?<!\d )percent|percentage|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|peak(?:ed)?|longest|tallest|oldest|heaviest|fastest|"
     r"richest|latest|newest|hottest|warmest|best|most expensive|dearest|strongest|busiest|furthest|farthest|"
     r"northernmost|southernmost|deepest|widest|"
@@ -33,8 +33,8 @@ SENSES = {
     "depth": "deep deeper deepest",
     "price cost bill fee charge": "expensive cheap cheaper cheapest dear dearer dearest price cost costs charge "
     "charges charged pay pays paid spend spends spent",
-    "total amount net revenue takings": "spend spends spent pay paid invoice invoiced bill billed take took worth owe "
-    "owes owed raised turnover revenue takings",
+    "total amount net revenue takings": "cost costs spend spends spent pay paid invoice invoiced bill billed take "
+    "took worth owe owes owed raised turnover revenue takings",
     "salary wage income earnings pay": "earn earns earned paid pay wage wages salary salaries payroll rich richest "
     "poor poorest",
     "sales quantity": "sell sells sold selling",

@@ -32,7 +32,18 @@ ORDERS_LINE = (
     "orders.csv: table orders (order_no BIGINT, date DATE, customer VARCHAR, product VARCHAR, quantity BIGINT, "
     "unit_price_gbp DOUBLE, total_gbp DOUBLE, due_date DATE, paid_date DATE), 4 rows"
 )
+LIST = """\
+CREATE TABLE waiting AS SELECT * FROM (VALUES
+ ('Ada Finch', 'Ludbury Town Council', 'half', 'yes', 'no', 12.5),
+ ('Tom Rudd', 'Ludbury Town Council', 'full', 'no', 'yes', 20.0),
+ ('Ines Holt', 'Mill Trust', 'half', 'no', 'no', 30.0))
+ t(name, client, wants, had_plot_before, club_member, discount)"""
+LIST_LINE = (
+    "waiting.csv: table waiting (name VARCHAR, client VARCHAR, wants VARCHAR, had_plot_before VARCHAR, "
+    "club_member VARCHAR, discount DOUBLE), 3 rows"
+)
 TABLES = {
+    "waiting": (LIST, "waiting.csv", LIST_LINE),
     "visits": (VISITS, "visits-2024.csv", VISITS_LINE),
     "stock": (STOCK, "stock.csv", STOCK_LINE),
     "orders": (ORDERS, "orders.csv", ORDERS_LINE),
@@ -74,7 +85,7 @@ def test_two_columns_of_a_row_are_compared(table: str, question: str, figure: st
     ("table", "question", "figure"),
     [
         ("orders", "Which customer has spent the most with us?", "Mill Hotel 27 (2 rows) and Parish Hall 26 (2 rows)."),
-        ("orders", "How much was Parish Hall invoiced?", "Total gbp in orders where customer is Parish Hall: 26 "),
+        ("orders", "How much was Parish Hall invoiced?", "Total (gbp) in orders where customer is Parish Hall: 26 "),
         ("stock", "Which ingredient is the dearest?", "Butter (7.5)"),
     ],
 )
@@ -93,3 +104,17 @@ def test_the_best_place_is_the_lowest_number() -> None:
 
 def test_what_has_not_been_done_is_denied() -> None:
     assert "where paid is no: 2." in answer_from("stock", "How many ingredients have not been paid?")
+
+
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("How many people want half a plot?", "Number of rows in waiting where wants is half: 2."),
+        ("How many people are club members?", "Number of rows in waiting where club member is yes: 1."),
+        ("How many people had a plot before?", "Number of rows in waiting where had plot before is yes: 1."),
+        ("How many people have a discount above 15 percent?", "Number of rows in waiting where discount is > 15: 2."),
+        ("How many people are with the town council?", "where client is Ludbury Town Council: 2."),
+    ],
+)
+def test_conditions_are_what_is_said_and_no_more(question: str, figure: str) -> None:
+    assert figure in answer_from("waiting", question)
