@@ -36,9 +36,8 @@ class Wording:
         self.content = content_of(question, table)
         self.beginnings = self._beginnings(self.content)
         """Parts of names that are made of the beginnings of words, each with all of them."""
-        self.exact = {
-            word for word in self.content for c in table.columns if any(likeness(part, word) == 1 for part in c.own)
-        }
+        plain = [part for column in table.columns if not column.is_key or len(column.own) < 2 for part in column.own]
+        self.exact = {word for word in self.content if any(likeness(part, word) == 1 for part in plain)}
         """Words that a column is called by as they stand: no other is meant by a part of them."""
         told = [table.told, *(column.told for column in table.columns)]
         self.told = Counter(key for one in told for key in keywords(one))

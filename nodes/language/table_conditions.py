@@ -189,6 +189,7 @@ class Conditions(Wording):
         else:
             is_named = is_few or min(score for score, _ in links.values()) > 0.8
         score = sum(max(one for one, word in links.values() if word == each) for each in said) - 0.3 * len(rest)
+        score += 0.5 * is_whole
         return (score, said) if is_named else None
 
     def _flag(self, column: Column, is_so: bool) -> tuple[float, set[str]] | None:

@@ -47,10 +47,18 @@ ADDED = frozenset(
 """Words in the names of columns of which a group has the sum."""
 _STATE = re.compile(r"\b(?:are|is|live|lives|has|have)\b", re.IGNORECASE)
 """How one asks for what is so at a time, and not for what comes together over a time."""
+_WHOLE = re.compile(r"\b(?:whole|entire|altogether|in total|in all|overall|all together|combined)\b", re.IGNORECASE)
+"""What is said of all rows together."""
 _ONCE = re.compile(r"\b(?:in|on|at|from) (?:a|an|one|any|a single|any single) (?!row\b)\w+", re.IGNORECASE)
 """What is said of the most in one row, not of all rows together: `in a single season`."""
+QUANTITY = frozenset(("quantity", "qty", "units", "pieces"))
+"""Words in the names of columns that say of how many things a row speaks."""
 SHARES = frozenset("share percent pct percentage proportion fraction rate ratio".split())  # noqa: SIM905
 """Words in the names of columns that hold shares themselves."""
+PEOPLE = frozenset(
+    "author artist writer maker composer director owner member customer client teacher leader surname player".split()  # noqa: SIM905
+)
+"""What a column is called that says whose the rows are."""
 LABELS = frozenset(("name", "title", "label", "model"))
 """What a column is called whose cells name the rows."""
 
@@ -67,6 +75,8 @@ _WHO = re.compile(
     r"(?:who(?:m|se)?|(?:list|name|show|find|give)(?: me| us)? (?:all|every\w*|the people|the names))\b", re.IGNORECASE
 )
 """How a question begins that asks for what the rows are called."""
+_WITHOUT = re.compile(r"\b(?:before|without|excluding|net of|exclusive of|ex) (?P<what>\w+)", re.IGNORECASE)
+"""What an amount is asked for without: `before VAT`."""
 _OF_TIME = re.compile(r"\b(?:latest|newest|last|recent|earliest|oldest|first)\b", re.IGNORECASE)
 """What is said of the highest and the lowest of times."""
 _WHEN = re.compile(r"(?:when|(?:on )?(?:what|which) (?:day|date))\b", re.IGNORECASE)
@@ -108,9 +118,9 @@ class _Reading(Conditions):
         self.is_of_one_row = any(column.name in self.telling for column in filtered)
         several = (column for column, values in self.filters if len(values) > 1 and column not in self.held)
         self.compared = next(several, None)
-        behind = {*self.words[self.at("than") :]} if "than" in self.words else set()
-        open_words = behind.intersection(self.free) - {"others", "rest"} - self.exact
-        if behind and self.filters and not (open_words or self.compared or self.bounds):  # than the others
+        open_words = {*self.free} - {"others", "rest"} - {w for c in table.columns for w in self.linked(c, self.free)}
+        is_open = any(stem(word) not in SAID_BY_FORM for word in open_words)
+        if "than" in self.words and self.filters and not (is_open or self.compared or self.bounds):  # than the others
             self.filters, self.compared = self.filters[:-1], self.filters[-1][0]
         texts = [column for column in table.columns if column.is_text][:MOST_TEXTS]
         empty = [column for column in texts if self.different and column.name not in self.different]
@@ -131,10 +141,18 @@ class _Reading(Conditions):
             self.which = max(days, key=lambda column: self.fit(column, self.content))
         if not self.which and (is_when or _WHO.match(self.text)) and (label := self.label()) in self.others:
             self.which = label
+        people = [column for column in self.others if column.name in self.repeating and PEOPLE & {*column.own}]
+        if re.match("whose\\b", self.text, re.IGNORECASE) and len(people) == 1:
+            self.which = people[0]
         amount = None if self.which else self.named(_WHICH, measures, least=1.0)
-        taken = (self.group, self.which, amount)
+        without = [match["what"].lower() for match in _WITHOUT.finditer(self.text)]
+        self.without = [column for column in measures if self.called(column, without)]
+        """Columns that an amount is asked for without."""
+        taken = (self.group, self.which, amount, *self.without)
         is_by_amount = {"max", "min"} & {*self.forms} and not _OF_TIME.search(self.text)
-        target = self._target([one for one in self.others if one not in taken and not (one.is_time and is_by_amount)])
+        is_of_amount = bool(_HOW_MUCH.search(self.text) or {"avg", "sum", "median"} & {*self.forms})
+        able = [one for one in self.others if not (one.is_time and is_by_amount) and not (one.is_key and is_of_amount)]
+        target = self._target([one for one in able if one not in taken])
         of_amount = self._target([column for column in measures if column not in taken])
         is_said = target and (
             self._is_asked_for(target)
@@ -237,13 +255,16 @@ class _Reading(Conditions):
             if kind and extreme:  # one of both is what the column is called: the average maximum temperature
                 return (kind, target, group) if {"max", "min"} & {*target.own} else (kind, None, None)
             is_repeating = category and category == which and {category.name, category.of} & repeating
-            is_sum = is_repeating and together == "sum" and not _ONCE.search(self.text)
+            is_sum = is_repeating and not _ONCE.search(self.text) and (together == "sum" or _WHOLE.search(self.text))
             if extreme and "rank" not in forms and category and (category == self.compared or is_sum):
-                return together, target, category
+                return "sum" if is_sum else together, target, category
             if extreme:
                 return extreme, target, group
             if counted and (self.is_of_one_row or target.is_counted_in(counted["what"].lower().split())):
                 return "" if self.is_of_one_row or self._is_at_some_time else "sum", target, group
+            is_done = ADDED & {*target.parts} and target.own[-1].endswith("ed") and "count" in forms
+            if is_done and self.called(target, self.free) and not self._is_at_some_time:
+                return "sum", target, group  # how many of the appointments were missed
             is_of_many = any(column.name in self.repeating for column, _ in self.filters)
             if not self.is_of_one_row and "count" not in forms and (is_of_many or _HOW_MUCH.search(self.text)):
                 return together, target, group
@@ -252,6 +273,9 @@ class _Reading(Conditions):
             most = self.compared or which
             if most and re.search(r"\b(?:most|more|few\w*|less|least)\b", self.text):
                 return "count", target if target != most else None, most
+        things = next((column for column in self.others if QUANTITY & {*column.parts} and column.is_measure), None)
+        if counted and things and not extreme and self.spoken & {*counted["what"].lower().split()}:
+            return "sum", things, group  # how many bagels, of a table of orders
         if "count" in forms and not extreme:
             return "count", self.named(_HOW_MANY, [c for c in self.others if c.is_text], least=0.9), group
         rest = kind or extreme or "summary" * ("summary" in forms and self.words[0] not in ("where", "why"))
@@ -346,6 +370,7 @@ class _Reading(Conditions):
             found.target,
             *found.beside,
             self.which,
+            *self.without,
             *(column for column, _ in (*found.filters, *found.bounds)),
         ]
         said |= {word for column in used if column for word in self.linked(column, self.content)}

@@ -92,8 +92,9 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether it says when."""
-        return any(_TIME.match(part) for part in (*self.parts, self.kind))
+        """Whether it says when; hours per week say how much."""
+        said = self.parts[: self.parts.index("per")] if "per" in self.parts else self.parts
+        return any(_TIME.match(part) for part in (*said, self.kind))
 
     @property
     def is_date(self) -> bool:
@@ -101,9 +102,14 @@ class Column:
         return self.kind.startswith(("DATE", "TIMESTAMP"))
 
     @property
+    def is_key(self) -> bool:
+        """Whether its numbers are names."""
+        return bool(KEYS & {*self.parts} or self.parts[-1:] in (["no"], ["nr"], ["code"]))
+
+    @property
     def is_measure(self) -> bool:
         """Whether it holds amounts."""
-        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not self.is_key
 
     @property
     def is_real(self) -> bool:
