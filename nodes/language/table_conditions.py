@@ -215,6 +215,7 @@ class Conditions(Wording):
         means = codes[code.lower()]
         found = [key for key in means if any(key in meant for meant in keys.values())]
         said = {word for word in self.content if keys.get(word, set()).intersection(found)}
+        said -= self.table.named.match(self.content)
         own = [key for key in found if sum(key in other for other in codes.values()) == 1]
         is_meant = any(keys[word].intersection(own) for word in said) or (said and len(found) == len(means))
         return (len(found) - 0.3 * (len(means) - len(found)), said) if is_meant else None

@@ -49,7 +49,11 @@ _STATE = re.compile(r"\b(?:are|is|live|lives|has|have)\b", re.IGNORECASE)
 """How one asks for what is so at a time, and not for what comes together over a time."""
 _WHOLE = re.compile(r"\b(?:whole|entire|altogether|in total|in all|overall|all together|combined)\b", re.IGNORECASE)
 """What is said of all rows together."""
-_ONCE = re.compile(r"\b(?:in|on|at|from) (?:a|an|one|any|a single|any single) (?!row\b)\w+", re.IGNORECASE)
+_ONCE = re.compile(
+    r"\b(?:in|on|at|over) (?:an?|one|any|the)? ?"
+    r"(?:single \w+|(?:year|season|month|week|day|game|match|race|go|term)\b)",
+    re.IGNORECASE,
+)
 """What is said of the most in one row, not of all rows together: `in a single season`."""
 QUANTITY = frozenset(("quantity", "qty", "units", "pieces"))
 """Words in the names of columns that say of how many things a row speaks."""
@@ -92,6 +96,14 @@ _OF_WHAT = re.compile(
 _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SPENT = re.compile(r"\b(?:spen[dt]s?|spending|br(?:ing|ought) in|made|make)\b", re.IGNORECASE)
 """What is said of sums."""
+_PHRASE = re.compile(
+    r"\b(?:(?:we|you|they) \w+(?= (?:an?|the|our)\b)|on|in|into|with|from|for|over|under|by|at|to|about|do|does|did)\s+"
+    r"(?:(?:an?|the|our|his|her|their|its|all|any|this|that|these|those)\s+)*(?=(?P<what>[^\W\d]\w*)(?:\s(?P<then>\w+))?)",
+    re.IGNORECASE,
+)
+"""What says of which rows one speaks: `with a pond`, `does a beholder have`."""
+FRAME = frozenset("study data table file list record records world total average order year years".split())  # noqa: SIM905
+"""Words for where the rows stand, or how they are looked at."""
 _SHARE_OF = re.compile(
     rf"\b(?:{AGGREGATES['share']}) of (?:(?:the|all|total|overall|our|its|their|entire) )*(?=(?P<what>\w+(?:\s\w+)?))",
     re.IGNORECASE,
@@ -400,7 +412,8 @@ class _Reading(Conditions):
         each = [one["what"].lower().split() for one in _EACH_OF.finditer(self.text)]
         behind += [words for words in each if not any(self.called(column, words) for column in self.table.columns)]
         of_else = [words for words in behind if words[0] in open_words and words[0] not in NUMBERS]
-        is_of_another |= any(said.isdisjoint(words) for words in of_else)  # the mean, or each, of something else
+        of_else += [[word] for word in self._phrases() if word in open_words and word not in known | FRAME]
+        is_of_another |= any(said.isdisjoint(words) for words in of_else)  # of something else than what is told
         is_limited = bool(found.filters or found.bounds or found.group)
         is_of_another |= found.aggregate == "count" and not is_limited and fit < 1  # what is left says which rows
         is_of_another |= is_implied and fit < IMPLIED
@@ -409,6 +422,21 @@ class _Reading(Conditions):
         speaks = [word for word in open_words if word in said or self.unknown is None or stem(word) in self.unknown]
         held = len(said.intersection(speaks)) / max(1, len(speaks))
         return 0.0 if held < needed or is_of_another else fit
+
+    def _phrases(self) -> list[str]:
+        """What is said of the rows behind small words, and last: `with a pond`, `how many from Oslo passed`.
+
+        What another source speaks of may say what the table is of: `in the school library`, of a table of a library.
+        """
+        columns, said, last = self.table.columns, list[str](), self.words[-1]
+        for match in _PHRASE.finditer(_WHOLE.sub(" ", _ONCE.sub(" ", self.text))):
+            word, then = match["what"].lower(), (match["then"] or match["what"]).lower()
+            is_of_rows = bool(self.table.named.match([then]))
+            is_spoken_of = self.unknown is not None and stem(word) not in self.unknown
+            is_open = stem(word) not in LIGHT and not any(self.called(column, [word, then]) for column in columns)
+            said += [word] if is_open and not (is_of_rows and is_spoken_of) else []
+        is_done = last.endswith("ed") and last not in ("listed", "recorded", "included", "mentioned")
+        return said + [last] * is_done
 
     def _is_of_name(self, word: str) -> bool:
         """Whether a word is made of what the table is called: `Mexican` of `mexico`."""

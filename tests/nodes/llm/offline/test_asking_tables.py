@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.nodes.llm.offline.talk import brief, finished
 from tests.nodes.llm.offline.test_analysing import analysed, query_over
 
 VISITS = """\
@@ -161,3 +162,28 @@ def test_amounts_are_compared_with_the_others_only_where_every_word_is_known() -
 )
 def test_conditions_are_what_is_said_and_no_more(question: str, figure: str) -> None:
     assert figure in answer_from("waiting", question)
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [
+        ("orders", "How much did the Mill Hotel spend on cakes?"),
+        ("orders", "How much did we invoice the museum?"),
+        ("visits", "How many children came to the dinosaur gallery?"),
+        ("visits", "How many adults does a castle have?"),
+        ("stock", "How many of the ingredients from Dairy Direct were spoiled?"),
+        ("books", "What is the average net of the books of Ada Finch with pictures?"),
+    ],
+)
+def test_no_figure_is_told_where_what_is_said_of_the_rows_is_in_no_table(table: str, question: str) -> None:
+    assert "I found no passage that answers this" in answer_from(table, question)
+
+
+def test_a_word_that_another_source_speaks_of_may_be_what_the_table_is_of() -> None:
+    said = "(Words in no passage: none. The best passages answer the query with a likelihood of 20%; the second"
+    tools = {
+        "query": query_over(BOOKS, file="books.csv"),
+        "search": lambda args: f"[house.md#L1] The library is open.\n\n{said} fits 20% as well as the first.)",
+    }
+    question = "How many books by Ada Finch were missed in the library books?"
+    assert ": 7 (2 rows)." in finished(brief(question, "analysis", sources=BOOKS_LINE), tools)[0]
