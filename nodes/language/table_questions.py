@@ -97,7 +97,8 @@ _HOW_MUCH = re.compile(r"\bhow much\b", re.IGNORECASE)
 _SPENT = re.compile(r"\b(?:spen[dt]s?|spending|br(?:ing|ought) in|made|make)\b", re.IGNORECASE)
 """What is said of sums."""
 _PHRASE = re.compile(
-    r"\b(?:(?:we|you|they) \w+(?= (?:an?|the|our)\b)|on|in|into|with|from|for|over|under|by|at|to|about|do|does|did)\s+"
+    r"\b(?:(?:we|you|they) \w+(?= (?:an?|the|our)\b)|on|in|into|with|within|from|for|over|under|by|at|to|about|near|"
+    r"through|via|during|do|does|did)\s+"
     r"(?:(?:an?|the|our|his|her|their|its|all|any|this|that|these|those)\s+)*(?=(?P<what>[^\W\d]\w*)(?:\s(?P<then>\w+))?)",
     re.IGNORECASE,
 )

@@ -173,6 +173,10 @@ def test_conditions_are_what_is_said_and_no_more(question: str, figure: str) -> 
         ("visits", "How many adults does a castle have?"),
         ("stock", "How many of the ingredients from Dairy Direct were spoiled?"),
         ("books", "What is the average net of the books of Ada Finch with pictures?"),
+        ("orders", "What is the average Ritz order worth?"),
+        ("orders", "How many bagel orders weigh more than 30 grams?"),
+        ("orders", "How many orders of bagels were not frozen?"),
+        ("orders", "How many orders of bagels have ticket 4711?"),
     ],
 )
 def test_no_figure_is_told_where_what_is_said_of_the_rows_is_in_no_table(table: str, question: str) -> None:
