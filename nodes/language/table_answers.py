@@ -114,7 +114,7 @@ class Asked:
         for column, values in self.filters:
             verb, joint = ("has", " ") if column in self.held else ("is", " or ")
             said.append(f"{column.said} {verb} {'not ' * (column in self.denied)}{joint.join(values)}")
-        limits = [f"{column.said} is {bound}" for column, bound in self.bounds]
+        limits = [f"{column.said} is {_bound_said(bound)}" for column, bound in self.bounds]
         by = f" by {self.group.said}" if self.group else ""
         if self.aggregate == "share":
             counted, among = [*said[self._split :], *limits], said[: self._split]
@@ -163,6 +163,12 @@ def best(found: Sequence[Asked | None]) -> Asked | None:
     """The reading that accounts for most of the question; of two the one with fewer conditions in parts of cells."""
     fitting = [one for one in found if one]
     return max(fitting, key=lambda one: (one.fit, one.target is not None, -len(one.table.columns)), default=None)
+
+
+def _bound_said(bound: str) -> str:
+    """`> 10`, or the sign and what another column is called."""
+    sign, quote, name = bound.partition('"')
+    return sign + Column(name.rstrip(quote), "").said if quote else bound
 
 
 def shown(text: str) -> str:

@@ -14,7 +14,7 @@ FEW = 64
 """Different cells of a column, at most, for a part of one, or a word short for one, to name it."""
 MOST_TEXTS = 14
 """Columns whose cells are looked through."""
-UNITS = frozenset("g kg mm cm m km in ft lb lbs usd eur s ms pct percent".split())  # noqa: SIM905
+UNITS = frozenset("g kg mg mm cm m km in ft lb lbs ml l ha kwh usd eur gbp s ms pct percent".split())  # noqa: SIM905
 """Last words of column names that say what is measured in."""
 KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
 """Words in the names of columns whose numbers are names."""
@@ -28,6 +28,13 @@ PERIODS = {
     "weekday": "dayname({})",
 }
 """Parts of a date that rows are grouped by, in SQL."""
+CALENDAR = {
+    "calendar month": "coalesce("
+    "try_cast(regexp_extract({0}::VARCHAR, '^(?:\\d{{4}}-)?(\\d{{1,2}})(?:$|-)', 1) AS INT), list_position("
+    "['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'], lower({0}::VARCHAR)[1:3]))",
+    "calendar year": "regexp_extract({0}::VARCHAR, '\\d{{4}}')",
+}
+"""The month, 1 to 12, and the year of a cell that says a month in any way: `2025-04`, `Apr`, `April 2025`."""
 MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _WRITTEN = {r"\d{4}": "%Y", r"\d{4}-\d\d-\d\d": "%Y-%m-%d", r"\D+ \d{4}": "%B %Y", r"\D+": "%B"}
 """How a date or a part of it is written, and the form that says so to DuckDB."""
@@ -64,7 +71,7 @@ class Column:
     @property
     def sql(self) -> str:
         """The name, quoted for SQL; of a part of a date, what computes it."""
-        return PERIODS[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
+        return {**PERIODS, **CALENDAR}[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
 
     @property
     def said(self) -> str:
@@ -85,8 +92,9 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether it says when."""
-        return any(_TIME.match(part) for part in (*self.parts, self.kind))
+        """Whether it says when; hours per week say how much."""
+        said = self.parts[: self.parts.index("per")] if "per" in self.parts else self.parts
+        return any(_TIME.match(part) for part in (*said, self.kind))
 
     @property
     def is_date(self) -> bool:
@@ -94,9 +102,14 @@ class Column:
         return self.kind.startswith(("DATE", "TIMESTAMP"))
 
     @property
+    def is_key(self) -> bool:
+        """Whether its numbers are names."""
+        return bool(KEYS & {*self.parts} or self.parts[-1:] in (["no"], ["nr"], ["code"]))
+
+    @property
     def is_measure(self) -> bool:
         """Whether it holds amounts."""
-        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not KEYS & set(self.parts)
+        return bool(_NUMERIC.match(self.kind)) and not self.is_time and not self.is_key
 
     @property
     def is_real(self) -> bool:
@@ -132,9 +145,10 @@ class Column:
         return f"regexp_matches({self.sql}, {literal(pattern)})"
 
     def within(self, bound: str) -> str:
-        """The condition in SQL that it is above or below: `> 10`, of times `>= 2012-07`."""
+        """The condition in SQL that it is above or below: `> 10`, of times `>= 2012-07`, or another column."""
         sign, _, value = bound.partition(" ")
-        return f"{self.sql} {sign} {literal(value) if self.of or self.is_date else value}"
+        is_text = (self.of or self.is_date) and not value.startswith('"')
+        return f"{self.sql} {sign} {literal(value) if is_text else value}"
 
     def equals(self, value: str) -> str:
         """The condition in SQL; of a date also its year or its month: `2024`, `March`, `March 2024`."""

@@ -10,12 +10,14 @@ AGGREGATES = {
     "avg": r"average|mean|on average|typical|typically",
     "sum": r"total|sum|altogether|together|added up|(?:over|across) all|in all(?! \w)|overall|combined",
     "median": r"median",
-    "share": r"share|percent|percentage|proportion|fraction",
+    "share": r"share|(?<!\d )percent|percentage|proportion|fraction",
     "max": r"highest|most|largest|biggest|greatest|maximum|max|top|peak(?:ed)?|longest|tallest|oldest|heaviest|fastest|"
-    r"richest|latest|newest|hottest|warmest|best|most expensive|strongest|"
+    r"richest|latest|newest|hottest|warmest|best|most expensive|dearest|strongest|busiest|furthest|farthest|"
+    r"northernmost|southernmost|deepest|widest|"
     r"(?:higher|larger|bigger|greater|longer|heavier|older|faster|taller|better|more)(?! than)",
     "min": r"lowest|least|smallest|fewest|minimum|min|shortest|youngest|lightest|slowest|poorest|earliest|coldest|"
-    r"worst|cheapest|bottom|(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower|worse)(?! than)",
+    r"worst|cheapest|bottom|nearest|closest|quietest|"
+    r"(?:lower|smaller|shorter|less|fewer|cheaper|lighter|younger|slower|worse)(?! than)",
     "rank": r"rank(?:ed|ing)?|sort(?:ed)?|order(?:ed)? by",
     "count": r"how many|number of|count",
     "summary": r"analy[sz]e|figures?(?= (?:for|of|on|about)\b)|statistics|range|overview",
@@ -29,16 +31,27 @@ SENSES = {
     "age": "old older oldest young younger youngest aged",
     "width": "wide wider widest",
     "depth": "deep deeper deepest",
-    "price cost bill": "expensive cheap cheaper cheapest costs charge charges pay pays paid spend spends spent",
-    "salary wage income earnings": "earn earns earned paid pay rich richest poor poorest",
-    "sales": "sell sells sold selling",
+    "price cost bill fee charge": "expensive cheap cheaper cheapest dear dearer dearest price cost costs charge "
+    "charges charged pay pays paid spend spends spent",
+    "total amount net revenue takings": "cost costs spend spends spent pay paid invoice invoiced bill billed take "
+    "took worth owe owes owed raised turnover revenue takings",
+    "salary wage income earnings pay": "earn earns earned paid pay wage wages salary salaries payroll rich richest "
+    "poor poorest",
+    "sales quantity": "sell sells sold selling",
     "speed": "fast faster fastest slow slower slowest",
     "gdp": "rich richest poor poorest",
     "population": "populous inhabitants people",
-    "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
+    "temperature temp": "hot hotter hottest warm warmer warmest cold colder coldest",
     "tmax": "hot hotter hottest warm warmer warmest",
     "tmin": "cold colder coldest",
     "size area": "large larger largest big bigger biggest small smaller smallest",
+    "latitude lat": "north northern northernmost",
+    "distance": "far farther farthest furthest near nearer nearest close closest",
+    "enrolled registered": "signed enrolled registered joined",
+    "place rank position": "finish finished finishing placed placing",
+    "insured insurance": "insured insurance",
+    "item product object article": "thing things item items product products",
+    "client customer": "client clients customer customers",
     "birth": "born",
     "death": "died",
     "female": "women woman ladies lady girls girl",
@@ -50,9 +63,16 @@ SENSES = {
     "male": "men man gentlemen boys boy",
 }
 """What a column, or a cell, may be called that is asked for by another word."""
-OPPOSITES = {"profit": "loss losses", "survived alive": "died dead drowned killed", "passed": "failed", "won": "lost"}
+OPPOSITES = {
+    "profit": "loss losses",
+    "latitude lat": "south southern southernmost",
+    "place rank position placing": "best worst",
+    "survived alive": "died dead drowned killed",
+    "passed": "failed",
+    "won": "lost",
+}
 """The same for words that ask for the least of it, or for those of which it is not so."""
-ROWS = "people persons entries records rows cases items differ compare often common commonly frequent used".split()  # noqa: SIM905
+ROWS = "people persons entries records rows cases items times differ compare often common frequent used".split()  # noqa: SIM905
 """Words for what the rows are, or for looking at them, that no table has to account for."""
 STOP_CELLS = frozenset("a an the in on at of is are no yes all other none what which how many much year".split())  # noqa: SIM905
 """Cells that a question has for other reasons."""

@@ -284,6 +284,8 @@ WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 """No leading zeros: `00123` is a code, not a number."""
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
+_MARKED = re.compile(r"(?P<sign>[+-]?)(?P<before>[€$£¥]?) ?(?P<number>\d[\d,]*(?:\.\d+)?)(?: ?(?P<after>[%€$£]))?")
+"""A number with its currency before it, or one of the two or a percent sign behind."""
 _DIGIT = re.compile(r"\d")
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WRITTEN = re.compile(r"[\w,./ -]{6,20}")
@@ -312,7 +314,8 @@ def infer(cells: Sequence[str | None]) -> ColumnType:
         return "VARCHAR"
     if all(value.lower() in ("true", "false") for value in values):
         return "BOOLEAN"
-    plain = [value.replace(",", "") if THOUSANDS.fullmatch(value) else value for value in values]
+    bare = [*map(_unmarked, values)] if len(marks := {*map(_mark_of, values)}) == 1 and "" not in marks else values
+    plain = [value.replace(",", "") if THOUSANDS.fullmatch(value) else value for value in bare]
     if all(WHOLE.fullmatch(value) for value in plain):
         return "BIGINT"
     if all(NUMBER.fullmatch(value) for value in plain):
@@ -357,7 +360,18 @@ def cleaned(cell: str | None, kind: ColumnType) -> str | None:
         return cell
     if cell.lower() in NOTHING or (kind != "BOOLEAN" and not _DIGIT.search(cell)):
         return None
-    return cell.replace(",", "") if kind in ("BIGINT", "DOUBLE") else cell
+    return _unmarked(cell).replace(",", "") if kind in ("BIGINT", "DOUBLE") else cell
+
+
+def _mark_of(cell: str) -> str:
+    """The currency or the percent sign of a number."""
+    found = _MARKED.fullmatch(cell)
+    return f"{found['before']}{found['after'] or ''}" if found else ""
+
+
+def _unmarked(cell: str) -> str:
+    found = _MARKED.fullmatch(cell)
+    return f"{found['sign']}{found['number']}" if found else cell
 
 
 def identifier(text: str, taken: set[str], reserved: frozenset[str] = frozenset()) -> str:

@@ -109,3 +109,31 @@ def test_what_is_told_is_bounded_for_each_column_and_for_all_together(tmp_path: 
 def test_what_is_told_is_no_part_of_the_place_of_the_table(tmp_path: Path) -> None:
     fill(tmp_path, {"houses.csv": HOUSES, "houses.rst": LIST})
     assert f"houses.csv: {open_sources([str(tmp_path)]).text_at('houses.csv', 'table')}" == LINE
+
+
+SAMPLES = "id,site,result\nA1,HB01,P\nA2,HB02,F\n"
+SITES = "Site,Name,Kind\nHB01,Harbour Bridge,river\nHB02,Old Weir (closed),river\n"
+
+
+def test_what_codes_mean_is_told_by_a_table_that_begins_with_them(tmp_path: Path) -> None:
+    (line, _) = lines(tmp_path, {"samples.csv": SAMPLES, "sites.csv": SITES})
+    assert line.endswith('; sites.csv: site "HB01 = Harbour Bridge; HB02 = Old Weir"')
+
+
+def test_what_codes_mean_is_told_by_a_text_that_says_nothing_else_of_the_table(tmp_path: Path) -> None:
+    text = "# The laboratory\n\nResult: P = passed, F = failed, Q = to be looked at\n\nOpen on Mondays.\n"
+    (line,) = lines(tmp_path, {"samples.csv": SAMPLES, "README.md": text})
+    assert line.endswith('; README.md: result "P = passed, F = failed, Q = to be looked at"')
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "Site,Name\nHB01,Harbour Bridge\nHB01,Old Weir\n",
+        "Place,Name\nHB01,Harbour Bridge\nHB02,Old Weir\n",
+        "Site,Height\nHB01,3\nHB02,4\n",
+    ],
+)
+def test_other_tables_are_no_keys(tmp_path: Path, other: str) -> None:
+    (line, _) = lines(tmp_path, {"samples.csv": SAMPLES, "sites.csv": other})
+    assert line.endswith("2 rows")

@@ -207,6 +207,9 @@ def test_tables_of_equal_names_are_told_apart() -> None:
         (["2024-02-31"], "VARCHAR"),
         (["2024-01-31 10:00", "2024-01-31T10:00:59"], "TIMESTAMP"),
         (["$3", "4"], "VARCHAR"),
+        (["£60.00", "-£1,200.50", None], "DOUBLE"),
+        (["75%", "5 %"], "BIGINT"),
+        (["$3", "€4"], "VARCHAR"),
         (["nan"], "VARCHAR"),
         ([None], "VARCHAR"),
         ([], "VARCHAR"),
@@ -255,6 +258,12 @@ def test_a_word_in_a_hundred_numbers_is_no_value() -> None:
     tables = Tables({"n.csv": Grid(["n"], [*([str(n)] for n in range(100)), ["not yet"]])})
 
     assert tables.query("SELECT count(*), count(n), sum(n) FROM n").rows == [(101, 100, 4950)]
+
+
+def test_amounts_are_added_up_that_are_written_with_their_currency() -> None:
+    tables = Tables({"n.csv": Grid(["n", "part"], [["£60.00", "75%"], ["-£1,200.50", "5 %"], ["?", ""]])})
+
+    assert tables.query("SELECT sum(n), avg(part) FROM n").rows == [(-1140.5, 40)]
 
 
 def test_days_are_loaded_as_days_however_they_are_written() -> None:
