@@ -34,7 +34,8 @@ It is one of the share of the query that one of them speaks of, of the score of 
 number of words that were asked for (much in a long question is about something else) and of the number of passages
 (where there are many, any word stands somewhere), of text alone where the best is one, of whether a word stands in no
 passage, and of whether the best is a row. Fitted to 307 questions that texts answer and 79 that they do not, on 43
-folders with up to 18,600 passages of text. At one half, one in 22 of the first is below, and four in five of the others.
+folders with up to 18,600 passages of text. At one half, one in 22 of the first is below, and four in five of the
+others.
 """
 ROWS_OF_A_TABLE = 2
 """Rows of one table among the best; more come after the texts."""
