@@ -75,7 +75,7 @@ _ERRAND = re.compile(
     r"(?:\s+(?:me|us|out|up|into))?(?:\s+about)?\s*:?\s+",
     re.IGNORECASE,
 )
-_CUT = re.compile(r"[:;(\n]|\.\s|,\s+(?:such as|including|with)\b|\s[–—-]\s|(?<=\?)")
+_CUT = re.compile(r"[:;(\n]|(?<!\b\w)\.\s|,\s+(?:such as|including|with)\b|\s[–—-]\s|(?<=\?)")
 
 
 def keywords(text: str) -> dict[str, str]:

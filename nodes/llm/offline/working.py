@@ -25,11 +25,15 @@ _CODE = re.compile(
     r"\b(?:code|script|program|function|class|module|library|app|application|api|service|test|bug)\b|\.py\b",
     re.IGNORECASE,
 )
+_BEFORE = re.compile(
+    r"^The (?:answer|(?P<both>two answers)) before(?:, (?P<how>shorter|as a \w+))?(?:: (?P<many>.+))?$"
+)
+"""The task of putting the last answer into a shape, as plans of the version before say it."""
 
 
 def work(talk: Conversation) -> Reply:
     """Call tools, or deliver what is asked for in its shape, below a verdict on each input where that is wanted."""
-    task, shape = parted(talk.task)
+    task, shape = parted(_BEFORE.sub(_as_now, talk.task))
     asked, (questions, answers) = task, talk.before
     if questions and (name := task.rstrip(".")) in PREVIOUS:
         said = "\n\n".join([text for text in answers if text.strip()][-PREVIOUS.index(name) - 1 :])
@@ -44,6 +48,11 @@ def work(talk: Conversation) -> Reply:
     inputs = [(task, part.body) for part in talk.all("input") if (task := part.attrs.get("task", "")) in given]
     verdicts = [f"Input {task}: {'good' if body.strip() else 'The result is empty.'}" for task, body in inputs]
     return "\n".join([*verdicts, reshaped(reply, shape, keywords(asked)) if shape else reply])
+
+
+def _as_now(task: re.Match[str]) -> str:
+    how = f"in {task['many']}" if task["many"] else (task["how"] or "").replace("shorter", "briefly")
+    return f"{PREVIOUS[bool(task['both'])]}. {how}".strip()
 
 
 def _work(talk: Conversation) -> Reply:

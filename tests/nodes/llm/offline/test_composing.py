@@ -171,3 +171,17 @@ def test_the_previous_answer_in_a_shape_keeps_to_its_sentences_and_their_labels(
 ) -> None:
     earlier = Section("earlier", answer, {"request": "How?"})
     assert said in turn(brief(f"The previous answer. {shape}", "writing", earlier)).text
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("The answer before, as a table", "| Where |"),
+        ("The answer before, shorter: 2 sentences", "Then it ends. [a.md#L1]\n\nConfidence"),
+        ("The answer before", "Ask the desk."),
+        ("The two answers before, as a list: 2 points", "- It is thirty days."),
+    ],
+)
+def test_a_shape_that_the_version_before_has_planned_is_given(task: str, said: str) -> None:
+    answer = "It is thirty days. Then it ends. Ask the desk. [a.md#L1]"
+    assert said in turn(brief(task, "writing", Section("earlier", answer, {"request": "How?"}))).text
