@@ -135,6 +135,11 @@ class Asked:
             left = [name for name in rows[0] if name not in known]
             if len(rows) > 1 and len(left) == 1:
                 return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
+            bounded = [column.name for column, _ in self.bounds if column.name in left]
+            named = [name for name in left if name not in bounded]
+            if len(rows) > 1 and len(named) == len(bounded) == 1:
+                each = [f"{shown(row[named[0]])} ({shown(row[bounded[0]])})" for row in rows]
+                return [f"{capital(Column(named[0], '').said)}{scope}: {joined(each)}."]
             return [f"In {self.table.name}, {columns_of(row)}." for row in rows]
         counted_as = "different values of " if self.aggregate == "count" and self.target else ""
         title = TITLES.get(self.aggregate, "")

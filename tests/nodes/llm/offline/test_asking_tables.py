@@ -83,7 +83,11 @@ def test_months_are_met_in_whatever_way_they_are_written(table: str, question: s
 @pytest.mark.parametrize(
     ("table", "question", "figure"),
     [
-        ("stock", "Which ingredients are below the minimum?", "kg in stock: 8; ingredient: Butter."),
+        (
+            "stock",
+            "Which ingredients are below the minimum?",
+            "Ingredient in stock where kg in stock is < minimum (kg): Oats (3) and Butter (8).",
+        ),
         ("visits", "How many times did more children than adults come?", "where children is > adults: 1."),
         ("orders", "How many orders were paid after the due date?", "where paid date is > due date: 2."),
     ],
