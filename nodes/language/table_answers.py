@@ -10,6 +10,8 @@ from nodes.language.table_schema import Column, Row, Table, quoted
 LISTED = 12
 """Groups that are listed, and rows of a table that is ranked."""
 TITLES = {"avg": "Average", "sum": "Total", "median": "Median", "max": "Highest", "min": "Lowest", "count": "Number of"}
+EMPTY = "IS NULL"
+"""The bound of a column that is to have no cell."""
 Filter = tuple[Column, tuple[str, ...]]
 """A column and the cells that it may have."""
 
@@ -132,8 +134,9 @@ class Asked:
         if not self.aggregate and (self.filters or self.bounds or self.beside):
             of_many = self.held | self.denied
             known = {column.name for column, values in self.filters if len(values) == 1 and column not in of_many}
-            left = [name for name in rows[0] if name not in known]
-            if len(rows) > 1 and len(left) == 1:
+            lacked = {column.name for column, bound in self.bounds if bound == EMPTY}
+            left = [name for name in rows[0] if name not in known | lacked]
+            if (lacked or len(rows) > 1) and len(left) == 1:
                 return [f"{capital(Column(left[0], '').said)}{scope}: {joined([shown(row[left[0]]) for row in rows])}."]
             bounded = [column.name for column, _ in self.bounds if column.name in left]
             named = [name for name in left if name not in bounded]
@@ -171,7 +174,9 @@ def best(found: Sequence[Asked | None]) -> Asked | None:
 
 
 def _bound_said(bound: str) -> str:
-    """`> 10`, or the sign and what another column is called."""
+    """`> 10`, or the sign and what another column is called; `empty`."""
+    if bound == EMPTY:
+        return "empty"
     sign, quote, name = bound.partition('"')
     return sign + Column(name.rstrip(quote), "").said if quote else bound
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from nodes.language.table_answers import Filter
+from nodes.language.table_answers import EMPTY, Filter
 from nodes.language.table_columns import Wording, best_fit
 from nodes.language.table_schema import FEW, MONTHS, WORD, Column, Row, Table, different
 from nodes.language.table_words import (
@@ -26,6 +26,8 @@ from nodes.language.words import STOP_WORDS, stem
 SMALL_CELLS = frozenset(map(stem, STOP_CELLS | STOP_WORDS))
 """Stems of which no cell is known that has no others."""
 
+SURELY = 0.8
+"""How surely a word has to mean a column of which it says that its cells are empty."""
 LEAST = 0.15
 """How well words have to fit a column of which they say that it is above or below."""
 _TOKEN = re.compile(r"[^\W_a-z]?[^\W\d_A-Z]+|[A-Z]+|\d+[a-z]{0,2}")
@@ -34,6 +36,11 @@ NOT = re.compile(
     r"(?:(?:yet|been|be|being|have|got) )*(?:in |from |of )?(?:an? |any |the |\w+ed (?=\w))?(?P<what>\w+)",
     re.IGNORECASE,
 )
+_LACKS = re.compile(
+    rf"{NOT.pattern}|\b(?:missing|lacking|lacks?) (?:an? |the |their |its )?(?P<lacked>\w+)|\bun(?P<undone>\w{{3,}})",
+    re.IGNORECASE,
+)
+"""`no phone number`, `not been paid`, `unpaid`."""
 _SIGNS = {
     ">=": r"at least|no less than|not less than|from",
     "<=": r"at most|up to|no more than|not more than",
@@ -99,6 +106,8 @@ class Conditions(Wording):
         self.content += sorted(said_loud & {row["cell"].lower() for row in self.cells} - {*self.content})  # `in IT`
         self.bounds, within = self._spans()
         self.bounds += self._bounds(within)
+        lacked, words = self._lacked()
+        self.bounds, within = self.bounds + lacked, within | words
         if not self.bounds:
             self.bounds, within = self._comparison()
         self.held: set[Column] = set()
@@ -289,6 +298,20 @@ class Conditions(Wording):
             if column and score > LEAST:
                 found.append((column, f"{sign} {match['value'].replace(',', '')}"))
         return tuple(found)
+
+    def _lacked(self) -> tuple[tuple[tuple[Column, str], ...], set[str]]:
+        """What a question says that rows do not have, where that is no cell, as a bound, and its words for it."""
+        answered = {row["col"] for row in self.cells if is_answer(row["cell"])}
+        known = {word for row in self.cells for word in WORD.findall(row["cell"].lower())}
+        able = [one for one in self.table.columns if (one.is_text or one.is_date) and one.name not in answered]
+        for match in _LACKS.finditer(self.question):
+            what = next(filter(None, match.groups())).lower()
+            score, column = best_fit([(max(self.link(part, what) for part in one.own), one) for one in able if one.own])
+            if column and score >= SURELY and what not in known | self.table.named.match([what]):
+                return ((column, EMPTY),), {what, f"un{what}"}.intersection(self.content) | self.called(
+                    column, self.content
+                )
+        return (), set()
 
     def _comparison(self) -> tuple[tuple[tuple[Column, str], ...], set[str]]:
         """What a question says of two amounts or days of a row, as a bound, and its words for it.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from nodes.language.table_answers import LISTED, Asked, best
+from nodes.language.table_answers import EMPTY, LISTED, Asked, best
 from nodes.language.table_columns import TOLD, best_fit
 from nodes.language.table_conditions import BOUND, NOT, Conditions
 from nodes.language.table_schema import KEYS, MOST_TEXTS, WORD, Column, Row, Table
@@ -446,6 +446,7 @@ class _Reading(Conditions):
     def _is_flagged(self, word: str) -> bool:
         """Whether a word that is denied names a column that says so, or nothing that the table speaks of."""
         denied = [column for column, values in self.filters if not all(map(is_flag, values))]
+        denied += [column for column, bound in self.bounds if bound == EMPTY]
         denied += [one for one in (self.target, self.which) if one and NOT.search(f"{one.said} {one.told}")]
         is_excluded = word in self.excluded or word not in self.content
         return is_excluded or any(self.linked(column, [word]) for column in denied)

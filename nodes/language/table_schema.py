@@ -145,9 +145,9 @@ class Column:
         return f"regexp_matches({self.sql}, {literal(pattern)})"
 
     def within(self, bound: str) -> str:
-        """The condition in SQL that it is above or below: `> 10`, of times `>= 2012-07`, or another column."""
+        """The condition in SQL that it is above or below an amount, a time or another column; or that it is empty."""
         sign, _, value = bound.partition(" ")
-        is_text = (self.of or self.is_date) and not value.startswith('"')
+        is_text = (self.of or self.is_date) and not value.startswith(('"', "NULL"))
         return f"{self.sql} {sign} {literal(value) if is_text else value}"
 
     def equals(self, value: str) -> str:

@@ -13,7 +13,7 @@ from state.citation import LABEL, without_labels
 
 SHORT = 320
 """Characters of a point in a shorter answer, or in a cell of a table."""
-_ABOUT, _SAID, _WHERE = "About", "What is said", "Where"
+_ABOUT, _SAID, _WHERE, _FOUND = "About", "What is said", "Where", "What was found"
 _ADMITTED = re.compile(rf"^{NOTHING}[^\n]*:[ \t]*\n+", re.MULTILINE)
 _SAID_OF_ITSELF = re.compile(
     r"\n*^(?:Confidence:|No passage speaks of |… \(the beginning of )[^\n]*$", re.IGNORECASE | re.MULTILINE
@@ -86,7 +86,9 @@ def reshaped(text: str, shape: Shape, asked: Collection[str]) -> str:
 def points_of(answer: str) -> list[Point]:
     """What an answer says, without headings: paragraphs, list items, and passages with the title above them."""
     found = [block.strip() for _, block in blocks(_SAID_OF_ITSELF.sub("", answer).strip())]
-    said = [block for block in found if block and not block.startswith("#") and block != SAID_ABOVE]
+    said = [
+        one for block in found if block and not block.startswith("#") and block != SAID_ABOVE for one in _undrawn(block)
+    ]
     return [Point(block) for block in said or [answer.strip()]]
 
 
@@ -101,7 +103,7 @@ def rows_of(points: Sequence[Point], asked: Collection[str]) -> list[list[str]]:
         else:
             rows.append(row)
     heads = list(dict.fromkeys(head for row in rows for head in row if head != _WHERE))
-    titles = ["What was found"] if heads == [_SAID] else heads
+    titles = [_FOUND] if heads == [_SAID] else heads
     return [[*titles, _WHERE], *([row.get(head, "") for head in (*heads, _WHERE)] for row in rows)]
 
 
@@ -123,6 +125,21 @@ def _in_a_line(text: str) -> str:
     """A text without list marks and the titles in it."""
     lines = [line for line in text.splitlines() if not _TITLE.fullmatch(line.lstrip("> "))]
     return " ".join(_MARK.sub("", "\n".join(lines) or text).split())
+
+
+def _undrawn(block: str) -> list[str]:
+    """What the rows of a table in Markdown say, each with what its columns are called; another block as it is."""
+    lines = block.splitlines()
+    if len(lines) < 3 or not all(line.startswith("|") for line in lines):
+        return [block]
+    heads, _, *rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))] for line in lines]
+    told = [dict(zip(heads, cells, strict=False)) for cells in rows]
+    said = []
+    for row in told:
+        labels, about = row.pop(_WHERE, ""), row.pop(_ABOUT, "")
+        cells = [cell if head in (_SAID, _FOUND) else f"{head}: {cell}" for head, cell in row.items() if cell]
+        said.append(f"{about}{': ' * bool(about)}{'; '.join(cells)} {labels}".strip())
+    return said
 
 
 def _drawn(rows: Sequence[Sequence[str]]) -> str:

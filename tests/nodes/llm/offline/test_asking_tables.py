@@ -97,6 +97,18 @@ def test_two_columns_of_a_row_are_compared(table: str, question: str, figure: st
 
 
 @pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("Which orders are still unpaid?", "where paid date is empty: 4."),
+        ("Which customers have not paid yet?", "paid date is empty: Parish Hall."),
+        ("How many orders have no paid date?", "Number of rows in orders where paid date is empty: 1."),
+    ],
+)
+def test_what_rows_do_not_have_is_an_empty_cell(question: str, figure: str) -> None:
+    assert figure in answer_from("orders", question)
+
+
+@pytest.mark.parametrize(
     ("table", "question", "figure"),
     [
         ("orders", "Which customer has spent the most with us?", "Mill Hotel 27 (2 rows) and Parish Hall 26 (2 rows)."),

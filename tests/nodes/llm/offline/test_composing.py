@@ -163,6 +163,16 @@ PROSE = "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]. Nobody else doe
         (PROSE, "In 1 sentence.", "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]."),
         (PROSE, "As bullet points.", "- Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2].\n- Nobody else does."),
         (FIGURE, "Briefly.", FIGURE),
+        (
+            "| About | What is said | Where |\n|---|---|---|\n| Fares | Free. Ask. | [a.md#L1] |",
+            "In one sentence.",
+            "Fares: Free. [a.md#L1]",
+        ),
+        (
+            "| town | price | Where |\n|---|---|---|\n| Oslo | 5 | [a#r1] |\n| Bergen |  | [a#r2] |",
+            "As bullet points.",
+            "- town: Oslo; price: 5 [a#r1]\n- town: Bergen [a#r2]",
+        ),
         ("", "As a table.", "There is no answer on this thread yet"),
     ],
 )
