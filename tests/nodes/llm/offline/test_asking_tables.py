@@ -52,7 +52,13 @@ BOOKS_LINE = (
     "books.csv: table books (title VARCHAR, author VARCHAR, times_borrowed BIGINT, missed BIGINT, net_gbp DOUBLE, "
     "vat_gbp DOUBLE, hours_per_week BIGINT, job VARCHAR), 3 rows"
 )
+DOCTORS = """\
+CREATE TABLE visits AS SELECT * FROM (VALUES
+ ('Dr Okafor', 'Lee', 'seen'), ('Dr Okafor', 'May', 'seen'), ('Dr Haddad', 'Ray', 'missed'))
+ t(doctor, patient, result)"""
+DOCTORS_LINE = "visits.csv: table visits (doctor VARCHAR, patient VARCHAR, result VARCHAR), 3 rows"
 TABLES = {
+    "doctors": (DOCTORS, "visits.csv", DOCTORS_LINE),
     "books": (BOOKS, "books.csv", BOOKS_LINE),
     "waiting": (LIST, "waiting.csv", LIST_LINE),
     "visits": (VISITS, "visits-2024.csv", VISITS_LINE),
@@ -193,6 +199,7 @@ def test_conditions_are_what_is_said_and_no_more(question: str, figure: str) -> 
         ("orders", "How many bagel orders weigh more than 30 grams?"),
         ("orders", "How many orders of bagels were not frozen?"),
         ("orders", "How many orders of bagels have ticket 4711?"),
+        ("doctors", "How many patients did Dr Osei see?"),
     ],
 )
 def test_no_figure_is_told_where_what_is_said_of_the_rows_is_in_no_table(table: str, question: str) -> None:
