@@ -37,7 +37,8 @@ NOT = re.compile(
     re.IGNORECASE,
 )
 _LACKS = re.compile(
-    rf"{NOT.pattern}|\b(?:missing|lacking|lacks?) (?:an? |the |their |its )?(?P<lacked>\w+)|\bun(?P<undone>\w{{3,}})",
+    rf"{NOT.pattern}|\b(?:missing|lacking|lacks?) (?:an? |the |their |its )?(?P<lacked>\w+)|"
+    r"\bun(?P<undone>\w+(?:ed|id|ad|(?<!me)nt|wn|ne|ld|lt|en))\b",
     re.IGNORECASE,
 )
 """`no phone number`, `not been paid`, `unpaid`."""
@@ -308,15 +309,15 @@ class Conditions(Wording):
             what = next(filter(None, match.groups())).lower()
             score, column = best_fit([(max(self.link(part, what) for part in one.own), one) for one in able if one.own])
             if column and score >= SURELY and what not in known | self.table.named.match([what]):
-                return ((column, EMPTY),), {what, f"un{what}"}.intersection(self.content) | self.called(
-                    column, self.content
-                )
+                own = {what, f"un{what}"}.intersection(self.content)
+                return ((column, EMPTY),), own | self.called(column, self.content)
         return (), set()
 
     def _comparison(self) -> tuple[tuple[tuple[Column, str], ...], set[str]]:
         """What a question says of two amounts or days of a row, as a bound, and its words for it.
 
-        An amount that is not named is the one that is measured in the same: `below the minimum`, of kilograms.
+        An amount that is not named is the one that is measured in the same: `below the minimum`, of kilograms. What it
+        is compared with is taken out of the text, so that nothing else is read there.
         """
         amounts = [column for column in self.table.columns if column.is_measure]
         dates = [column for column in self.table.columns if column.is_date]

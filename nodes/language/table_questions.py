@@ -25,7 +25,7 @@ from nodes.language.table_words import (
 )
 from nodes.language.words import LIGHT, stem
 
-_TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof"))
+_HONORIFICS = frozenset(("dr", "mr", "mrs", "ms", "prof"))
 """Words before a name that are none of it."""
 FITS = 0.5
 """Share of the question's words that a reading has to account for."""
@@ -461,4 +461,4 @@ def _names(question: str) -> list[set[str]]:
         if any(letter.isupper() for letter in word):
             runs += [] if runs and before.lower() in runs[-1] else [set()]
             runs[-1].add(word.lower())
-    return [run - _TITLES for run in runs]
+    return [run - _HONORIFICS for run in runs]

@@ -21,6 +21,7 @@ KEYS = frozenset(("id", "key", "uuid", "index", "zip", "phone"))
 SMALL = UNITS | {"of", "per", "at", "the", "a", "is", "has"}
 """Parts of column names that say nothing by themselves."""
 
+MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 PERIODS = {
     "year": "strftime({}, '%Y')",
     "quarter": "strftime({0}, '%Y-Q') || quarter({0})",
@@ -30,12 +31,11 @@ PERIODS = {
 """Parts of a date that rows are grouped by, in SQL."""
 CALENDAR = {
     "calendar month": "coalesce("
-    "try_cast(regexp_extract({0}::VARCHAR, '^(?:\\d{{4}}-)?(\\d{{1,2}})(?:$|-)', 1) AS INT), list_position("
-    "['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'], lower({0}::VARCHAR)[1:3]))",
+    "try_cast(regexp_extract({0}::VARCHAR, '^(?:\\d{{4}}-)?(\\d{{1,2}})(?:$|-)', 1) AS INT), "
+    f"list_position({[month[:3].lower() for month in MONTHS]}, lower({{0}}::VARCHAR)[1:3]))",
     "calendar year": "regexp_extract({0}::VARCHAR, '\\d{{4}}')",
 }
 """The month, 1 to 12, and the year of a cell that says a month in any way: `2025-04`, `Apr`, `April 2025`."""
-MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 _WRITTEN = {r"\d{4}": "%Y", r"\d{4}-\d\d-\d\d": "%Y-%m-%d", r"\D+ \d{4}": "%B %Y", r"\D+": "%B"}
 """How a date or a part of it is written, and the form that says so to DuckDB."""
 
@@ -71,7 +71,7 @@ class Column:
     @property
     def sql(self) -> str:
         """The name, quoted for SQL; of a part of a date, what computes it."""
-        return {**PERIODS, **CALENDAR}[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
+        return (PERIODS | CALENDAR)[self.name].format(quoted(self.of)) if self.of else quoted(self.name)
 
     @property
     def said(self) -> str:

@@ -57,7 +57,8 @@ def codebooks(documents: Sequence[Document], tables: Mapping[str, Table]) -> dic
         found |= {file: max(enough, key=lambda one: one[:2])} if enough else {}
         for *_, at, said in read if not enough else ():
             means = {name: text for name, text in said.items() if name and len(_CODES.findall(text)) > 1}
-            codes.setdefault(file, {}).update({at: _told(means, KEY_CHARS)} if means else {})
+            if means:
+                codes.setdefault(file, {})[at] = _told(means, KEY_CHARS)
     for file, at, column, meant in _keys(documents, tables):
         codes.setdefault(file, {})[at] = f'{column} "{meant}"'
     most = min(CHARS, TOGETHER // max(1, sum(count for _, count, *_ in found.values())))

@@ -98,7 +98,8 @@ def read(messages: Sequence[BaseMessage], tools: Sequence[Tool]) -> Conversation
     said = [message.text for message in messages if isinstance(message, HumanMessage)]
     sections = [section for text in said for section in parse(text)]
     bodies = {section.name: section.body.strip() for section in sections}
-    request = bodies.get("request", bodies.get("task", said[-1] if said else ""))
+    is_named = bodies.keys() & {"request", "task"}
+    request = bodies.get("request") or bodies.get("task", "" if is_named or not said else said[-1])
     calls = {call["id"]: call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls}
     done = []
     for answer in messages:

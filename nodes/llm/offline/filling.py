@@ -25,7 +25,8 @@ _FINDING = re.compile(
 
 def fill(talk: Conversation) -> Arguments:
     """The form of the section `schema`, filled in, with the place of each value or the reason why there is none."""
-    form = Form(talk.request, list(_labelled(talk)), [_records(section) for section in talk.all("rows")])
+    tables = [(section, rows) for section in talk.all("rows") if (rows := _records(section))]
+    form = Form(talk.request, list(_labelled(talk, tables)), [rows for _, rows in tables])
     data = form.filled(json.loads(talk.body("schema")), ())
     return {"data": data, "basis": [{"path": path, **said} for path, said in form.basis.items()]}
 
@@ -45,14 +46,15 @@ def _records(section: Section) -> list[Record]:
 
 def _kind(cells: Sequence[str]) -> str:
     """The type of a column: an amount where each cell is one number, with the same around it (`€12 a month`)."""
-    around = {re.sub(r"[\d.,\s]+", "", cell) for cell in cells}
-    return "DOUBLE" if len(around) == 1 and all(number_in(cell) is not None for cell in cells) else "VARCHAR"
+    full = [cell for cell in cells if cell]
+    around = {re.sub(r"[\d.,\s]+", "", cell) for cell in full}
+    return "DOUBLE" if len(around) == 1 and all(number_in(cell) is not None for cell in full) else "VARCHAR"
 
 
-def _labelled(talk: Conversation) -> Iterator[Said]:
+def _labelled(talk: Conversation, tables: Sequence[tuple[Section, list[Record]]]) -> Iterator[Said]:
     """What stands under a name in the passages, in tables of two columns, and the figures among the findings."""
-    for section in talk.all("rows"):
-        pairs = [record.values for record in _records(section)]
+    for section, rows in tables:
+        pairs = [record.values for record in rows]
         if all(len(pair) == 2 for pair in pairs):
             key, value = pairs[0]
             yield Said(section.attrs.get("head", ""), key.name, value.name, key.around)

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 from nodes.language.mentions import figures_in
 from nodes.language.shapes import Shape
+from nodes.language.table_schema import rows_in
 from nodes.language.words import stems
 from nodes.llm.offline.conversation import CONFIDENCE, NOTHING
 from nodes.policy.synthesis import SAID_ABOVE, blocks
@@ -129,17 +130,12 @@ def _in_a_line(text: str) -> str:
 
 def _undrawn(block: str) -> list[str]:
     """What the rows of a table in Markdown say, each with what its columns are called; another block as it is."""
-    lines = block.splitlines()
-    if len(lines) < 3 or not all(line.startswith("|") for line in lines):
-        return [block]
-    heads, _, *rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))] for line in lines]
-    told = [dict(zip(heads, cells, strict=False)) for cells in rows]
     said = []
-    for row in told:
+    for row in rows_in(block) if all(line.startswith("|") for line in block.splitlines()) else ():
         labels, about = row.pop(_WHERE, ""), row.pop(_ABOUT, "")
         cells = [cell if head in (_SAID, _FOUND) else f"{head}: {cell}" for head, cell in row.items() if cell]
         said.append(f"{about}{': ' * bool(about)}{'; '.join(cells)} {labels}".strip())
-    return said
+    return said or [block]
 
 
 def _drawn(rows: Sequence[Sequence[str]]) -> str:

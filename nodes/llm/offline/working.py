@@ -45,12 +45,15 @@ def work(talk: Conversation) -> Reply:
     if not isinstance(reply, str):
         return reply
     given = {one.attrs.get("task") for one in talk.all("given")}
-    inputs = [(task, part.body) for part in talk.all("input") if (task := part.attrs.get("task", "")) in given]
-    verdicts = [f"Input {task}: {'good' if body.strip() else 'The result is empty.'}" for task, body in inputs]
+    inputs = [part for part in talk.all("input") if part.attrs.get("task", "") in given]
+    verdicts = [
+        f"Input {one.attrs.get('task', '')}: {'good' if one.body.strip() else 'The result is empty.'}" for one in inputs
+    ]
     return "\n".join([*verdicts, reshaped(reply, shape, keywords(asked)) if shape else reply])
 
 
 def _as_now(task: re.Match[str]) -> str:
+    """The same in the words that `parted` reads."""
     how = f"in {task['many']}" if task["many"] else (task["how"] or "").replace("shorter", "briefly")
     return f"{PREVIOUS[bool(task['both'])]}. {how}".strip()
 

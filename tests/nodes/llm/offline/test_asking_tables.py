@@ -57,7 +57,9 @@ CREATE TABLE visits AS SELECT * FROM (VALUES
  ('Dr Okafor', 'Lee', 'seen'), ('Dr Okafor', 'May', 'seen'), ('Dr Haddad', 'Ray', 'missed'))
  t(doctor, patient, result)"""
 DOCTORS_LINE = "visits.csv: table visits (doctor VARCHAR, patient VARCHAR, result VARCHAR), 3 rows"
+JOBS = "CREATE TABLE jobs AS SELECT * FROM (VALUES ('Oslo', 'full'), ('Bergen', NULL)) t(town, employment)"
 TABLES = {
+    "jobs": (JOBS, "jobs.csv", "jobs.csv: table jobs (town VARCHAR, employment VARCHAR), 2 rows"),
     "doctors": (DOCTORS, "visits.csv", DOCTORS_LINE),
     "books": (BOOKS, "books.csv", BOOKS_LINE),
     "waiting": (LIST, "waiting.csv", LIST_LINE),
@@ -200,6 +202,7 @@ def test_conditions_are_what_is_said_and_no_more(question: str, figure: str) -> 
         ("orders", "How many orders of bagels were not frozen?"),
         ("orders", "How many orders of bagels have ticket 4711?"),
         ("doctors", "How many patients did Dr Osei see?"),
+        ("jobs", "How many towns know unemployment?"),
     ],
 )
 def test_no_figure_is_told_where_what_is_said_of_the_rows_is_in_no_table(table: str, question: str) -> None:

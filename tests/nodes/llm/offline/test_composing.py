@@ -173,6 +173,7 @@ PROSE = "Acme leads [acme.md#L4], and Bolt follows [bolt.md#L2]. Nobody else doe
             "As bullet points.",
             "- town: Oslo; price: 5 [a#r1]\n- town: Bergen [a#r2]",
         ),
+        ("| what | Where |\n|---|---|\n| a \\| b | [a#r1] |", "As bullet points.", "- what: a | b [a#r1]"),
         ("", "As a table.", "There is no answer on this thread yet"),
     ],
 )

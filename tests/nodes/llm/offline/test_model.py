@@ -1,14 +1,18 @@
 """The offline model as a chat model."""
 
 import time
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from pydantic import BaseModel
 
 from nodes.language.words import stem
 from nodes.llm.offline.answering import passages_in
 from nodes.llm.offline.model import OfflineModel
+from nodes.llm.sections import Section, render
 from tests.nodes.llm.offline.talk import brief, schema, turn
 
 TASK = "How durable are checkpoints?"
@@ -117,3 +121,26 @@ def test_a_message_without_sections_is_the_request() -> None:
 def test_words_of_one_family_are_one() -> None:
     families = [("escalated", "escalation", "Escalates"), ("compare", "comparing"), ("licence", "license", "licenses")]
     assert all(len({stem(word) for word in family}) == 1 for family in families)
+
+
+class AnswerData(BaseModel):
+    """The data of an answer."""
+
+    data: dict[str, Any]
+    basis: list[dict[str, Any]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "price"),
+    [
+        ("a row that is cut off", None),
+        ('[a.csv#r1] {"tariff": "Solo", "price": "12"}\n[a.csv#r2] {"tariff": "Team", "price": "**"}', 12),
+    ],
+)
+def test_a_form_is_filled_in_whatever_rows_come_with_it(rows: str, price: int | None) -> None:
+    form = '{"type": "object", "properties": {"price": {"type": ["integer", "null"]}}}'
+    sections = [Section("request", "The price of the Solo tariff?"), Section("schema", form)]
+    sections += [Section("rows", rows, {"of": "a.csv", "head": "a.csv#r0"})]
+    filled = OfflineModel().with_structured_output(AnswerData).invoke([HumanMessage(render(sections))])
+    assert isinstance(filled, AnswerData)
+    assert filled.data == {"price": price}
